@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import Fact, facts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import Fact, list_facts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.field_types import (
     ABOUT,
     LIST,
@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.field_types 
     Form,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import BY_NAME, FIELDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue, Known
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue, SourcedProfile
 
 HEAD = """# Clusters
 
@@ -107,7 +107,7 @@ def row(profile: dict[str, Any]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def cluster_page(known: Known) -> str:
+def cluster_page(known: SourcedProfile) -> str:
     """The page of one cluster: its facts by section, what a person has to do, and the sources."""
     profile = known.profile
     lines = [
@@ -118,7 +118,7 @@ def cluster_page(known: Known) -> str:
     ]
     sources = {source["id"]: source for source in profile["sources"]}
     section = ""
-    for fact in facts(known.tree):
+    for fact in list_facts(known.tree):
         if fact.field == "storage[].name":
             continue
         if fact.place[0] != section:

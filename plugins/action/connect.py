@@ -13,7 +13,7 @@ from typing import Literal
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import may_be_shared, socket_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import may_be_shared, socket_path
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_check, renewing, ssh_login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import FailedLogin
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.questions import of_account as questions_of
@@ -98,7 +98,7 @@ def log_in_asking(session: AccountSession, variables: Variables) -> LoginResult:
     if not may_be_shared(variables):
         output = ssh_login.connect([*arguments, "true"], *ask_and_tell)
         return login_failure(session, output) if output else login_result("each_time")
-    path = session.connection.control_socket or str(socket_of(arguments))
+    path = session.connection.control_socket or str(socket_path(arguments))
     hours = ssh_login.hours(variables["cluster"].get("auth") or {})
     output = ssh_login.open_session(arguments, path, hours, *ask_and_tell)
     return login_failure(session, output) if output else login_result("opened")

@@ -17,11 +17,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import options_class
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES, FAILURES, diffs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import Spec, check
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import sentence
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import Spec, check_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import describe_violation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import (
     RefusedValue,
-    plain,
+    plain_values,
     refuse_keys,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES
@@ -50,7 +50,7 @@ class ActionModule(AccountAction):
 
     def read_arguments(self) -> Arguments:
         """Return the arguments as they are: Ansible's own check would resolve paths on this machine."""
-        arguments: Arguments = plain(self._task.args)
+        arguments: Arguments = plain_values(self._task.args)
         return arguments
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> AccountSession:
@@ -78,9 +78,9 @@ class ActionModule(AccountAction):
 
 def check_arguments(spec: Spec, arguments: Arguments) -> dict[str, Any]:
     """Return the arguments with their defaults. Raise AccountError with all violations of the spec."""
-    checked = check(spec, arguments)
+    checked = check_settings(spec, arguments)
     if checked.violations:
-        raise AccountError("\n".join(map(sentence, checked.violations)))
+        raise AccountError("\n".join(map(describe_violation, checked.violations)))
     return checked.values
 
 
@@ -88,8 +88,8 @@ def read_agreement(session: AccountSession) -> dict[str, bool]:
     """Return {"replace": True} if the user agreed to replace unknown keys (-e onboard_replace). Raise AccountError."""
     if not any(name.startswith("onboard_") for name in session.variables):
         return {}
-    readers = {"onboard_replace": extra_vars.truth}
-    given = extra_vars.read("an onboarding", readers, session.variables, session.value)
+    readers = {"onboard_replace": extra_vars.read_bool}
+    given = extra_vars.read_settings("an onboarding", readers, session.variables, session.value)
     return {"replace": bool(given.get("onboard_replace"))}
 
 

@@ -25,10 +25,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import credential, renewers, ssh_login
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import serving
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import practice_or
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import run_program
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import parse_settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.doctor_checks import DoctorCheck
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders
@@ -88,9 +88,9 @@ def inspect_software() -> Iterator[DoctorCheck]:
 
 def inspect_ssh(needed: bool) -> Iterator[DoctorCheck]:
     """Check the ssh client, its agent, and the folder for its sockets. needed: there are accounts on clusters."""
-    code, _output, version = ask(["ssh", "-V"], SECONDS)
+    code, _output, version = run_program(["ssh", "-V"], SECONDS)
     yield doctor_checks.check_ssh(None if code is None else version, needed)
-    code, output, _error = ask(["ssh-add", "-l"], SECONDS)
+    code, output, _error = run_program(["ssh-add", "-l"], SECONDS)
     yield doctor_checks.check_agent(code, output, needed)
     connection_loader.get("ssh", class_only=True)  # defines the setting
     folder = constants.config.get_config_value("control_path_dir", plugin_type="connection", plugin_name="ssh")
@@ -154,7 +154,7 @@ def inspect_accounts_files(sources: Sequence[str]) -> tuple[list[DoctorCheck], l
 
 def find_yaml_files(sources: Sequence[str]) -> Iterator[Path]:
     """Yield the YAML files among these sources and in the folders among them."""
-    for source in (serving(Path(one)) for one in sources):
+    for source in (practice_or(Path(one)) for one in sources):
         for path in sorted(source.iterdir()) if source.is_dir() else [source]:
             if path.is_file() and path.suffix in (".yml", ".yaml"):
                 yield path
@@ -170,17 +170,17 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
             text = f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args"
             yield doctor_checks.report_ssh_error(host.name, text)
             continue
-        code, output, error_text = ask(["ssh", "-G", *arguments], SECONDS)
+        code, output, error_text = run_program(["ssh", "-G", *arguments], SECONDS)
         if code != 0:
             yield doctor_checks.report_ssh_error(host.name, error_text)
             continue
-        ssh_settings = settings(output)
+        ssh_settings = parse_settings(output)
         first = find_first_host(ssh_settings, arguments)
         if first and first not in resolved:
-            resolved[first] = ask([sys.executable, "-I", "-c", RESOLVE, first], SECONDS)[0] == 0
+            resolved[first] = run_program([sys.executable, "-I", "-c", RESOLVE, first], SECONDS)[0] == 0
         shown_first = first or ssh_settings["hostname"][0]
         yield doctor_checks.check_route(host.name, ssh_settings, shown_first, resolved.get(first) if first else None)
-        account = open_sessions.way(host.variables).get("account", {})
+        account = open_sessions.session_variables(host.variables).get("account", {})
         if "by_hand" in account:
             yield doctor_checks.report_no_automation(host.name)
         elif "session" in account:
@@ -193,8 +193,8 @@ def find_first_host(ssh_settings: dict[str, list[str]], arguments: list[str]) ->
     jump = doctor_checks.first_jump_host(ssh_settings)
     if jump:
         config = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
-        code, output, _error = ask(["ssh", "-G", *config, jump], SECONDS)
-        return settings(output).get("hostname", [jump])[0] if code == 0 else jump
+        code, output, _error = run_program(["ssh", "-G", *config, jump], SECONDS)
+        return parse_settings(output).get("hostname", [jump])[0] if code == 0 else jump
     if ssh_settings.get("proxycommand", ["none"])[0] != "none":
         return ""
     return ssh_settings["hostname"][0]

@@ -23,9 +23,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, skip_missing_keys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_rotation, script_text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_session import ScriptSession
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import near
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import copied, login
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import relative_path
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import login_of, scp_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exported_scripts, receipts
@@ -67,7 +67,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     if output and len(session.variables.get("ansible_play_hosts_all") or ()) > 1:
         raise AccountError("one script is for one account: name the account")
     target = Path(output or f"onboard-{session.name.replace('@', '-')}.py").expanduser().absolute()
-    user, _host = login(session.connection.variables, session.name)
+    user, _host = login_of(session.connection.variables, session.name)
     if not user:
         raise AccountError("the user on the account is unknown: set ansible_user in its vars")
     names = list(ROLES)
@@ -84,14 +84,14 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         "script": script_id,
         "account": session.name,
         "user": user,
-        "ssh_target": copied(session.connection.variables, session.name),
+        "ssh_target": scp_arguments(session.connection.variables, session.name),
         "seal_key": exported_scripts.seal_key(session.name, script_id).hex(),
         "questions": {key: _question(key) for key in keys},
         "plan": _shared_plan(session),
         "parts": parts,
     }
     moment = datetime.now(UTC)
-    text = script_text.render_script(data, MODULES, target.name, f"{moment:%Y-%m-%d}", version())
+    text = script_text.render_script(data, MODULES, target.name, f"{moment:%Y-%m-%d}", read_version())
     made = f"{moment:%Y-%m-%dT%H:%M:%SZ}"
     kept: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audited, "offboard": removed}
     exported_scripts.add_script(session.name, script_id, {"made": made, "parts": kept})
@@ -99,7 +99,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     return {
         "kind": "script_exported",
         "changed": True,
-        "file": near(str(target)),
+        "file": relative_path(str(target)),
         "ssh_target": data["ssh_target"],
         "typed": session.connection.typed,
         "questions": [data["questions"][key] for key in keys],
@@ -132,7 +132,9 @@ def _question(key: str) -> str:
 def _write_script(target: Path, content: bytes) -> None:
     """Write the script for its owner alone. Raise AccountError if the file exists and is not a script."""
     if target.is_symlink() or (target.exists() and not _is_script(target)):
-        raise AccountError(f"{near(str(target))} already exists and is not a script of hpc-onboard: name another by -o")
+        raise AccountError(
+            f"{relative_path(str(target))} already exists and is not a script of hpc-onboard: name another by -o"
+        )
     folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         files.replace(folder, target.name, content, 0o600, {})

@@ -26,8 +26,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import 
     script_text,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_session import ScriptSession
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command_for
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
@@ -80,7 +80,9 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
         audit = _audit_result(session, entries)
         _remember(session, result, entries)
         return audit
-    found = deliver(session, Declared(entries, [], {}), 0, MESSAGE, _no_rest if result.part == "offboard" else None)
+    found = deliver(
+        session, DeclaredResources(entries, [], {}), 0, MESSAGE, _no_rest if result.part == "offboard" else None
+    )
     _remember(session, result, entries)
     if result.part == "onboard" and not session.is_check_run:
         sentences = script_rotation.record_new_keys(session.name, entries)
@@ -116,7 +118,7 @@ def _audit_result(session: ScriptSession, entries: list[PlanEntry]) -> AuditAcco
     """Return the audit of the account. Raise AccountError if the script has other entries than an audit has now."""
     audit = plan_audit(session, list(ROLES), [])
     if json.loads(json.dumps(script_text.remove_keys(audit.entries))) != entries:
-        again = shlex.join(command("export-script", ["-l", session.name]))
+        again = shlex.join(command_for("export-script", ["-l", session.name]))
         raise AccountError(
             "the desired state of this account, or hpc-onboard, has changed since the script was written."
             f" {script_result.NOT_IMPORTED.capitalize()}. Write a new script: {again}"

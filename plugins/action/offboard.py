@@ -16,7 +16,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offbo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery import deliver
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
@@ -86,7 +86,7 @@ def remove(session: AccountSession, arguments: Arguments) -> AccountResult:
     """
     offboarding.AGREEMENT.check_names(session.variables)
     declared = session.collect(arguments["capabilities"], arguments["resources"], (AccountError,))
-    chosen = Declared([], [], {})
+    chosen = DeclaredResources([], [], {})
     if arguments["only"] == "everything":
         chosen = declared.of(session.select(arguments["capabilities"]))
     staying = declared.refused.keys() - chosen.refused.keys()
@@ -101,7 +101,7 @@ def remove(session: AccountSession, arguments: Arguments) -> AccountResult:
     notes = receipts.read_notes(session.name, bool(session.sandbox))
     first = plan_removal(notes)
     settings = {"seconds": arguments["seconds"], "only_made": True, "notes": notes}
-    to_remove = Declared(first, offboarding.refusal_notes(chosen), {})
+    to_remove = DeclaredResources(first, offboarding.refusal_notes(chosen), {})
     return deliver(session, to_remove, arguments["wait"], settings, plan_rest)
 
 

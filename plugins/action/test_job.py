@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import as_absent
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import test_job, test_job_report
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
@@ -74,7 +74,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
         examined = _run_job_plan(session, plan, "examine", 0)
         outcomes = test_job.split_outcome(job, examined) if examined["before"] else []
         _run_job_plan(session, [as_absent(plan[-1])], "reconcile", 0)
-    skipped = Declared([], test_job.skip_notes(job_test.skipped), {})
+    skipped = DeclaredResources([], test_job.skip_notes(job_test.skipped), {})
     result = _result.result(outcomes or [job], skipped, session.is_check_run)
     tried = test_job_report.record_result(job, outcomes, job_test, session.is_check_run)
     return {

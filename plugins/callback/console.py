@@ -170,9 +170,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             super().v2_runner_on_ok(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import refusals  # few runs fail
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import (
+            refused_settings,  # few runs fail
+        )
 
-        sentences = refusals(result.result) if self._display.verbosity < 2 else []
+        sentences = refused_settings(result.result) if self._display.verbosity < 2 else []
         if not self._is_ours(result) and not sentences:
             super().v2_runner_on_failed(result, ignore_errors)
             return
@@ -208,7 +210,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def v2_playbook_on_stats(self, stats: Any) -> None:
         self._watch.stop()
         seen, failed, dark, changed = map(len, (stats.processed, stats.failures, stats.dark, stats.changed))
-        verdict.tell(verdict.Verdict(seen, failed, dark, changed, tuple(self._replaceable)))
+        verdict.send_totals(verdict.RunTotals(seen, failed, dark, changed, tuple(self._replaceable)))
         trouble = self._recorder.write({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
         if trouble:
             self._display.warning(f"How this run ended is not remembered here: {trouble}")

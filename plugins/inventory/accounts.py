@@ -124,13 +124,13 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost, build_hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import serving
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import practice_or
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
     Mistakes,
     YamlText,
+    display_path,
     nearest,
     read_text,
-    shown,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import RoleSpecs
 
@@ -148,7 +148,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
     def verify_file(self, path: str) -> bool:
         """Files that name this plugin, and those called accounts.yml that name none."""
-        path = str(serving(Path(path)))
+        path = str(practice_or(Path(path)))
         if not super().verify_file(path):
             self._check_readable(path)
             return False
@@ -160,7 +160,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Put the accounts into the inventory, or end the run with what is wrong."""
-        path = str(serving(Path(path)))
+        path = str(practice_or(Path(path)))
         super().parse(inventory, loader, path, cache)
         self._check_tags()
         try:
@@ -209,7 +209,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
             return {}
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions  # not for sandboxes
 
-        return open_sessions.way(host.variables)
+        return open_sessions.session_variables(host.variables)
 
     def _check_readable(self, path: str) -> None:
         """A file that a playbook of ours is to look at and that is not there, or may not be read."""
@@ -243,7 +243,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         """A -l that names nothing of this file, when this file is all there is."""
         limit: str | None = context.CLIARGS.get("subset")
         sources: list[str] = list(context.CLIARGS.get("inventory") or ())
-        if not limit or len(sources) != 1 or not serving(Path(sources[0])).is_file():
+        if not limit or len(sources) != 1 or not practice_or(Path(sources[0])).is_file():
             return
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import (
             find_unknown_host,  # -l alone
@@ -254,7 +254,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         term = find_unknown_host(limit, known)
         if term:
             advice = f'no account and no group "{term}"; {nearest(term, known, groups)}'
-            refuse(self.display, f"-l {limit}: {shown(Path(path))} has {advice}")
+            refuse(self.display, f"-l {limit}: {display_path(Path(path))} has {advice}")
 
 
 def only_doctor(playbooks: Iterable[str]) -> bool:

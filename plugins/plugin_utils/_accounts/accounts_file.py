@@ -16,7 +16,7 @@ from .._input.json_schema import Checker, Schema, mapping
 from .._input.role_specs import RoleSpecs
 from .account_checks import check_defaults, check_entry, check_for_cluster, find_cluster
 from .defaults import Entry, merge_defaults, merge_steps
-from .profiles import PATTERNS, SHIPPED, Catalogue, Profile, mentions, render, schema
+from .profiles import PATTERNS, SHIPPED, Catalogue, Profile, find_placeholder, render, schema
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class AccountsFile:
             check_for_cluster(mistakes, place, own, profile)
             account = self._resolve(str(name), merge_defaults(shared, own, profile), profile)
             accounts.append(account)
-            lacking = mentions({part: account.cluster.get(part) for part in PATTERNS}, "project")
+            lacking = find_placeholder({part: account.cluster.get(part) for part in PATTERNS}, "project")
             # A key that is wrong may be the one that was meant to be the project.
             wrong_keys = (mapping(entry).keys() - own.keys()) | (written.keys() - shared.keys())
             if lacking and not self._may_be_project(wrong_keys):

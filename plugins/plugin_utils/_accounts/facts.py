@@ -22,7 +22,7 @@ DAY = re.compile(r"20[0-9]{2}(-[01][0-9](-[0-3][0-9])?)?")
 
 
 @dataclass(frozen=True)
-class Said:
+class SourcedValue:
     """One value as it is said: by which source (its id), and on which day where that differs from the source's own."""
 
     value: Any
@@ -42,7 +42,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Written:
+class ProfileFile:
     """One file of a profile: its lines, and the document as it is written."""
 
     lines: YamlText
@@ -57,16 +57,16 @@ def is_wrapped(node: Any) -> bool:
     return isinstance(node, dict) and "value" in node
 
 
-def unwrapped(node: Any) -> Any:
+def strip_sources(node: Any) -> Any:
     """A written profile with every {value, source, date} replaced by its value."""
     if is_wrapped(node):
-        return unwrapped(node["value"])
+        return strip_sources(node["value"])
     if isinstance(node, dict):
-        return {key: unwrapped(item) for key, item in node.items()}
-    return [unwrapped(item) for item in node] if isinstance(node, list) else node
+        return {key: strip_sources(item) for key, item in node.items()}
+    return [strip_sources(item) for item in node] if isinstance(node, list) else node
 
 
-def place_as_written(document: Any, place: Place) -> Place:
+def find_written_place(document: Any, place: Place) -> Place:
     """Where in the written profile the thing stands that is at this place when all is unwrapped."""
     way: list[str | int] = []
     node = document
@@ -83,72 +83,74 @@ def place_as_written(document: Any, place: Place) -> Place:
     return tuple(way)
 
 
-def spread(document: Mapping[str, Any]) -> Tree:
+def spread_sources(document: Mapping[str, Any]) -> Tree:
     """A written profile with the source of every section at each of its values."""
-    return {key: item if key in ABOUT_PROFILE else _spread(item, key, None, None) for key, item in document.items()}
+    return {
+        key: item if key in ABOUT_PROFILE else _spread_value(item, key, None, None) for key, item in document.items()
+    }
 
 
-def _spread(node: Any, key: str, source: str | None, date: str | None) -> Tree:
+def _spread_value(node: Any, key: str, source: str | None, date: str | None) -> Tree:
     if is_wrapped(node):
         own = node.get("source")
         # A date belongs to the source beside it; it is not lent to another one.
-        return _spread(node["value"], key, own or source, node.get("date") or (None if own else date))
+        return _spread_value(node["value"], key, own or source, node.get("date") or (None if own else date))
     if isinstance(node, dict):
         own = node.get("source")
         inherited = (own, None) if isinstance(own, str) else (source, date)
-        return {name: _spread(item, name, *inherited) for name, item in node.items() if name != "source"}
+        return {name: _spread_value(item, name, *inherited) for name, item in node.items() if name != "source"}
     if isinstance(node, list) and (key in SEVERAL_FACTS or any(isinstance(item, dict) for item in node)):
-        return [_spread(item, "", source, date) for item in node]
-    return Said(node, source, date)
+        return [_spread_value(item, "", source, date) for item in node]
+    return SourcedValue(node, source, date)
 
 
-def plain(tree: Tree) -> Any:
+def plain_values(tree: Tree) -> Any:
     """The values alone."""
-    if isinstance(tree, Said):
+    if isinstance(tree, SourcedValue):
         return tree.value
     if isinstance(tree, dict):
-        return {key: plain(item) for key, item in tree.items()}
-    return [plain(item) for item in tree] if isinstance(tree, list) else tree
+        return {key: plain_values(item) for key, item in tree.items()}
+    return [plain_values(item) for item in tree] if isinstance(tree, list) else tree
 
 
-def facts(tree: Tree) -> Iterator[Fact]:
+def list_facts(tree: Tree) -> Iterator[Fact]:
     """Every fact, in the order of the profile. A fact that has no date of its own has its source's."""
     dates = {one.get("id"): one.get("date") or one.get("read") for one in tree.get("sources", ())}
     for key, item in tree.items():
         if key not in ABOUT_PROFILE:
-            yield from _facts(item, (key,), key, dates)
+            yield from _list_below(item, (key,), key, dates)
 
 
-def _facts(tree: Tree, place: Place, field: str, dates: Mapping[Any, Any]) -> Iterator[Fact]:
-    if isinstance(tree, Said):
+def _list_below(tree: Tree, place: Place, field: str, dates: Mapping[Any, Any]) -> Iterator[Fact]:
+    if isinstance(tree, SourcedValue):
         yield Fact(place, field, tree.value, tree.source, tree.date or dates.get(tree.source))
         return
     for key, item in tree.items() if isinstance(tree, dict) else enumerate(tree):
-        yield from _facts(item, (*place, key), f"{field}.{key}" if isinstance(tree, dict) else f"{field}[]", dates)
+        yield from _list_below(item, (*place, key), f"{field}.{key}" if isinstance(tree, dict) else f"{field}[]", dates)
 
 
-def unsourced(tree: Tree) -> list[Fact]:
+def find_unsourced(tree: Tree) -> list[Fact]:
     """The facts that a program relies on and that nobody vouches for: without a source, or without a day."""
-    return [fact for fact in facts(tree) if is_relied_on(fact.field) and not (fact.source and fact.date)]
+    return [fact for fact in list_facts(tree) if is_relied_on(fact.field) and not (fact.source and fact.date)]
 
 
-def wrappers(node: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
+def find_wrappers(node: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Every {value, source, date} of a written profile, with its place there."""
     if is_wrapped(node):
         yield place, node
     for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
-        yield from wrappers(item, (*place, key))
+        yield from find_wrappers(item, (*place, key))
 
 
-def named_sources(document: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+def find_named_sources(document: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Every mention of a source in a written profile, with its place there."""
     for key, item in document.items():
         if key not in ABOUT_PROFILE:
-            yield from _named_sources(item, (key,))
+            yield from _find_below(item, (key,))
 
 
-def _named_sources(node: Any, place: Place) -> Iterator[tuple[Place, str]]:
+def _find_below(node: Any, place: Place) -> Iterator[tuple[Place, str]]:
     if isinstance(node, dict) and isinstance(node.get("source"), str):
         yield (*place, "source"), node["source"]
     for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
-        yield from _named_sources(item, (*place, key))
+        yield from _find_below(item, (*place, key))

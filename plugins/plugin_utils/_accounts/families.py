@@ -13,16 +13,16 @@ from typing import Any
 
 from .._input.diagnostics import Mistake, Place
 from .._input.json_schema import Schema
-from .facts import Said, Tree, Written, place_as_written, plain, unwrapped
+from .facts import ProfileFile, SourcedValue, Tree, find_written_place, plain_values, strip_sources
 from .fields import SEVERAL_FACTS
 
 NAMED_BY = {"sources": "id", "storage": "name", "human_steps": "id", "launchers": "name", "hosts": "host"}
 
 
-def merged(base: Tree, own: Tree, key: str = "") -> Tree:
+def merge_family(base: Tree, own: Tree, key: str = "") -> Tree:
     """What a family says, with what a profile says in its place or beside it."""
     if isinstance(base, dict) and isinstance(own, dict):
-        return {**base, **{name: merged(base.get(name), item, name) for name, item in own.items()}}
+        return {**base, **{name: merge_family(base.get(name), item, name) for name, item in own.items()}}
     if not (isinstance(base, list) and isinstance(own, list)):
         return own
     if key in SEVERAL_FACTS:
@@ -30,10 +30,10 @@ def merged(base: Tree, own: Tree, key: str = "") -> Tree:
     if key not in NAMED_BY:
         return own
     theirs, mine = ({_name(item, key): item for item in items} for items in (base, own))
-    return [*(merged(item, mine.get(name, {})) for name, item in theirs.items()), *_new(mine, theirs)]
+    return [*(merge_family(item, mine.get(name, {})) for name, item in theirs.items()), *_items_of_own(mine, theirs)]
 
 
-def places_by_name(base: Tree, before: str = "", key: str = "") -> Iterator[str]:
+def list_places(base: Tree, before: str = "", key: str = "") -> Iterator[str]:
     """Every place of a family's facts, as a profile names it: home.path, storage.scratch.purge."""
     if isinstance(base, dict):
         items = base
@@ -41,30 +41,30 @@ def places_by_name(base: Tree, before: str = "", key: str = "") -> Iterator[str]
         items = {_name(item, key): item for item in base} if isinstance(base, list) and key in NAMED_BY else {}
     for name, item in items.items():
         yield f"{before}{name}"
-        yield from places_by_name(item, f"{before}{name}.", name)
+        yield from list_places(item, f"{before}{name}.", name)
 
 
-def taken_out(base: Tree, place: str, key: str = "") -> Tree:
+def remove_fact(base: Tree, place: str, key: str = "") -> Tree:
     """A family's facts without what stands at one of its places_by_name."""
     name, _dot, rest = place.partition(".")
     if isinstance(base, list):
         left = [(item, _name(item, key) == name) for item in base]
-        return [taken_out(item, rest) if meant else item for item, meant in left if rest or not meant]
+        return [remove_fact(item, rest) if meant else item for item, meant in left if rest or not meant]
     if not rest:
         return {word: item for word, item in base.items() if word != name}
-    return {**base, name: taken_out(base[name], rest, name)}
+    return {**base, name: remove_fact(base[name], rest, name)}
 
 
-def _new(mine: dict[Any, Tree], theirs: dict[Any, Tree]) -> list[Tree]:
+def _items_of_own(mine: dict[Any, Tree], theirs: dict[Any, Tree]) -> list[Tree]:
     return [item for name, item in mine.items() if name not in theirs]
 
 
 def _name(item: Tree, key: str) -> Any:
     name = item.get(NAMED_BY[key])
-    return name.value if isinstance(name, Said) else name
+    return name.value if isinstance(name, SourcedValue) else name
 
 
-def loosened(schema: Schema) -> Schema:
+def loosen_schema(schema: Schema) -> Schema:
     """A schema that lacks nothing: for a file which is only a part. A name is needed even there."""
 
     def loose(node: Any, key: str) -> Any:
@@ -82,19 +82,19 @@ def loosened(schema: Schema) -> Schema:
     return made
 
 
-def mistake(files: Sequence[Written], tree: Tree, place: Place, text: str, at_key: bool = False) -> Mistake:
+def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text: str, at_key: bool = False) -> Mistake:
     """A mistake at a place of the whole profile: in the first of its files that has the place, else around it."""
-    steps = _by_name(plain(tree), place)
+    steps = _name_steps(plain_values(tree), place)
     for length in range(len(steps), -1, -1):
         for file in files:
-            found = _by_index(unwrapped(file.document), steps[:length])
+            found = _index_steps(strip_sources(file.document), steps[:length])
             if found is not None:
                 at_the_thing = length == len(steps)
-                return file.lines.mistake(place_as_written(file.document, found), text, at_key or not at_the_thing)
+                return file.lines.mistake(find_written_place(file.document, found), text, at_key or not at_the_thing)
     raise AssertionError("the empty place is in every file")
 
 
-def _by_name(node: Any, place: Place) -> Place:
+def _name_steps(node: Any, place: Place) -> Place:
     """A place in which the items of lists are named rather than counted."""
     steps: list[str | int] = []
     key = ""
@@ -107,7 +107,7 @@ def _by_name(node: Any, place: Place) -> Place:
     return tuple(steps)
 
 
-def _by_index(node: Any, steps: Place) -> Place | None:
+def _index_steps(node: Any, steps: Place) -> Place | None:
     """The place of these steps in one file; None where it has nothing there."""
     place: list[str | int] = []
     key = ""

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._input.json_schema import is_template, mapping
 from .._roles.site import site_settings
-from .._roles.table import prepare
+from .._roles.table import prepare_roles
 from .accounts_file import AccountsFile, ResolvedAccount
 from .profiles import Profile
 
@@ -36,7 +36,7 @@ class InventoryHost:
 def build_hosts(file: AccountsFile) -> list[InventoryHost]:
     """Return one host for each account of the file. Raises Mistakes with all that is wrong in it."""
     hosts = [build_host(account, file) for account in file.accounts()]
-    prepare(host.variables for host in hosts)  # once for all accounts: each is a process of its own later
+    prepare_roles(host.variables for host in hosts)  # once for all accounts: each is a process of its own later
     return hosts
 
 
@@ -46,14 +46,17 @@ def build_host(account: ResolvedAccount, file: AccountsFile) -> InventoryHost:
     slurm_account = str(mapping(account.entry.get("scheduler")).get("account") or "")
     variables = {
         "cluster": account.cluster,
-        "account": {**identity(account), **({"sandbox": describe_sandbox(account, folder)} if account.sandbox else {})},
-        **connection(account),
+        "account": {
+            **account_variable(account),
+            **({"sandbox": describe_sandbox(account, folder)} if account.sandbox else {}),
+        },
+        **connection_variables(account),
         **site_settings(account.cluster, account.project or "", slurm_account),
         **{f"{role}_files_from": str(folder) for role in READING_FILES},
         **role_settings(account, file),
         **own_variables(account),
     }
-    return InventoryHost(account.name, groups(account.cluster), variables)
+    return InventoryHost(account.name, inventory_groups(account.cluster), variables)
 
 
 def own_variables(account: ResolvedAccount) -> dict[str, Any]:
@@ -64,7 +67,7 @@ def own_variables(account: ResolvedAccount) -> dict[str, Any]:
     return own
 
 
-def groups(cluster: Profile) -> list[str]:
+def inventory_groups(cluster: Profile) -> list[str]:
     """Return the inventory groups of an account on this cluster."""
     container = cluster["container"]
     runtimes = [container["runtime"], *container.get("further", [])]
@@ -72,7 +75,7 @@ def groups(cluster: Profile) -> list[str]:
     return [name.replace("-", "_") for name in names if name]  # Ansible warns of a group podman-hpc
 
 
-def identity(account: ResolvedAccount) -> dict[str, Any]:
+def account_variable(account: ResolvedAccount) -> dict[str, Any]:
     """Return the variable account: its names, and the roles that it excludes."""
     return {
         "name": account.name,
@@ -84,7 +87,7 @@ def identity(account: ResolvedAccount) -> dict[str, Any]:
     }
 
 
-def connection(account: ResolvedAccount) -> dict[str, Any]:
+def connection_variables(account: ResolvedAccount) -> dict[str, Any]:
     """Return the variables by which Ansible reaches the account."""
     login = account.cluster["login"]
     own = account.entry.get("ssh")  # a name of the user's ssh settings, which say the rest

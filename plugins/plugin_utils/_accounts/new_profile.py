@@ -8,13 +8,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .._input.json_schema import as_written, matches
+from .._input.json_schema import matches, write_yaml
 from .profiles import schema
 
 NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-class Question(NamedTuple):
+class ProfileQuestion(NamedTuple):
     """What is asked of a cluster. place: where the answer goes; its form is the schema's."""
 
     name: str
@@ -53,11 +53,11 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
-    Question("title", "what the cluster is called in full", ("name",), "Cluster of our institute"),
-    Question("host", "its login node", ("login", "host"), "login.example.org", is_needed=True),
-    Question("jump", "the jump host before it", ("login", "jump", "host"), "gate.example.org"),
-    Question("home", "where homes lie", ("home", "path"), "/home/{user}"),
-    Question("runtime", "the container tool of jobs", ("container", "runtime"), "apptainer"),
+    ProfileQuestion("title", "what the cluster is called in full", ("name",), "Cluster of our institute"),
+    ProfileQuestion("host", "its login node", ("login", "host"), "login.example.org", is_needed=True),
+    ProfileQuestion("jump", "the jump host before it", ("login", "jump", "host"), "gate.example.org"),
+    ProfileQuestion("home", "where homes lie", ("home", "path"), "/home/{user}"),
+    ProfileQuestion("runtime", "the container tool of jobs", ("container", "runtime"), "apptainer"),
 )
 HEAD = """\
 # {name}: a cluster of our own. Format: docs/schemas/profile.schema.json
@@ -110,61 +110,61 @@ FURTHER = """\
 """
 
 
-def text(name: str, answers: Mapping[str, str], model: tuple[str, str] | None = None) -> str:
+def render_profile(name: str, answers: Mapping[str, str], model: tuple[str, str] | None = None) -> str:
     """The text of a profile of that name. model: name and text of the one that it is made from, which it follows."""
-    return _changed(name, answers, *model) if model else _fresh(name, answers)
+    return _render_copy(name, answers, *model) if model else _render_new(name, answers)
 
 
-def _fresh(name: str, answers: Mapping[str, str]) -> str:
+def _render_new(name: str, answers: Mapping[str, str]) -> str:
     """A profile that says what was answered, and what else could be said."""
     jump, home, runtime = (answers.get(word) for word in ("jump", "home", "runtime"))
     lines = [
-        as_written("name", answers["title"]) if "title" in answers else "# name: Cluster of our institute",
+        write_yaml("name", answers["title"]) if "title" in answers else "# name: Cluster of our institute",
         "",
         "login:",
-        f"  {as_written('host', answers['host'])}",
+        f"  {write_yaml('host', answers['host'])}",
         "  # port: 22",
-        f"  {as_written('jump', {'host': jump})}" if jump else "  # jump: {host: gate.example.org}",
+        f"  {write_yaml('jump', {'host': jump})}" if jump else "  # jump: {host: gate.example.org}",
         "",
-        f"home:\n  {as_written('path', home)}" if home else "home: {}  # or, each on a line below: path: /home/{user}",
+        f"home:\n  {write_yaml('path', home)}" if home else "home: {}  # or, each on a line below: path: /home/{user}",
         "  # bytes: 50000000000" if home else "# bytes: 50000000000",
         "",
-        f"# The container tool that jobs use: {', '.join(_runtimes())}.",
-        as_written("container", {"runtime": runtime})
+        f"# The container tool that jobs use: {', '.join(_list_runtimes())}.",
+        write_yaml("container", {"runtime": runtime})
         if runtime
         else "# container: {runtime: apptainer, on_login: true}",
     ]
     return HEAD.format(name=name) + "\n".join(lines) + "\n" + FURTHER
 
 
-def _runtimes() -> list[str]:
+def _list_runtimes() -> list[str]:
     """Return the container tools that a profile may name."""
     words: list[str] = schema("cluster")["properties"]["container"]["properties"]["runtime"]["enum"]
     return words
 
 
-def _changed(name: str, answers: Mapping[str, str], model: str, written: str) -> str:
+def _render_copy(name: str, answers: Mapping[str, str], model: str, written: str) -> str:
     """The text of another profile with these answers in it; what it says of itself is not said of the new one."""
     body = written.partition("\n---\n")[2] or written
     body = re.sub(r"(?m)^(verified_on|closing_on|formerly):.*\n", "", body)
     for key, value in {"id": name, "name": answers.get("title", name), "status": "own"}.items():
-        body = re.sub(rf"(?m)^{key}:.*$", as_written(key, value).replace("\\", r"\\"), body, count=1)
+        body = re.sub(rf"(?m)^{key}:.*$", write_yaml(key, value).replace("\\", r"\\"), body, count=1)
     if "host" in answers:
-        body = _inside(body, "login", "host", answers["host"])
+        body = _replace_fact(body, "login", "host", answers["host"])
     if "home" in answers:
-        body = _inside(body, "home", "path", answers["home"])
+        body = _replace_fact(body, "home", "path", answers["home"])
     if "jump" in answers:
-        body = _inside(body, "login", "jump", {"host": answers["jump"]})
+        body = _replace_fact(body, "login", "jump", {"host": answers["jump"]})
     if "runtime" in answers:
-        body = _inside(body, "container", "runtime", answers["runtime"])
+        body = _replace_fact(body, "container", "runtime", answers["runtime"])
     head = f"# {name}: made from the profile of {model}. All that it says is true of that one: compare each fact.\n"
     return f"{head}# Format: docs/schemas/profile.schema.json\n---\n{body}"
 
 
-def _inside(body: str, section: str, key: str, value: Any) -> str:
+def _replace_fact(body: str, section: str, key: str, value: Any) -> str:
     """The text with a key of a section said anew; what the section said of it goes, with all that was below it."""
     found = re.search(rf"(?m)^{section}:[ \t]*(\n(?:[ \t#].*\n|\n(?=[ \t]))*|\S.*\n)", body)
-    line = f"  {as_written(key, value)}\n"
+    line = f"  {write_yaml(key, value)}\n"
     if found is None:
         return f"{body.rstrip()}\n\n{section}:\n{line}"
     if not found[1].startswith("\n"):  # written in one line

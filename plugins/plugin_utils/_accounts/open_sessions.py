@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .._input.json_schema import is_template
-from .._input.ssh_arguments import NO_OTHER, own_settings, settings, ssh_arguments
+from .._input.ssh_arguments import NO_OTHER, parse_settings, read_ssh_config, ssh_arguments
 from .._state.fingerprint_key import state_folder
 
 ASKING = ("password", "key_otp", "key_then_otp", "password_otp", "session")  # login methods at which the user is asked
@@ -37,7 +37,7 @@ SECONDS = 5  # for what asks nobody anything
 MENTIONS = re.compile(r"^\s*(controlpath|include)\b(?!.*hpc\.onboard\.conf)", re.IGNORECASE | re.MULTILINE)
 
 
-def way(variables: Mapping[str, Any]) -> dict[str, Any]:
+def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What is to be said to Ansible of an account that is entered by a session; nothing where none is needed.
 
     variables: the account's, to which these are added. account.session is the socket of the session that is ours;
@@ -47,7 +47,7 @@ def way(variables: Mapping[str, Any]) -> dict[str, Any]:
     if variables.get("ansible_connection", "ssh") != "ssh":
         return {}
     if is_by_hand(variables):
-        nowhere = shlex.join([*through("none"), *NO_OTHER])
+        nowhere = shlex.join([*control_path_options("none"), *NO_OTHER])
         return {"ansible_ssh_args": nowhere, "account": {**variables["account"], "by_hand": True}}
     if any(name in variables for name in OWN_WAYS):
         return {}
@@ -56,17 +56,21 @@ def way(variables: Mapping[str, Any]) -> dict[str, Any]:
         arguments = ssh_arguments(known, "")
     except ValueError:
         return {}  # doctor says what is wrong with them
-    asks, shares, ours = is_asked(variables), may_be_shared(variables), socket_of(arguments)
-    path = _open_by_hand(arguments, str(variables["cluster"]["id"])) if shares and _may_share(arguments) else ""
+    asks, shares, ours = is_asked(variables), may_be_shared(variables), socket_path(arguments)
+    path = (
+        _find_user_session(arguments, str(variables["cluster"]["id"]))
+        if shares and _has_control_path(arguments)
+        else ""
+    )
     if shares and not (path or asks) and ours.exists() and _is_open(str(ours), arguments):
         path = str(ours)  # by a name that we gave it (ssh_config.yml)
     if path:
-        return {"ansible_ssh_args": shlex.join([*through(path), *(NO_OTHER if asks else ())])}
-    marks: dict[str, Any] = {"lapses": True} if _lapses({**known, **_documents(variables)}) else {}
-    options = [] if shares else through("none")
+        return {"ansible_ssh_args": shlex.join([*control_path_options(path), *(NO_OTHER if asks else ())])}
+    marks: dict[str, Any] = {"lapses": True} if _is_expiring({**known, **_pick_documents(variables)}) else {}
+    options = [] if shares else control_path_options("none")
     if asks and shares:
         marks["session"] = str(ours)
-        options = [*through(marks["session"]), *NO_OTHER]
+        options = [*control_path_options(marks["session"]), *NO_OTHER]
     elif asks:
         marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
         options += ONCE
@@ -93,11 +97,11 @@ def may_be_shared(variables: Mapping[str, Any]) -> bool:
     return (variables["cluster"].get("auth") or {}).get("multiplexing") != "forbidden"
 
 
-def _documents(variables: Mapping[str, Any]) -> dict[str, Any]:
+def _pick_documents(variables: Mapping[str, Any]) -> dict[str, Any]:
     return {name: variables[name] for name in ("account", "cluster")}
 
 
-def _lapses(variables: Mapping[str, Any]) -> bool:
+def _is_expiring(variables: Mapping[str, Any]) -> bool:
     """Whether the account wants a certificate or a ticket that has ended, or ends within minutes."""
     if (variables["cluster"].get("auth") or {}).get("archetype") not in LAPSING:
         return False
@@ -116,47 +120,47 @@ def _is_at_terminal() -> bool:
         return False
 
 
-def through(socket: str) -> list[str]:
+def control_path_options(socket: str) -> list[str]:
     """The options of ssh by which a session is used, and none is opened."""
     return ["-o", "ControlMaster=no", "-o", f"ControlPath={socket}"]
 
 
-def socket_of(arguments: Iterable[str]) -> Path:
+def socket_path(arguments: Iterable[str]) -> Path:
     """Where our session lies that these arguments of ssh lead to: two accounts with the same ones share it."""
     return state_folder() / "ssh" / hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:12]
 
 
-def _open_by_hand(arguments: list[str], cluster: str) -> str:
+def _find_user_session(arguments: list[str], cluster: str) -> str:
     """The socket of a session that the person has opened to the host, or to a name that leads there; empty if none."""
-    there = _settings(arguments)
+    there = _effective_settings(arguments)
     for host in dict.fromkeys((arguments[-1], cluster)):
         named = [*arguments[:-1], host]
-        found = _settings(named)
+        found = _effective_settings(named)
         path = found.get("controlpath", "none")
         same = all(found.get(word) == there.get(word) for word in ("hostname", "user", "port"))
-        if same and path != "none" and _ssh("-O", "check", *named) is not None:
+        if same and path != "none" and _run_ssh("-O", "check", *named) is not None:
             return path
     return ""
 
 
 def _is_open(socket: str, arguments: list[str]) -> bool:
     """Whether ssh says that the session at a socket is open."""
-    return _ssh("-O", "check", *through(socket), *arguments) is not None
+    return _run_ssh("-O", "check", *control_path_options(socket), *arguments) is not None
 
 
-def _may_share(arguments: list[str]) -> bool:
+def _has_control_path(arguments: list[str]) -> bool:
     """Whether the person's own settings say anything of sessions: most say nothing, and nobody need ask ssh."""
-    return bool(MENTIONS.search(own_settings(arguments)))
+    return bool(MENTIONS.search(read_ssh_config(arguments)))
 
 
-def _settings(arguments: Iterable[str]) -> dict[str, str]:
+def _effective_settings(arguments: Iterable[str]) -> dict[str, str]:
     """What ssh would do, word to value; of a word that is there several times the last."""
-    return {word: values[-1] for word, values in settings(_ssh("-G", *arguments) or "").items()}
+    return {word: values[-1] for word, values in parse_settings(_run_ssh("-G", *arguments) or "").items()}
 
 
-def _ssh(*arguments: str) -> str | None:
+def _run_ssh(*arguments: str) -> str | None:
     """What ssh says without connecting; None where it fails."""
-    from .._input.programs import ask  # most have no session
+    from .._input.programs import run_program  # most have no session
 
-    said = ask(["ssh", *arguments], SECONDS)
+    said = run_program(["ssh", *arguments], SECONDS)
     return said.output if said.code == 0 else None

@@ -16,8 +16,8 @@ from .._input.collection import COLLECTION
 from .._input.diagnostics import Mistake, Mistakes, Place, YamlText, nearest, read_text
 from .._input.json_schema import Checker, Schema
 from .cluster_schema import build_cluster_schema
-from .facts import Tree, Written, place_as_written, plain, spread, unwrapped
-from .source_checks import Wrong, cross_checks, source_checks, wrapper_advice
+from .facts import ProfileFile, Tree, find_written_place, plain_values, spread_sources, strip_sources
+from .source_checks import MistakeAt, check_references, check_sources, check_wrappers
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
 
@@ -51,7 +51,7 @@ def schema(name: str) -> Schema:
 
 
 @dataclass(frozen=True)
-class Known:
+class SourcedProfile:
     """What is known about one cluster: the plain values, and the same with their sources."""
 
     profile: Profile
@@ -63,7 +63,7 @@ class Catalogue:
     """All profiles that can be used: those in a group's own folders, then those that ship."""
 
     folders: tuple[Path, ...] = (SHIPPED,)
-    _read: dict[str, Known | Mistakes] = field(default_factory=dict, init=False)
+    _read: dict[str, SourcedProfile | Mistakes] = field(default_factory=dict, init=False)
 
     def ids(self) -> set[str]:
         """Names of all clusters that have a profile."""
@@ -72,9 +72,9 @@ class Catalogue:
     def profile(self, cluster: str) -> Profile | None:
         """The whole profile of a cluster, or None when there is none. A bad file raises Mistakes."""
         known = self.known(cluster)
-        return whole(known.profile) if known else None
+        return fill_assumed(known.profile) if known else None
 
-    def known(self, cluster: str) -> Known | None:
+    def known(self, cluster: str) -> SourcedProfile | None:
         """The profile of a cluster with its sources, or None when there is none. A bad file raises Mistakes."""
         if cluster not in self._read:
             files = (folder / f"{cluster}.yml" for folder in self.folders)
@@ -82,7 +82,7 @@ class Catalogue:
             if file is None:
                 return None
             try:
-                self._read[cluster] = read_known(file)
+                self._read[cluster] = read_sourced(file)
             except Mistakes as mistakes:  # many accounts may be on that cluster
                 self._read[cluster] = mistakes
         found = self._read[cluster]
@@ -105,71 +105,71 @@ def expand_options(profile: Profile) -> Profile:
 
 def read_profile(file: Path) -> Profile:
     """The profile in this file, whole and without its sources; everything that is wrong is raised as one Mistakes."""
-    return whole(read_known(file).profile)
+    return fill_assumed(read_sourced(file).profile)
 
 
-def whole(profile: Profile) -> Profile:
+def fill_assumed(profile: Profile) -> Profile:
     """A profile with what is assumed of a cluster where it says nothing; how to get in is all that it must say."""
     return expand_options({**ASSUMED, "name": profile["id"], **profile})
 
 
-def read_known(file: Path) -> Known:
+def read_sourced(file: Path) -> SourcedProfile:
     """The profile in this file with that of its family; everything that is wrong is raised as one Mistakes."""
-    own = parse(file)
-    found = ill_formed(own)
+    own = parse_profile(file)
+    found = check_form(own)
     if found:
         from .sound_part import sound_part
 
-        mistakes, places = [mistake for _place, mistake in found], [place for place, _mistake in found]
+        mistakes, places = [locate_mistake for _place, locate_mistake in found], [place for place, _mistake in found]
         if "extends" in own.document or ("format",) in places:
             raise Mistakes(mistakes)  # what it says with its family, or how its sources are judged, cannot be known
         try:
-            files, tree = joined(sound_part(own, places))
-            mistakes += misfits(files, tree)
+            files, tree = join_family(sound_part(own, places))
+            mistakes += check_together(files, tree)
         except Mistakes as more:
             mistakes += more.found
         raise Mistakes(mistakes)
-    files, tree = joined(own)
-    profile: Profile = plain(tree)
+    files, tree = join_family(own)
+    profile: Profile = plain_values(tree)
     mistakes = []
     if len(files) > 1:  # each file has the right form; together they must be whole
         whole_form = Checker(schema("cluster")).violations(profile)
-        mistakes = [finder(files, tree)(one.place, one.text, one.at_key) for one in whole_form]
-    mistakes = mistakes or misfits(files, tree)
+        mistakes = [locate_in(files, tree)(one.place, one.text, one.at_key) for one in whole_form]
+    mistakes = mistakes or check_together(files, tree)
     if mistakes:
         raise Mistakes(mistakes)
-    return Known(profile, tree)
+    return SourcedProfile(profile, tree)
 
 
-def joined(own: Written) -> tuple[list[Written], Tree]:
+def join_family(own: ProfileFile) -> tuple[list[ProfileFile], Tree]:
     """The files of a profile, its own first, and what they say together. Raises Mistakes of its family."""
-    tree = spread(own.document)
+    tree = spread_sources(own.document)
     if "extends" not in own.document:
         return [own], tree
-    from .families import merged
+    from .families import merge_family
 
     family = read_family(own)
-    return [own, family], merged(lessened(spread(family.document), own), tree)
+    return [own, family], merge_family(drop_excluded(spread_sources(family.document), own), tree)
 
 
-def misfits(files: list[Written], tree: Tree) -> list[Mistake]:
+def check_together(files: list[ProfileFile], tree: Tree) -> list[Mistake]:
     """What does not fit together in files of the right form."""
-    wrong = finder(files, tree)
-    return [*cross_checks(plain(tree), files[0].lines.file.stem, wrong), *source_checks(files, tree, wrong)]
+    wrong = locate_in(files, tree)
+    return [*check_references(plain_values(tree), files[0].lines.file.stem, wrong), *check_sources(files, tree, wrong)]
 
 
-def finder(files: list[Written], tree: Tree) -> Wrong:
+def locate_in(files: list[ProfileFile], tree: Tree) -> MistakeAt:
     """What makes a mistake of a place of the whole profile: it finds the file and the line."""
 
     def wrong(place: Place, text: str, at_key: bool = False) -> Mistake:
-        from .families import mistake
+        from .families import locate_mistake
 
-        return mistake(files, tree, place, text, at_key)
+        return locate_mistake(files, tree, place, text, at_key)
 
     return wrong
 
 
-def parse(file: Path) -> Written:
+def parse_profile(file: Path) -> ProfileFile:
     """A file that holds a mapping. Raises Mistakes."""
     lines = YamlText(file, read_text(file))
     document = lines.document()
@@ -177,48 +177,48 @@ def parse(file: Path) -> Written:
         form = "id: attic, login: {host: login.example.org}, home: {path: '/home/{user}'}"
         text = f"is no profile, which is a mapping (key: value). Such as, on a line each:  {form}"
         raise Mistakes([*lines.duplicates(), Mistake(file, 0, text)])
-    return Written(lines, document)
+    return ProfileFile(lines, document)
 
 
-def ill_formed(file: Written, part: bool = False) -> list[tuple[Place, Mistake]]:
+def check_form(file: ProfileFile, part: bool = False) -> list[tuple[Place, Mistake]]:
     """What has not the right form, each with its place as written; what is the matter with it is in or at that.
 
     part: one that needs another file to be whole, as does one that extends a family.
     """
     lines, document = file.lines, file.document
-    found: list[tuple[Place, Mistake]] = [((), mistake) for mistake in lines.duplicates()]
-    checker = Checker(_schema_of_a_part() if part or "extends" in document else schema("cluster"))
-    for each in checker.violations(unwrapped(document)):
-        place = place_as_written(document, each.place)
+    found: list[tuple[Place, Mistake]] = [((), locate_mistake) for locate_mistake in lines.duplicates()]
+    checker = Checker(_partial_schema() if part or "extends" in document else schema("cluster"))
+    for each in checker.violations(strip_sources(document)):
+        place = find_written_place(document, each.place)
         found.append((place, lines.mistake(place, each.text, each.at_key)))
-    found += [(place[:-1], lines.mistake(place, text, at_key)) for place, text, at_key in wrapper_advice(document)]
+    found += [(place[:-1], lines.mistake(place, text, at_key)) for place, text, at_key in check_wrappers(document)]
     if "mirrors" in document and lines.file.resolve().parent not in (SHIPPED.resolve(), SHIPPED.resolve() / "families"):
         found.append((("mirrors",), lines.mistake(("mirrors",), NO_MIRRORS, at_key=True)))
     return found
 
 
-def read_file(file: Path) -> Written:
+def read_family_file(file: Path) -> ProfileFile:
     """A file that makes others whole. Raises Mistakes where it has not the right form."""
-    read = parse(file)
-    found = [mistake for _place, mistake in ill_formed(read, part=True)]
+    read = parse_profile(file)
+    found = [locate_mistake for _place, locate_mistake in check_form(read, part=True)]
     if found:
         raise Mistakes(found)
     return read
 
 
 @functools.cache
-def _schema_of_a_part() -> Schema:
+def _partial_schema() -> Schema:
     """The schema of a file that another one makes whole."""
-    from .families import loosened
+    from .families import loosen_schema
 
-    return loosened(schema("cluster"))
+    return loosen_schema(schema("cluster"))
 
 
-def lessened(base: Tree, own: Written) -> Tree:
+def drop_excluded(base: Tree, own: ProfileFile) -> Tree:
     """The facts of a family but for those that a profile says do not hold for it."""
-    from .families import places_by_name, taken_out
+    from .families import list_places, remove_fact
 
-    known = set(places_by_name(base))
+    known = set(list_places(base))
     words = list(own.document.get("without", []))
     unknown = [(index, word) for index, word in enumerate(words) if word not in known]
     if unknown:
@@ -227,11 +227,11 @@ def lessened(base: Tree, own: Written) -> Tree:
         ]
         raise Mistakes(own.lines.mistake(("without", index), text) for index, text in advice)
     for word in words:
-        base = taken_out(base, word)
+        base = remove_fact(base, word)
     return base
 
 
-def read_family(own: Written) -> Written:
+def read_family(own: ProfileFile) -> ProfileFile:
     """The family that a profile names: from the folder families beside it, else one that ships."""
     name = own.document["extends"]
     folders = dict.fromkeys((own.lines.file.parent / "families", SHIPPED / "families"))
@@ -239,19 +239,22 @@ def read_family(own: Written) -> Written:
     if file is None:
         known = {file.stem for folder in folders for file in folder.glob("*.yml")}
         raise Mistakes([own.lines.mistake(("extends",), f'unknown family "{name}"; {nearest(name, known)}')])
-    return read_file(file)
+    return read_family_file(file)
 
 
 def render(profile: Profile, names: dict[str, str], own: dict[str, str]) -> Profile:
     """A profile with {user} and {project} filled in, and with an account's own storage paths."""
-    rendered = {key: fill(value, names) if key in PATTERNS else value for key, value in profile.items()}
-    areas = [moved(area, own[area["name"]]) if area["name"] in own else located(area) for area in rendered["storage"]]
+    rendered = {key: fill_names(value, names) if key in PATTERNS else value for key, value in profile.items()}
+    areas = [
+        move_area(area, own[area["name"]]) if area["name"] in own else resolve_variable(area)
+        for area in rendered["storage"]
+    ]
     further = own.keys() - {area["name"] for area in areas}
     areas += [{"name": name, "path": own[name], "create": False, "link": name} for name in sorted(further)]
-    return {**rendered, "storage": areas, **rooted(rendered.get("caches"), areas)}
+    return {**rendered, "storage": areas, **add_cache_root(rendered.get("caches"), areas)}
 
 
-def rooted(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -> dict[str, Any]:
+def add_cache_root(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -> dict[str, Any]:
     """The caches with the folder that must be there before theirs: what the site has made of their area."""
     if not caches or "area" not in caches:
         return {}
@@ -261,12 +264,12 @@ def rooted(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -> dict[s
     return {"caches": {**caches, **below, "root": root}} if root else {}
 
 
-def located(area: dict[str, Any]) -> dict[str, Any]:
+def resolve_variable(area: dict[str, Any]) -> dict[str, Any]:
     """An area with a path even if it is known by a variable."""
     return {**area, "path": area["variable"]} if "variable" in area else area
 
 
-def moved(area: dict[str, Any], path: str) -> dict[str, Any]:
+def move_area(area: dict[str, Any], path: str) -> dict[str, Any]:
     """An area at the path that the account gives; the site's root stays if the path lies below it."""
     gone = {"ask", "variable"}
     if not str(path).startswith(str(area.get("root", "\0")).rstrip("/") + "/"):
@@ -274,20 +277,20 @@ def moved(area: dict[str, Any], path: str) -> dict[str, Any]:
     return {**{key: value for key, value in area.items() if key not in gone}, "path": path}
 
 
-def fill(value: Any, names: dict[str, str]) -> Any:
+def fill_names(value: Any, names: dict[str, str]) -> Any:
     """A value with {name} replaced in all its strings."""
     if isinstance(value, str):
         for name, word in names.items():
             value = value.replace("{" + name + "}", word)
         return value
     if isinstance(value, dict):
-        return {key: fill(item, names) for key, item in value.items()}
-    return [fill(item, names) for item in value] if isinstance(value, list) else value
+        return {key: fill_names(item, names) for key, item in value.items()}
+    return [fill_names(item, names) for item in value] if isinstance(value, list) else value
 
 
-def mentions(value: Any, name: str) -> str | None:
+def find_placeholder(value: Any, name: str) -> str | None:
     """The first string in a value that still holds {name}."""
     if isinstance(value, str):
         return value if "{" + name + "}" in value else None
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((found for item in items if (found := mentions(item, name))), None)
+    return next((found for item in items if (found := find_placeholder(item, name))), None)

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import yaml
 
 from .._input.collection import COLLECTION
-from .._input.diagnostics import Mistake, Mistakes, check_bounds, invalid, read_text
+from .._input.diagnostics import Mistake, Mistakes, check_bounds, describe_yaml_error, read_text
 from .._input.yaml_loader import Loader
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
 
 
-class Named(NamedTuple):
+class AccountSummary(NamedTuple):
     """An account by its name. groups: the words by which -l finds it, but for container runtimes."""
 
     name: str
@@ -31,9 +31,9 @@ class Named(NamedTuple):
     steps: tuple[Mapping[str, Any], ...]
 
 
-def accounts(file: Path) -> list[Named]:
+def list_accounts(file: Path) -> list[AccountSummary]:
     """The accounts of a file, in its order. Raises Mistakes where it is no accounts file."""
-    document = _document(file)
+    document = _load_document(file)
     entries = document.get("accounts")
     if not isinstance(entries, dict):
         raise Mistakes([Mistake(file, 0, 'is no accounts file: "accounts" is missing.')])
@@ -44,16 +44,18 @@ def accounts(file: Path) -> list[Named]:
     for name, entry in entries.items():
         cluster = str(name).rpartition("@")[2]
         if cluster not in sites:
-            sites[cluster] = site(cluster, (*own, SHIPPED))
+            sites[cluster] = read_site(cluster, (*own, SHIPPED))
         said = entry if isinstance(entry, dict) else {}
         family = sites[cluster].get("family")
         groups = tuple(str(one).replace("-", "_") for one in (cluster, family) if one)
         sandbox = bool(said.get("sandbox", document.get("sandbox", False)))
-        found.append(Named(str(name), cluster, sandbox, groups, tuple(_with_own(sites[cluster], document, said))))
+        found.append(
+            AccountSummary(str(name), cluster, sandbox, groups, tuple(_merge_own_steps(sites[cluster], document, said)))
+        )
     return found
 
 
-def _with_own(profile: Mapping[str, Any], document: Mapping[str, Any], entry: Mapping[str, Any]) -> list[Any]:
+def _merge_own_steps(profile: Mapping[str, Any], document: Mapping[str, Any], entry: Mapping[str, Any]) -> list[Any]:
     """The human steps of a site, with the words that the file has for an account there."""
     listed = profile.get("human_steps", [])
     shared = document.get("defaults")
@@ -67,45 +69,47 @@ def _with_own(profile: Mapping[str, Any], document: Mapping[str, Any], entry: Ma
     return [step for step in merge_steps(listed, own) if "text" in step]
 
 
-def site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
+def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
     """The family and the human steps of a cluster, its family's included; empty where its profile cannot be read."""
     try:
-        own = _document(next(folder / f"{cluster}.yml" for folder in folders if (folder / f"{cluster}.yml").is_file()))
+        own = _load_document(
+            next(folder / f"{cluster}.yml" for folder in folders if (folder / f"{cluster}.yml").is_file())
+        )
         if "extends" not in own:
-            return _steps(own)
+            return _pick_steps(own)
         name = f"{own['extends']}.yml"
         places = [folder / "families" / name for folder in folders]
-        base = _document(next(place for place in places if place.is_file()))
+        base = _load_document(next(place for place in places if place.is_file()))
     except (StopIteration, Mistakes):
         return {}
-    from .families import merged, taken_out  # few have one
+    from .families import merge_family, remove_fact  # few have one
 
-    family = _steps(base)
+    family = _pick_steps(base)
     for word in own.get("without", ()):
         if str(word).startswith("human_steps."):
-            family = taken_out(family, str(word))
-    found: dict[str, Any] = merged(family, _steps(own))
+            family = remove_fact(family, str(word))
+    found: dict[str, Any] = merge_family(family, _pick_steps(own))
     return found
 
 
-def _steps(profile: Mapping[str, Any]) -> dict[str, Any]:
+def _pick_steps(profile: Mapping[str, Any]) -> dict[str, Any]:
     return {part: profile[part] for part in ("family", "human_steps") if profile.get(part)}
 
 
-def _document(file: Path) -> dict[str, Any]:
+def _load_document(file: Path) -> dict[str, Any]:
     text = read_text(file)
     check_bounds(file, text)
     try:
-        found = yaml.load(text, Tolerant)
+        found = yaml.load(text, TolerantLoader)
     except yaml.YAMLError as error:
-        raise Mistakes([invalid(file, text, error)]) from None
+        raise Mistakes([describe_yaml_error(file, text, error)]) from None
     if not isinstance(found, dict):
         raise Mistakes([Mistake(file, 1, "is not a mapping of names to values.")])
     return found
 
 
-class Tolerant(Loader):
+class TolerantLoader(Loader):
     """A loader that reads over tags, Ansible's own ones say: what they hold is not needed here."""
 
 
-Tolerant.add_multi_constructor("!", lambda _loader, _tag, _node: None)
+TolerantLoader.add_multi_constructor("!", lambda _loader, _tag, _node: None)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .._input.collection import COLLECTION
 from .._input.diagnostics import nearest
-from .._roles.collect import selected
+from .._roles.collect import select_roles
 
 TAGS_OF_ANSIBLE = {"all", "always", "never", "tagged", "untagged"}
 FURTHER_TAGS = {  # of each playbook whose tags select among the roles, the tags that are no role
@@ -46,7 +46,7 @@ def describe_wrong_tags(playbook: str, run: Collection[str], skip: Collection[st
                 advice = nearest(word, tags) if tags else f"{playbook} has no parts to choose among."
                 return f'{option}: unknown role "{word}"; {advice}'
     if tags:
-        is_empty = not selected(tags, run, skip) or set(skip) & {"all", "always", "tagged"}
+        is_empty = not select_roles(tags, run, skip) or set(skip) & {"all", "always", "tagged"}
     else:
         is_empty = not set(run) & {"all", "untagged"} or set(skip) & {"all", "untagged"}
     return f"--tags and --skip-tags leave nothing for {playbook} to do." if is_empty else ""

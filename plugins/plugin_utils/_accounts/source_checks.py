@@ -13,15 +13,15 @@ from typing import Any
 
 from .._input.diagnostics import Mistake, Place, nearest
 from .._text.sanitise import visible
-from .facts import DAY, WRAPPER, Tree, Written, named_sources, unsourced, wrappers
+from .facts import DAY, WRAPPER, ProfileFile, Tree, find_named_sources, find_unsourced, find_wrappers
 
 UNJUDGED = "unjudged"  # a key that areas get of which too little is left to judge them (sound_part.py)
-Wrong = Callable[..., Mistake]  # of a place of the whole profile, the words, and whether the key is to blame
+MistakeAt = Callable[..., Mistake]  # of a place of the whole profile, the words, and whether the key is to blame
 
 
-def wrapper_advice(document: Any) -> Iterator[tuple[Place, str, bool]]:
+def check_wrappers(document: Any) -> Iterator[tuple[Place, str, bool]]:
     """What is wrong with each {value, source, date}: its place as written, the words, and whether its key is meant."""
-    for place, node in wrappers(document):
+    for place, node in find_wrappers(document):
         for key in node.keys() - set(WRAPPER):
             yield (*place, key), f'unknown key "{key}" beside "value"; {nearest(str(key), WRAPPER)}', True
         for key in node.keys() & {"source", "date"}:
@@ -33,7 +33,7 @@ def wrapper_advice(document: Any) -> Iterator[tuple[Place, str, bool]]:
             yield (*place, "date"), '"date" must be a day, such as 2026-11-22, or its beginning.', False
 
 
-def cross_checks(profile: dict[str, Any], name: str, wrong: Wrong) -> Iterator[Mistake]:
+def check_references(profile: dict[str, Any], name: str, wrong: MistakeAt) -> Iterator[Mistake]:
     """What a schema cannot say: names that must agree, and areas that say where they are."""
     if profile.get("id", name) != name:
         yield wrong(("id",), f'"id" must be "{name}", the name of the file.')
@@ -42,7 +42,7 @@ def cross_checks(profile: dict[str, Any], name: str, wrong: Wrong) -> Iterator[M
     for index, area in enumerate(storage):
         if "name" not in area or UNJUDGED in area:
             continue
-        text = area_advice(area, [one.get("name") for one in storage[:index]])
+        text = describe_wrong_area(area, [one.get("name") for one in storage[:index]])
         if text:
             yield wrong(("storage", index, "name"), f'area "{area["name"]}" {text}')
     for index, step in enumerate(profile.get("human_steps", [])):
@@ -62,7 +62,7 @@ def cross_checks(profile: dict[str, Any], name: str, wrong: Wrong) -> Iterator[M
             yield wrong((part, key), f'unknown storage area "{area}"; {nearest(area, areas)}')
 
 
-def area_advice(area: dict[str, Any], before: list[str]) -> str | None:
+def describe_wrong_area(area: dict[str, Any], before: list[str]) -> str | None:
     """What is wrong with an area of a profile, given the names of those before it."""
     if area["name"] in before:
         return "stands here again."
@@ -73,7 +73,7 @@ def area_advice(area: dict[str, Any], before: list[str]) -> str | None:
     return None
 
 
-def source_checks(files: Sequence[Written], tree: Tree, wrong: Wrong) -> Iterator[Mistake]:
+def check_sources(files: Sequence[ProfileFile], tree: Tree, wrong: MistakeAt) -> Iterator[Mistake]:
     """Yield a mistake for each source without a name or a day, and for each fact of programs without a source.
 
     A profile without sources, or with the status "own", needs none.
@@ -82,17 +82,17 @@ def source_checks(files: Sequence[Written], tree: Tree, wrong: Wrong) -> Iterato
         text = 'a profile with sources needs "format: 2", and each source an "id" and its day: see docs/clusters.md.'
         yield wrong(("sources",), text, True)
         return
-    advice = [one for file in files for one in sources_advice(file)]
+    advice = [one for file in files for one in check_source_list(file)]
     if advice:  # what facts say of them can be judged when they are right
         yield from advice
         return
     known = {source["id"] for source in tree.get("sources", ())}
     for file in files:
-        yield from unknown_sources(file, known)
+        yield from find_unknown_sources(file, known)
     if "sources" not in tree or tree.get("status") == "own":
         return
     sections: dict[Place, list[str]] = {}  # one line for a section that forgot its source, not one for each fact
-    for fact in unsourced(tree):
+    for fact in find_unsourced(tree):
         if fact.source is None:
             *section, name = fact.place
             sections.setdefault(tuple(section), []).append(str(name))
@@ -101,19 +101,19 @@ def source_checks(files: Sequence[Written], tree: Tree, wrong: Wrong) -> Iterato
         yield wrong((*place, names[0]), text, True)
 
 
-def sources_advice(file: Written) -> Iterator[Mistake]:
+def check_source_list(file: ProfileFile) -> Iterator[Mistake]:
     """What is wrong with the sources of one file."""
     listed = file.document.get("sources", [])
     for index, source in enumerate(listed):
-        text = source_advice(source, [one.get("id") for one in listed[:index]])
+        text = describe_wrong_source(source, [one.get("id") for one in listed[:index]])
         if text:
             yield file.lines.mistake(("sources", index), f'item {index + 1} of "sources" {text}', True)
 
 
-def unknown_sources(file: Written, known: set[str]) -> Iterator[Mistake]:
+def find_unknown_sources(file: ProfileFile, known: set[str]) -> Iterator[Mistake]:
     """The sources that a file names and that are not among those which are known: one mistake for each."""
     places: dict[str, list[Place]] = {}
-    for place, word in named_sources(file.document):
+    for place, word in find_named_sources(file.document):
         if word not in known:
             places.setdefault(word, []).append(place)
     for word, (first, *more) in places.items():
@@ -121,7 +121,7 @@ def unknown_sources(file: Written, known: set[str]) -> Iterator[Mistake]:
         yield file.lines.mistake(first, f'unknown source "{word}"{often}; {nearest(word, known)}')
 
 
-def source_advice(source: dict[str, Any], before: list[str]) -> str | None:
+def describe_wrong_source(source: dict[str, Any], before: list[str]) -> str | None:
     """What is wrong with a source, given the names of those before it."""
     if "id" not in source:
         return 'has no "id", by which facts name it; add it.'

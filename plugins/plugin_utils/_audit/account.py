@@ -13,7 +13,7 @@ from ...module_utils._receipt import notes as _notes
 from ...module_utils._receipt.receipt import IDENTITY
 from .._delivery import offboarding
 from .._delivery.plan import KINDS, Plan, key_of, skip_missing_keys
-from .._roles.collect import Declared
+from .._roles.collect import DeclaredResources
 from .._state import receipts
 from .._state.fingerprint_key import account_key
 from . import audit_checks, key_ages, key_checks, local_checks, report
@@ -130,7 +130,7 @@ class AccountAudit:
     def __init__(
         self,
         variables: Variables,
-        declared: Declared,
+        declared: DeclaredResources,
         every: Sequence[PlanEntry],
         plan: Plan,
         kept: Notes,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._documents.result import AuditReported, FixAsked, FixShown, RefusedResult
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
-SETTINGS = {"fix_sure": extra_vars.truth}
+SETTINGS = {"fix_sure": extra_vars.read_bool}
 QUESTION = "Fix this? Only what is listed above is touched. [y/N] "
 NOTHING = "nothing was fixed"
 
@@ -29,7 +29,7 @@ def show_fixes(variables: Variables, value: Value, called: run.Called) -> FixSho
     try:
         _needs_no_answer(variables, value)
         run.read_settings(variables, value)
-        audit = shlex.join(command_line.command("audit"))
+        audit = shlex.join(command_line.command_for("audit"))
         if not offered_fixes.was_audited(called.options):
             raise AccountError(f"this machine has no audit of these accounts to take fixes from. Run: {audit}")
         offered = offered_fixes.find_fixable(variables, called.options)
@@ -55,7 +55,7 @@ def ask_to_fix(
         ):
             return agreed
         limit = ["-l", str(called.options["subset"])] if called.options.get("subset") else []
-        again = shlex.join(command_line.command("fix", [*limit, *command_line.unasked("fix")]))
+        again = shlex.join(command_line.command_for("fix", [*limit, *command_line.unattended_options("fix")]))
         agreement.check(ask(QUESTION), NOTHING, again)
     except (AccountError, StateError) as error:
         return {"kind": "fix_asked", "failed": True, "msg": str(error)}
@@ -76,4 +76,4 @@ def report_fixes(
 
 def _needs_no_answer(variables: Variables, value: Value) -> bool:
     """Return True if fix_sure is set. Raises AccountError for an unknown setting."""
-    return bool(extra_vars.read("fix", SETTINGS, variables, value).get("fix_sure"))
+    return bool(extra_vars.read_settings("fix", SETTINGS, variables, value).get("fix_sure"))

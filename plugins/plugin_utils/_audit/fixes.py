@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._receipt.set_aside import set_aside_command
 from .._documents.fix import Fix, FixStep, account_command, advice, local_command
-from .._input.command_line import Start, replacing
+from .._input.command_line import Invocation, replace_options
 from .rules.catalogue import RULES
 from .rules.rule import UNPLACED
 
@@ -41,7 +41,7 @@ class FixCommands:
     node, because it would run on this machine.
     """
 
-    def __init__(self, start: Start, sandboxes: Container[str] = ()) -> None:
+    def __init__(self, start: Invocation, sandboxes: Container[str] = ()) -> None:
         self._start, self._sandboxes = start, sandboxes
 
     def find_fix(self, finding: FoundDifference, account: str) -> Fix:
@@ -61,7 +61,7 @@ class FixCommands:
 
     def _onboard(self, finding: FoundDifference, account: str) -> FixStep:
         tags = [] if finding["capability"] == "resources" else ["--tags", finding["capability"]]
-        consent = replacing(self._start) if finding.get("case") == "unknown_key" else []
+        consent = replace_options(self._start) if finding.get("case") == "unknown_key" else []
         return local_command(*self._start.command("onboard", ["-l", account, *tags, *consent]))
 
     def _before_onboarding(self, finding: FoundDifference, account: str) -> Fix:

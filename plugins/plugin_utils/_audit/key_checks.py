@@ -17,7 +17,7 @@ from ...module_utils._audit_checks.shadowed_keys import ShadowedKeys
 from ...module_utils._audit_checks.unread_keys import UnreadKeys
 from ...module_utils._formats.key_files import ENROOTS
 from .._roles.enroot_credentials import token_folders
-from .._roles.table import keys, usual_path
+from .._roles.table import key_files, usual_path
 from .._secrets.backends import MissingKey
 from .._secrets.versions import Secret
 from .._state.fingerprint_key import shown_by
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # few keys were ever rotated
     from .._secrets.key_marks import Marks
 
 CAPABILITY = "watch"
-KEYS = keys()  # before the forks, one for each account
+KEYS = key_files()  # before the forks, one for each account
 
 
 def plan_key_checks(cluster: Facts, account: Facts, declared: Sequence[PlanEntry], known: KnownKeys) -> list[PlanEntry]:

@@ -14,7 +14,7 @@ from .._authentication.credential import Credential, find_credential
 from .._authentication.renewers import renewal_command, user_of
 from .._delivery import manual_steps
 from .._documents.fix import FixStep, advice, local_command
-from .._input.command_line import command
+from .._input.command_line import command_for
 from .findings import simple_finding
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def check_manual_steps(
         if due := manual_steps.due_day(step, mark):
             when = f"{'Due again' if mark else 'Due'} {'since' if due <= today else 'on'} {due}"
             rule, text = "STP-002", f"{when}: {described['text']}"
-        fix: list[FixStep] = [local_command(*command("done", [account, described["id"]]))]
+        fix: list[FixStep] = [local_command(*command_for("done", [account, described["id"]]))]
         if "url" in described:
             fix.insert(0, advice(f"Do it at {described['url']}"))
         found.append(simple_finding(rule, f"step {described['id']}", text, fix=fix))

@@ -14,7 +14,7 @@ from ...module_utils._fixes.fix_resource import FixResource
 from ...module_utils._fixes.key_fix import KeyFix
 from ...module_utils._fixes.leftover_fix import LeftoverFix
 from ...module_utils._fixes.statement_fix import StatementFix
-from .._input.collection import serving
+from .._input.collection import practice_or
 from .._state import audit_history, last_runs
 from .._state.audit_history import Known
 
@@ -95,7 +95,7 @@ def was_audited(options: Mapping[str, Any]) -> bool:
 
 def accounts_files(options: Mapping[str, Any]) -> list[str]:
     """Return the paths of a run's accounts files; each combination has records of its own."""
-    return [str(serving(Path(source).resolve())) for source in options.get("inventory") or ()]
+    return [str(practice_or(Path(source).resolve())) for source in options.get("inventory") or ()]
 
 
 def _known(options: Mapping[str, Any]) -> Known:

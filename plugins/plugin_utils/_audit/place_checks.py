@@ -17,7 +17,7 @@ from ...module_utils._audit_checks.overridden_settings import OverriddenSettings
 from ...module_utils._audit_checks.quota import Quota
 from ...module_utils._audit_checks.slurm_rights import SlurmRights
 from ...module_utils._audit_checks.startup_files import StartupFiles
-from .._roles.conda_installer import uses_anacondas_channels
+from .._roles.conda_installer import uses_anaconda_channels
 
 if TYPE_CHECKING:
     from .._documents.declaration import Options, PlanEntry
@@ -84,7 +84,7 @@ def _conda(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
         "belongs": _area(cluster, conda["area"]) if "area" in conda else "",
         "own": [{"path": one["prefix"]} for one in own],
         "purged": [{key: one[key] for key in ("name", "path", "days")} for one in _purged(cluster)],
-        "anacondas": "chosen" if any(uses_anacondas_channels(one.get("channels", [])) for one in own) else "extra",
+        "anacondas": "chosen" if any(uses_anaconda_channels(one.get("channels", [])) for one in own) else "extra",
     }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...module_utils._core.errors import AccountError
 from .._input import command_line, extra_vars
-from .._input.collection import version
+from .._input.collection import read_version
 from .._input.diagnostics import Mistakes, YamlText
 from .._input.extra_vars import Reader, Value
 from .._roles.collect import refuse_unknown
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 Settings = Mapping[str, Any]  # of the user, as read_settings() returns them
 SETTINGS: dict[str, Reader] = {
-    "audit_fail_on": extra_vars.one_of(*SEVERITIES, "never"),
-    "audit_incomplete": extra_vars.one_of("fail", "ignore"),
-    "audit_output": extra_vars.whole,
-    "audit_formats": extra_vars.some_of(*FORMATS),
-    "audit_waivers": extra_vars.whole,
-    "audit_baseline": extra_vars.whole,
-    "audit_baseline_write": extra_vars.truth,
-    "audit_max_age": extra_vars.number,
-    "audit_seconds": extra_vars.number,
-    "audit_patience": extra_vars.number,
+    "audit_fail_on": extra_vars.read_choice(*SEVERITIES, "never"),
+    "audit_incomplete": extra_vars.read_choice("fail", "ignore"),
+    "audit_output": extra_vars.read_any,
+    "audit_formats": extra_vars.read_choices(*FORMATS),
+    "audit_waivers": extra_vars.read_any,
+    "audit_baseline": extra_vars.read_any,
+    "audit_baseline_write": extra_vars.read_bool,
+    "audit_max_age": extra_vars.read_number,
+    "audit_seconds": extra_vars.read_number,
+    "audit_patience": extra_vars.read_number,
 }
 DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(SETTINGS),
@@ -63,7 +63,7 @@ class Called(NamedTuple):
 
 def read_settings(variables: Iterable[object], value: Value) -> dict[str, Any]:
     """Return all settings, with defaults. Raises AccountError for an unknown setting or value."""
-    given = extra_vars.read("the audit", SETTINGS, variables, lambda name: value(name) or None)
+    given = extra_vars.read_settings("the audit", SETTINGS, variables, lambda name: value(name) or None)
     settings = {**DEFAULTS, **given}
     if settings["audit_baseline_write"] and not settings["audit_baseline"]:
         raise AccountError("audit_baseline_write needs a file: -e audit_baseline=FILE")
@@ -151,7 +151,7 @@ def _write_files(report: AuditReport, settings: Settings) -> list[str]:
     files = write_files(report, _output(settings), settings["audit_formats"]) if settings["audit_output"] else []
     if settings["audit_baseline_write"]:
         accepted.write(settings, report)
-    return [command_line.near(str(Path(file).absolute())) for file in files]
+    return [command_line.relative_path(str(Path(file).absolute())) for file in files]
 
 
 def _read_history(place: str, name: str) -> tuple[audit_history.Known, list[FormerAudit], str]:
@@ -182,7 +182,7 @@ def _run(now: datetime, settings: Settings, called: Called, begun: float) -> Aud
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
         "started": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "seconds": round(time.monotonic() - begun, 1),
-        "tool": version(),
+        "tool": read_version(),
         "ansible": called.ansible,
         "playbook": "audit.yml",
         "limit": str(called.options.get("subset") or ""),
@@ -219,11 +219,15 @@ class _DeclaredLines:
             except (OSError, UnicodeDecodeError):
                 self._files[file] = None
         lines = self._files[file]
-        return {"file": command_line.near(file), "line": lines.of(("accounts", name), at_key=True)} if lines else None
+        return (
+            {"file": command_line.relative_path(file), "line": lines.of(("accounts", name), at_key=True)}
+            if lines
+            else None
+        )
 
 
 def _commands(variables: Variables) -> FixCommands:
     """Return the commands in the form in which this run was started."""
     hosts = variables["ansible_play_hosts_all"]
     sandboxes = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
-    return FixCommands(command_line.started(), sandboxes)
+    return FixCommands(command_line.read_invocation(), sandboxes)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...module_utils._core import document_version
 from ...module_utils._core.errors import AccountError
 from .._accounts.profiles import schema
-from .._input.diagnostics import Mistake, Mistakes, YamlText, nearest, shown
+from .._input.diagnostics import Mistake, Mistakes, YamlText, display_path, nearest
 from .._input.json_schema import Checker
 from .rules.catalogue import RULES
 
@@ -64,7 +64,7 @@ def read(file: Path, today: date) -> list[Waiver]:
     lines = YamlText(file, file.read_text(encoding="utf-8"))
     document = lines.document()
     said = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
-    why = document_version.refusal(said, SCHEMA, shown(file), f"write {SCHEMA}, or leave the line out")
+    why = document_version.refusal(said, SCHEMA, display_path(file), f"write {SCHEMA}, or leave the line out")
     if why:
         raise AccountError(why)
     found = [lines.mistake(one.place, one.text, one.at_key) for one in Checker(schema("waivers")).violations(document)]
@@ -77,7 +77,7 @@ def read(file: Path, today: date) -> list[Waiver]:
 
 
 def _waiver(lines: YamlText, at: int, entry: Entry) -> Waiver:
-    where = f"{shown(lines.file)}:{lines.of(('waivers', at))}"
+    where = f"{display_path(lines.file)}:{lines.of(('waivers', at))}"
     optional = {"resource": str(entry.get("resource") or "*"), "by": str(entry.get("by") or "")}
     required = {name: str(entry[name]) for name in ("rule", "account", "justification", "expires")}
     return Waiver(**required, **optional, where=where)

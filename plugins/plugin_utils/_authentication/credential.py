@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from .._input.programs import LocalOutput, ask, ssh_settings
+from .._input.programs import LocalOutput, run_program, ssh_settings
 from .._input.ssh_arguments import ARGUMENTS, SSH_VARIABLES, ssh_arguments
 from .._text.ssh_certificate import FOREVER, Certificate, read
 from .renewers import CERTIFICATE, USUAL_KEY, user_of
@@ -78,7 +78,7 @@ def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential |
     if archetype == "certificate":
         return _find_certificate(variables, now)
     if archetype == "kerberos":
-        output = ask(["klist"], SECONDS, ENGLISH)  # without -c: it has another meaning for Heimdal
+        output = run_program(["klist"], SECONDS, ENGLISH)  # without -c: it has another meaning for Heimdal
         return read_ticket(output, user_of(variables), str(auth.get("realm", "")))
     return None
 
@@ -197,12 +197,12 @@ def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCert
     agent = os.path.expandvars(os.path.expanduser(settings.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
     socket = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
     if socket not in ("", "none"):
-        held = ask(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": socket}).output
+        held = run_program(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": socket}).output
         for line in IN_AGENT.findall(held):
             yield from _read_certificate(AGENT, ["ssh-keygen", "-L", "-f", "-"], f"{line}\n")
 
 
 def _read_certificate(place: str, command: Sequence[str], text: str = "") -> Iterator[OfferedCertificate]:
-    certificate = read(ask(command, SECONDS, ENGLISH, text).output)
+    certificate = read(run_program(command, SECONDS, ENGLISH, text).output)
     if certificate:
         yield OfferedCertificate(place, certificate)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from ...module_utils._core.errors import AccountError
-from .._input.command_line import command
+from .._input.command_line import command_for
 from .._input.ssh_arguments import NO_OTHER
 from .credential import Credential, find_credential
 from .renewers import explain_missing_program, has_program, renewal_command, user_of
@@ -67,7 +67,7 @@ def find_block(variables: Variables, may_ask: bool) -> str:
 
 def advise_connect(account: str) -> str:
     """Return why an account was not reached without an open session, and the command that opens one."""
-    connect = shlex.join(command("connect", ["-l", account]))
+    connect = shlex.join(command_for("connect", ["-l", account]))
     return (
         "the login needs you: it asks for something, and no SSH session is open, so nothing was tried."
         f" At a terminal, run: {connect}. {KEY_ALONE}"
@@ -76,7 +76,7 @@ def advise_connect(account: str) -> str:
 
 def advise_script(account: str) -> str:
     """Return why an account was not reached to which no program may log in, and the command for a script."""
-    export = shlex.join(command("export-script", ["-l", account]))
+    export = shlex.join(command_for("export-script", ["-l", account]))
     return f"the login needs you: no program may log in, so nothing was tried. Write a script to run there: {export}"
 
 

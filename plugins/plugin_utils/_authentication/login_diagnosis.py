@@ -14,9 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._input.command_line import command
-from .._input.programs import ask, ssh_settings
-from .._input.ssh_arguments import ssh_arguments, typed
+from .._input.command_line import command_for
+from .._input.programs import run_program, ssh_settings
+from .._input.ssh_arguments import ssh_arguments, typed_arguments
 from .._text.ssh_words import PROXY_ENDED, State, host_of, meaning, removal
 from . import host_keys
 from .unattended import LoginQuestion
@@ -157,11 +157,11 @@ class FailedLogin:
 
     @property
     def _try(self) -> str:
-        return f"Try 'ssh {typed(self.variables, self.account)}'"
+        return f"Try 'ssh {typed_arguments(self.variables, self.account)}'"
 
     @property
     def _connect(self) -> str:
-        return shlex.join([*command("connect"), "-l", self.account])
+        return shlex.join([*command_for("connect"), "-l", self.account])
 
     @property
     def _keys_by(self) -> str:
@@ -189,7 +189,7 @@ class OfferedKeys:
         self.files = [str(path) for path in named if os.path.isfile(path)]
         agent = settings.get("identityagent", ["SSH_AUTH_SOCK"])[0]
         own = {} if agent == "SSH_AUTH_SOCK" else {"SSH_AUTH_SOCK": "" if agent == "none" else agent}
-        listed = ask(["ssh-add", "-l"], SECONDS, own)
+        listed = run_program(["ssh-add", "-l"], SECONDS, own)
         self.has_agent = listed.code not in (None, NO_AGENT)
         self.held = set(PRINT.findall(listed.output))
 
@@ -199,9 +199,9 @@ class OfferedKeys:
 
 
 def _fingerprints(path: str) -> set[str]:
-    return set(PRINT.findall(ask(["ssh-keygen", "-lf", path], SECONDS).output))
+    return set(PRINT.findall(run_program(["ssh-keygen", "-lf", path], SECONDS).output))
 
 
 def _has_passphrase(path: str) -> bool:
-    done = ask(["ssh-keygen", "-y", "-P", "", "-f", path], SECONDS, {"LC_ALL": "C"})
+    done = run_program(["ssh-keygen", "-y", "-P", "", "-f", path], SECONDS, {"LC_ALL": "C"})
     return done.code != 0 and bool(LOCKED.search(done.errors))

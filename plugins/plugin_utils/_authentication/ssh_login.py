@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ...module_utils._core.errors import AccountError
-from .._input.programs import ask as run
+from .._input.programs import run_program as run
 from .._state.fingerprint_key import make_private, state_folder
 from .._text.sanitise import flat
 from .._text.ssh_words import without_asides

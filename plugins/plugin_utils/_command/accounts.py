@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .._input.writers import from_home, other_writers
+from .._input.writers import abbreviate_home, find_other_writers
 
 PRACTICE = Path("inventory/practice.yml")  # of a checkout, for users without a file of their own
 VARIABLE = "HPC_ONBOARD_ACCOUNTS"
@@ -53,9 +53,9 @@ def find(typed: Sequence[str], environment: Mapping[str, str]) -> AccountsSource
     there = [path for path in [*places(environment), PRACTICE] if path.is_file()]
     if not there:
         return None
-    if why := other_writers(there[0]):
+    if why := find_other_writers(there[0]):
         raise CommandError(
-            f"{from_home(there[0])} is not used: {why}.\nWho can write it can run programs as you."
+            f"{abbreviate_home(there[0])} is not used: {why}.\nWho can write it can run programs as you."
             f" If it is yours, run: chmod go-w FILE FOLDER. To use it unchanged, name it: -i {there[0]}"
         )
     return AccountsSource((str(there[0]),), False)
@@ -63,7 +63,7 @@ def find(typed: Sequence[str], environment: Mapping[str, str]) -> AccountsSource
 
 def not_found(environment: Mapping[str, str]) -> CommandError:
     """Return the error for a missing accounts file."""
-    looked = ", ".join(from_home(path) for path in places(environment))
+    looked = ", ".join(abbreviate_home(path) for path in places(environment))
     return CommandError(f"no accounts file. Searched: {looked}.\n{NEXT}")
 
 

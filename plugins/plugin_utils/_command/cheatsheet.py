@@ -9,7 +9,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from .._accounts.facts import unsourced
+from .._accounts.facts import find_unsourced
 from .._accounts.profiles import SHIPPED, Catalogue
 from .._input.diagnostics import Mistakes, nearest
 from .._terminal.cheatsheet import cheatsheet, one_screen, text_of
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     if known is None:
         raise CommandError(f'unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}')
     terminal = Terminal(width=limit_width(shutil.get_terminal_size().columns))
-    facts = len(unsourced(known.tree))
+    facts = len(find_unsourced(known.tree))
     if options.all:
         print(text_of(cheatsheet(known.profile, facts, terminal)), end="")
         return 0

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from .._input.verdict import HANDLE, Verdict, hear
+from .._input.verdict import HANDLE, RunTotals, receive_totals
 from .accounts import CommandError
 
 FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the terminal sends these to both of us: the child decides
@@ -37,7 +37,7 @@ def playbook_program() -> str:
     return found
 
 
-def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, Verdict | None]:
+def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, RunTotals | None]:
     """Run a program to its end: exit code, negative for a signal, and what it told. words: the program's path first."""
     hears, tells = os.pipe()
     os.set_inheritable(tells, True)
@@ -68,10 +68,10 @@ def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, Verdict 
     for one, handler in before.items():  # a person may be asked something next
         signal.signal(one, handler)
     signal.alarm(0)  # last, since a signal that came meanwhile sets it
-    return os.waitstatus_to_exitcode(status), hear(hears)
+    return os.waitstatus_to_exitcode(status), receive_totals(hears)
 
 
-def meaning(code: int, verdict: Verdict | None) -> int:
+def meaning(code: int, verdict: RunTotals | None) -> int:
     """One of our exit codes. What ended before the end of the play has told nothing, and is never a 4."""
     if code == 0:
         return OK if verdict is None or verdict.seen else BAD

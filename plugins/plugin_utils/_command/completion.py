@@ -98,6 +98,6 @@ def _read_accounts(parsed_args: argparse.Namespace) -> Any:
         typed = [str(Path(name).expanduser()) for name in getattr(parsed_args, "inventory", None) or ()]
         source = accounts_file.find(typed, os.environ)
         file = source.file() if source else None
-        return quick_look.accounts(file) if file else []
+        return quick_look.list_accounts(file) if file else []
     except (CommandError, Mistakes):
         return []

@@ -16,12 +16,12 @@ from typing import Any
 
 from ...module_utils._core.errors import AccountError
 from .._init import first_key, person
-from .._init.accounts_text import NotAdded, entry
-from .._init.first_file import Draft
-from .._init.place import put, repository
-from .._init.wishes import Question, Wish, fault, questions
+from .._init.accounts_text import NotAdded, render_entry
+from .._init.first_file import AccountsDraft
+from .._init.place import find_repository, write_file
+from .._init.wishes import AccountQuestion, DesiredAccount, describe_fault, list_questions
 from .._input.diagnostics import Mistakes
-from .._input.writers import from_home
+from .._input.writers import abbreviate_home
 from .._secrets.key_faults import find_fault
 from . import accounts
 from .accounts import CommandError
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the accounts file and check this machine. 2 if something is not ready. Raises CommandError."""
     try:
         return _run(options, shlex.split(options.prog)[:-1])
-    except person.Stopped:
+    except person.Cancelled:
         print("Nothing was written.", file=sys.stderr)
         return BAD
     except (AccountError, Mistakes) as error:
@@ -84,15 +84,15 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(wish: argparse.Namespace, front: list[str]) -> int:
     file = (wish.file or accounts.places(os.environ)[-1]).expanduser()
-    shown = from_home(file)
+    shown = abbreviate_home(file)
     there = os.path.lexists(file)
     if there and not wish.add:
         raise CommandError(f"{shown} is there already. init --add  adds an account to it; -o FILE  names another file.")
-    top = None if there else repository(file)
+    top = None if there else find_repository(file)
     if top:
-        text = f"{shown} is in {from_home(top)}, which git tracks; your accounts are private."
+        text = f"{shown} is in {abbreviate_home(top)}, which git tracks; your accounts are private."
         raise CommandError(f"{text}\n-o FILE  names a place outside of it; or let git ignore the file.")
-    draft = Draft(file, there)
+    draft = AccountsDraft(file, there)
     is_asked = sys.stdin.isatty() and sys.stdout.isatty()
     wishes = [_said(draft, name, words) for name, words in wish.accounts]
     if is_asked:
@@ -104,19 +104,19 @@ def _run(wish: argparse.Namespace, front: list[str]) -> int:
     text = _composed(draft, wishes)
     if is_asked and not wish.yes:
         _show(wishes, shown)
-        if not person.agrees(f"Write this {'into' if there else 'to'} {shown}?"):
-            raise person.Stopped
-    put(file, text, draft.text)
-    person.tell(f"{shown} is written. You can edit it; its first lines list what else it can contain.")
+        if not person.confirm(f"Write this {'into' if there else 'to'} {shown}?"):
+            raise person.Cancelled
+    write_file(file, text, draft.text)
+    person.print_paragraph(f"{shown} is written. You can edit it; its first lines list what else it can contain.")
     try:
         return _then(wishes, file, front, is_asked, wish.yes)
-    except (KeyboardInterrupt, person.Stopped):
+    except (KeyboardInterrupt, person.Cancelled):
         print(f"\n{shown} is written. Go on with: {shlex.join([*front, 'doctor'])}", file=sys.stderr, flush=True)
         end_by(signal.SIGINT)
         return BAD
 
 
-def _said(draft: Draft, name: str, words: Sequence[tuple[str, str]]) -> Wish:
+def _said(draft: AccountsDraft, name: str, words: Sequence[tuple[str, str]]) -> DesiredAccount:
     """An account as the options say it. Raises CommandError."""
     wish = _named(draft, name)
     for option, value in words:
@@ -129,14 +129,14 @@ def _said(draft: Draft, name: str, words: Sequence[tuple[str, str]]) -> Wish:
             if not equals:
                 raise CommandError(f"{option} {area}: write AREA=PATH, such as dss=/dss/...")
             word = f"storage:{area}"
-        why = fault(word, value)
+        why = describe_fault(word, value)
         if why:
             raise CommandError(f"{option} of {wish.name}: {why}")
         wish.say(word, value)
     return wish
 
 
-def _named(draft: Draft, name: str) -> Wish:
+def _named(draft: AccountsDraft, name: str) -> DesiredAccount:
     """An account by its name, or by its cluster's alone. Raises CommandError."""
     try:
         return draft.wish(name)
@@ -144,22 +144,22 @@ def _named(draft: Draft, name: str) -> Wish:
         raise CommandError(f"--account {name}: {error}") from None
 
 
-def _chosen(draft: Draft, shown: str) -> list[Wish]:
+def _chosen(draft: AccountsDraft, shown: str) -> list[DesiredAccount]:
     """The accounts that the person wants."""
     known = draft.known()
-    person.tell(f"Your accounts go into {shown}, one entry each.")
+    person.print_paragraph(f"Your accounts go into {shown}, one entry each.")
     if known:
-        person.tell("Your ssh knows these clusters:")
+        person.print_paragraph("Your ssh knows these clusters:")
         for number, one in enumerate(known, 1):
-            person.tell(f"{number}  {one.name:24}{one.profile.get('name', one.cluster)}", 2)
-            person.tell(f"({one.found.where})", 5)
+            person.print_paragraph(f"{number}  {one.name:24}{one.profile.get('name', one.cluster)}", 2)
+            person.print_paragraph(f"({one.found.where})", 5)
     others = sorted(draft.catalogue.ids() - {one.cluster for one in known})
-    person.tell(f"{'Others that are known' if known else 'Clusters that are known'}: {', '.join(others)}.")
+    person.print_paragraph(f"{'Others that are known' if known else 'Clusters that are known'}: {', '.join(others)}.")
     every = " ".join(str(number) for number in range(1, len(known) + 1))
     numbers = "Numbers of the list, or USER@CLUSTER" if known else "USER@CLUSTER"
     text = f"Where do you have accounts? {numbers}; with blanks between."
 
-    def wishes(answer: str) -> list[Wish]:
+    def wishes(answer: str) -> list[DesiredAccount]:
         words = dict.fromkeys(answer.split())
         return [known[int(one) - 1] if one.isdigit() and 0 < int(one) <= len(known) else draft.wish(one)
                 for one in words]  # fmt: skip
@@ -170,36 +170,36 @@ def _chosen(draft: Draft, shown: str) -> list[Wish]:
         except ValueError as error:
             return str(error)
 
-    return wishes(person.ask(text, every, why))
+    return wishes(person.prompt(text, every, why))
 
 
-def _complete(wish: Wish, me: str, brief: bool) -> None:
+def _complete(wish: DesiredAccount, me: str, brief: bool) -> None:
     """Ask for what is still to be said of an account. brief: for what is needed alone."""
     asked = False
-    for one in list(questions(wish, me)):
+    for one in list(list_questions(wish, me)):
         if one.needed or not brief:
             if not asked:
                 print()
-                person.tell(f"{wish.name}: {wish.profile.get('name', wish.cluster)}")
+                person.print_paragraph(f"{wish.name}: {wish.profile.get('name', wish.cluster)}")
             asked = True
             wish.say(one.word, _answer(one, wish))
     if wish.entry.get("jump_user") == wish.user:
         del wish.entry["jump_user"]
 
 
-def _answer(question: Question, wish: Wish) -> str:
+def _answer(question: AccountQuestion, wish: DesiredAccount) -> str:
     usual = wish.user if question.word == "jump_user" and not wish.found.jump_user else question.usual
 
     def why(answer: str) -> str:
         if not answer:
             return "This is needed." if question.needed else ""
-        return fault(question.word, answer)
+        return describe_fault(question.word, answer)
 
     skip = "" if question.needed or usual else " Enter leaves it out."
-    return person.ask(f"{question.text}{'' if question.text.endswith('.') else '.'}{skip}", usual, why)
+    return person.prompt(f"{question.text}{'' if question.text.endswith('.') else '.'}{skip}", usual, why)
 
 
-def _check_whole(wishes: Sequence[Wish], draft: Draft, is_asked: bool) -> None:
+def _check_whole(wishes: Sequence[DesiredAccount], draft: AccountsDraft, is_asked: bool) -> None:
     """Refuse what cannot be written yet, all of it at once."""
     if not wishes:
         known = ", ".join(one.name for one in draft.known()) or "no cluster of the catalogue"
@@ -208,7 +208,7 @@ def _check_whole(wishes: Sequence[Wish], draft: Draft, is_asked: bool) -> None:
     missing = [
         f"    {one.name}: {question.option}   {question.text}"
         for one in wishes
-        for question in questions(one, draft.world.me)
+        for question in list_questions(one, draft.world.me)
         if question.needed and not is_asked
     ]
     if missing:
@@ -216,56 +216,62 @@ def _check_whole(wishes: Sequence[Wish], draft: Draft, is_asked: bool) -> None:
         raise CommandError("\n".join([head, *missing, "Nothing was written."]))
 
 
-def _composed(draft: Draft, wishes: Sequence[Wish]) -> str:
+def _composed(draft: AccountsDraft, wishes: Sequence[DesiredAccount]) -> str:
     """The text of the file, checked as every run will check it. Raises CommandError, Mistakes."""
     try:
         return draft.composed(wishes)
     except NotAdded as error:
-        rows = "\n".join(f"  {line}" for one in wishes for line in entry(one))
+        rows = "\n".join(f"  {line}" for one in wishes for line in render_entry(one))
         raise CommandError(f"{draft.file}: {error}. Put this below accounts by hand:\n{rows}") from None
     except ValueError as error:
         raise CommandError(str(error)) from None
 
 
-def _show(wishes: Sequence[Wish], shown: str) -> None:
+def _show(wishes: Sequence[DesiredAccount], shown: str) -> None:
     print()
     for one in wishes:
-        for line in entry(one):
+        for line in render_entry(one):
             print(f"  {line}")
 
 
-def _then(wishes: Sequence[Wish], file: Path, front: list[str], is_asked: bool, sure: bool) -> int:
+def _then(wishes: Sequence[DesiredAccount], file: Path, front: list[str], is_asked: bool, sure: bool) -> int:
     """The key, the doctor, and the preflight if the person likes."""
     _offer_key(wishes, is_asked)
     source = accounts.find([], os.environ)
     named = [] if source and Path(source.paths[0]).absolute() == file.absolute() else ["-i", str(file)]
     doctor, preflight, plan = ([*front, verb, *named] for verb in ("doctor", "preflight", "plan"))
-    person.tell(f"Is this machine ready? {shlex.join(doctor)}")
+    person.print_paragraph(f"Is this machine ready? {shlex.join(doctor)}")
     codes = [subprocess.call(doctor)]
-    connects = sure or (is_asked and person.agrees("Try now whether each can be entered? One connection, one attempt."))
+    connects = sure or (
+        is_asked and person.confirm("Try now whether each can be entered? One connection, one attempt.")
+    )
     if connects:
-        person.tell(shlex.join(preflight))
+        person.print_paragraph(shlex.join(preflight))
         codes.append(subprocess.call(preflight))
     else:
-        person.tell(f"Whether each can be entered says  {shlex.join(preflight)}")
-    person.tell(f"Then  {shlex.join(plan)}  shows what  {shlex.join([*front, 'onboard', *named])}  would change.")
+        person.print_paragraph(f"Whether each can be entered says  {shlex.join(preflight)}")
+    person.print_paragraph(
+        f"Then  {shlex.join(plan)}  shows what  {shlex.join([*front, 'onboard', *named])}  would change."
+    )
     return BAD if any(codes) else 0
 
 
-def _offer_key(wishes: Sequence[Wish], is_asked: bool) -> None:
+def _offer_key(wishes: Sequence[DesiredAccount], is_asked: bool) -> None:
     """Offer to store the key for NVIDIA's registry, where a cluster takes it and none is there."""
     profiles = [one.profile for one in wishes]
-    takers = first_key.takers(profiles)
-    if not takers or not first_key.is_missing():
+    takers = first_key.clusters_with_key(profiles)
+    if not takers or not first_key.is_key_missing():
         return
     store = ["keyring", "set", "hpc.onboard", first_key.NAME]
-    page = first_key.page(profiles)
+    page = first_key.key_page(profiles)
     made = f" (made at {page})" if page else ""
     text = f"{', '.join(dict.fromkeys(takers))}: containers of NVIDIA need your NGC key{made}; the keyring has none."
     if not is_asked:
-        person.tell(f"{text} Store it by  {shlex.join(store)}")
-    elif not person.agrees(f"{text} Store it now? Your input is hidden.", usual=False):
-        person.tell(f"Later:  {shlex.join(store)}")
+        person.print_paragraph(f"{text} Store it by  {shlex.join(store)}")
+    elif not person.confirm(f"{text} Store it now? Your input is hidden.", usual=False):
+        person.print_paragraph(f"Later:  {shlex.join(store)}")
     else:
-        why = first_key.store(person.ask_unseen("Your NGC key: ", find_fault))
-        person.tell(f"Not stored: {why}. Try again by  {shlex.join(store)}" if why else "The keyring has it now.")
+        why = first_key.store_key(person.prompt_secret("Your NGC key: ", find_fault))
+        person.print_paragraph(
+            f"Not stored: {why}. Try again by  {shlex.join(store)}" if why else "The keyring has it now."
+        )

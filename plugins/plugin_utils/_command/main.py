@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from .._input.collection import COLLECTION, version
-from .._input.command_line import PROGRAM, of_playbook
-from .._input.verdict import Verdict
-from .._input.writers import from_home, other_writers
+from .._input.collection import COLLECTION, read_version
+from .._input.command_line import PROGRAM, playbook_command
+from .._input.verdict import RunTotals
+from .._input.writers import abbreviate_home, find_other_writers
 from .._text.sanitise import visible
 from . import accounts
 from .accounts import CommandError
@@ -103,7 +103,7 @@ def _describe_versions() -> str:
     except CommandError:
         program = "not found"
     rows = (("collection", COLLECTION), ("ansible", program), ("python", sys.executable))
-    return "\n".join([f"hpc-onboard {version()}", *(f"  {name:10}  {value}" for name, value in rows)])
+    return "\n".join([f"hpc-onboard {read_version()}", *(f"  {name:10}  {value}" for name, value in rows)])
 
 
 def _run_playbook(options: argparse.Namespace) -> int:
@@ -129,8 +129,8 @@ def _run_playbook(options: argparse.Namespace) -> int:
         else:  # not as an option: commands that are printed are shorter, and find it as this run did
             environment["ANSIBLE_INVENTORY"] = source.paths[0]
         if sys.stderr.isatty():
-            shown = ", ".join(from_home(Path(path)) for path in source.paths)
-            print(f"Accounts from {shown}", file=sys.stderr, flush=True)
+            display_path = ", ".join(abbreviate_home(Path(path)) for path in source.paths)
+            print(f"Accounts from {display_path}", file=sys.stderr, flush=True)
     code, verdict = _start_playbook(name or "onboard", words, environment)
     is_check = not {"--check", "-C"}.isdisjoint(options.passed)
     if name == "plan" and verdict.changed and not is_check and ("--yes" in options.given or _is_agreed("Do it?")):
@@ -143,15 +143,15 @@ def _run_playbook(options: argparse.Namespace) -> int:
     return code
 
 
-def _start_playbook(name: str, words: list[str], environment: dict[str, str]) -> tuple[int, Verdict]:
+def _start_playbook(name: str, words: list[str], environment: dict[str, str]) -> tuple[int, RunTotals]:
     """Run a subcommand's playbook; return the exit code, and how its accounts ended. A signal ends both processes."""
     from . import child
 
-    playbook, *own = of_playbook(name, words)
+    playbook, *own = playbook_command(name, words)
     code, verdict = child.run([child.playbook_program(), f"hpc.onboard.{playbook}", *own], environment)
     if code < 0 or code == child.INTERRUPTED:
         child.end_by(-code if code < 0 else signal.SIGINT)
-    return child.meaning(code, verdict), verdict or Verdict(0, 0, 0)
+    return child.meaning(code, verdict), verdict or RunTotals(0, 0, 0)
 
 
 def _is_agreed(question: str) -> bool:
@@ -184,7 +184,7 @@ def _read_result_account(file: str) -> str:
 
 def _warn_of_writers(source: accounts.AccountsSource) -> None:
     for path in map(Path, source.paths):
-        if path.is_file() and (why := other_writers(path)):
+        if path.is_file() and (why := find_other_writers(path)):
             print(f"Warning: {why}, so they can run programs as you. Run: chmod go-w {path}", file=sys.stderr)
 
 
@@ -194,7 +194,7 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
     if options.subcommand or not file:
         return
     from .._accounts.selection import find_unknown_host
-    from .._input.diagnostics import Mistakes, nearest, shown
+    from .._input.diagnostics import Mistakes, display_path, nearest
 
     terms = ",".join(options.names)
     try:
@@ -206,7 +206,7 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
     word = find_unknown_host(terms, names | groups)
     if word:
         advice = nearest(word, {*SUBCOMMANDS, *names, *groups}, groups)
-        text = f'"{word}" is not a subcommand, and not an account or a cluster in {shown(file)}; {advice}'
+        text = f'"{word}" is not a subcommand, and not an account or a cluster in {display_path(file)}; {advice}'
         raise CommandError(f"{text}\nAll subcommands: hpc-onboard --help --all")
 
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .._input.playbook_options import FLAGS, NAMES, VALUED, read
+from .._input.playbook_options import FLAGS, NAMES, VALUED, read_options
 from .accounts import CommandError
 from .options import OPTIONS, SettingOption
 from .subcommands import SUBCOMMANDS
@@ -107,7 +107,7 @@ class PassOn(argparse.Action):
 
 def first_word(words: Sequence[str]) -> str:
     """Return the first word that is neither an option nor the value of one; empty if there is none."""
-    return next((str(one.value) for one in read(words) if not one.option), "")
+    return next((str(one.value) for one in read_options(words) if not one.option), "")
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:

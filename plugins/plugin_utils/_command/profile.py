@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .._accounts import new_profile
-from .._accounts.profiles import SHIPPED, Catalogue, read_known
-from .._input.diagnostics import Mistakes, nearest, read_text, shown
+from .._accounts.profiles import SHIPPED, Catalogue, read_sourced
+from .._input.diagnostics import Mistakes, display_path, nearest, read_text
 from .._text.amounts import count
 from . import accounts
 from .accounts import CommandError
@@ -70,9 +70,9 @@ def run(options: argparse.Namespace) -> int:
 def _list(folders: Sequence[Path]) -> int:
     rows, wrong = [("id", "name", "status", "from")], False
     for file in _list_files(folders):
-        where = "hpc.onboard" if file.parent == SHIPPED else shown(file)
+        where = "hpc.onboard" if file.parent == SHIPPED else display_path(file)
         try:
-            profile = read_known(file).profile
+            profile = read_sourced(file).profile
             rows.append((file.stem, profile.get("name", file.stem), profile.get("status", OWN), where))
         except Mistakes as mistakes:
             wrong = True
@@ -102,8 +102,8 @@ def _check(files: Sequence[Path], program: str) -> int:
     found = []
     for file in files:
         try:
-            profile = read_known(file).profile
-            print(f"{shown(file.absolute())}: {profile['id']} is valid.")
+            profile = read_sourced(file).profile
+            print(f"{display_path(file.absolute())}: {profile['id']} is valid.")
         except Mistakes as mistakes:
             found += mistakes.found
     if found:
@@ -123,19 +123,21 @@ def _write_new(options: argparse.Namespace, folders: Sequence[Path]) -> int:
     model = _model(options.model, folders, catalogue) if options.model else None
     file = (options.output or _choose_folder(options, folders)) / f"{options.name}.yml"
     if file.exists():
-        raise CommandError(f"{shown(file.absolute())} already exists. To check it, run: {options.prog} check {file}")
+        raise CommandError(
+            f"{display_path(file.absolute())} already exists. To check it, run: {options.prog} check {file}"
+        )
     given = {question.name: getattr(options, question.name) for question in new_profile.QUESTIONS}
     answers = {name: value for name, value in given.items() if value is not None}
-    text = new_profile.text(options.name, _complete(answers, f"{options.prog} new {options.name}"), model)
+    text = new_profile.render_profile(options.name, _complete(answers, f"{options.prog} new {options.name}"), model)
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("x", encoding="utf-8") as stream:
         stream.write(text)
     try:
-        read_known(file)
+        read_sourced(file)
     except Mistakes:
         file.unlink()
         raise
-    print(f"{shown(file.absolute())} is written. Review it: each line that begins with # is a fact to add.")
+    print(f"{display_path(file.absolute())} is written. Review it: each line that begins with # is a fact to add.")
     if (SHIPPED / f"{options.name}.yml").exists():
         print(f"It overrides the shipped profile of {options.name}.")
     folder = _relative_to_accounts(file.parent, options.inventory)
@@ -150,7 +152,7 @@ def _model(cluster: str, folders: Sequence[Path], catalogue: Catalogue) -> tuple
     file = next((one for one in _list_files(folders) if one.stem == cluster), None)
     if file is None:
         raise CommandError(f'--from {cluster}: unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}')
-    read_known(file)
+    read_sourced(file)
     return cluster, read_text(file)
 
 
@@ -186,7 +188,7 @@ def _complete(answers: dict[str, str], command: str) -> dict[str, str]:
     return {name: value for name, value in answers.items() if value}
 
 
-def _ask(question: new_profile.Question) -> str:
+def _ask(question: new_profile.ProfileQuestion) -> str:
     """Return the answer to a question, which is repeated until the answer is valid."""
     while True:
         print(f"{question.text[0].upper()}{question.text[1:]} ({question.hint}): ", end="", file=sys.stderr, flush=True)

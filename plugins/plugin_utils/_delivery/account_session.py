@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._roles.collect import Declared, Tolerated, collect, prepare_settings, refuse_unknown, selected
+from .._roles.collect import DeclaredResources, Tolerated, collect, prepare_settings, refuse_unknown, select_roles
 from .._roles.table import PLACES
 from .._secrets.session import SESSION, current_keyring_name
 from . import payload
@@ -66,9 +66,9 @@ class AccountSession:
         if "always" not in self._action._task.tags:
             return names
         run, skip = self.variables.get("ansible_run_tags", ["all"]), self.variables.get("ansible_skip_tags", [])
-        return selected(names, run, skip)
+        return select_roles(names, run, skip)
 
-    def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> Declared:
+    def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:
         """Return what the roles of these names declare, and the task's own resources. Raise AccountError.
 
         tolerated: errors that only drop the role in which they occur.

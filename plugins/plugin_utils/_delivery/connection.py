@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .._authentication import turns
 from .._authentication.unattended import LoginQuestion, unattended
-from .._input.ssh_arguments import SSH_VARIABLES, login, mention_a_proxy, typed
+from .._input.ssh_arguments import SSH_VARIABLES, login_of, mentions_proxy, typed_arguments
 from . import answer as _answer
 from . import payload, session_limits
 
@@ -103,7 +103,7 @@ class AccountConnection:
     @property
     def typed(self) -> str:
         """What a user types after "ssh" to log in to this account: its name in the inventory is not a host."""
-        return typed(self.variables, self._name)
+        return typed_arguments(self.variables, self._name)
 
     @property
     def name(self) -> str:
@@ -153,7 +153,7 @@ class AccountConnection:
 
     def _noting_questions(self, send: Callable[[], CommandOutput]) -> Callable[[], CommandOutput]:
         """Return how to send so that ssh asks nothing, on any host on the path."""
-        if mention_a_proxy(self.variables):  # without it, ssh does not print what its jump host said
+        if mentions_proxy(self.variables):  # without it, ssh does not print what its jump host said
             self._action._connection.set_option("verbosity", 1)
 
         def send_unattended() -> CommandOutput:
@@ -171,7 +171,7 @@ class AccountConnection:
         """Return a wait for a free place at the login node, in a run of many accounts."""
         if len(self.host_variables.get("ansible_play_hosts_all") or ()) <= MANY:
             return nullcontext()
-        return turns.turn(login(self.variables, self._name)[1])
+        return turns.turn(login_of(self.variables, self._name)[1])
 
 
 def retry_dropped(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .._documents.declaration import PlanEntry
     from .._documents.outcome import ResourceOutcome
     from .._documents.result import AccountResult, UnreachableResult
-    from .._roles.collect import Declared
+    from .._roles.collect import DeclaredResources
     from .account_session import AccountSession
     from .connection import Message
     from .connection_failure import ConnectionFailure
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def deliver(
     session: AccountSession,
-    declared: Declared,
+    declared: DeclaredResources,
     wait: int,
     settings: Message,
     plan_rest: Callable[[Notes], list[PlanEntry]] | None = None,

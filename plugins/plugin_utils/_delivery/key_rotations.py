@@ -66,7 +66,9 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     mark = outcome["evidence"].get("rotated")
     if mark:
         where = mark["controller"] or f"the machine {mark['machine']}"
-        export, imported = (shlex.join(command_line.command("state", [word, "FILE"])) for word in ("export", "import"))
+        export, imported = (
+            shlex.join(command_line.command_for("state", [word, "FILE"])) for word in ("export", "import")
+        )
         reason = (
             f"{where} rotated the key '{mark['secret']}' on {mark['when'][:10]}, and this machine has no record of it,"
             f" so the key stays: run {export} there, then {imported} here; or store the new key here: keyring set"
@@ -77,6 +79,6 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     if outcome["capability"] == "module":
         return {**outcome, "reason": f"{outcome['reason']}. To replace it, set replace: true in the task ({copy})"}
     tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]
-    replace = command_line.replacing(command_line.started())
-    again = shlex.join(command_line.command("onboard", ["-l", account, *tags, *replace]))
+    replace = command_line.replace_options(command_line.read_invocation())
+    again = shlex.join(command_line.command_for("onboard", ["-l", account, *tags, *replace]))
     return {**outcome, "reason": f"{outcome['reason']}. To replace it: {again} ({copy})"}

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._input.command_line import command
+from .._input.command_line import command_for
 from .._ssh_config.texts import FILE
 from .._state import done_steps, durable_files
 
@@ -149,12 +149,12 @@ def introduce_site(variables: Mapping[str, Any], name: str) -> Introduction | No
     introduction: Introduction = {
         "texts": texts[:MOST_TEXTS],
         "more": len(texts[MOST_TEXTS:]),
-        "command": command("cheatsheet", [name]),
-        "names": [] if os.path.exists(os.path.expanduser(FILE)) else command("ssh-config"),
+        "command": command_for("cheatsheet", [name]),
+        "names": [] if os.path.exists(os.path.expanduser(FILE)) else command_for("ssh-config"),
     }
     if steps:
         introduction["steps"] = steps
-        introduction["done"] = command("done", [name, steps[0]["id"]])
+        introduction["done"] = command_for("done", [name, steps[0]["id"]])
     return introduction
 
 

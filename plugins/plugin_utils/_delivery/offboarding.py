@@ -25,14 +25,14 @@ from .plan import KINDS, key_of, options_class
 if TYPE_CHECKING:
     from .._documents.answer import Notes, ReceiptNote
     from .._documents.declaration import Note, PlanEntry
-    from .._roles.collect import Declared
+    from .._roles.collect import DeclaredResources
 
 AGREEMENT = Agreement(
     "an offboarding",
     {
-        "offboard_only": extra_vars.one_of("everything", "undeclared"),
-        "offboard_capabilities": extra_vars.whole,
-        "offboard_sure": extra_vars.truth,
+        "offboard_only": extra_vars.read_choice("everything", "undeclared"),
+        "offboard_capabilities": extra_vars.read_any,
+        "offboard_sure": extra_vars.read_bool,
     },
     "offboard_sure",
     "Take this out? [y/N] ",
@@ -59,7 +59,7 @@ def plan_removal(
     return order_removal(add_folders([*map(as_absent, things), *orphans], notes, cluster))
 
 
-def refusal_notes(chosen: Declared) -> list[Note]:
+def refusal_notes(chosen: DeclaredResources) -> list[Note]:
     """Return a note for each role whose settings are invalid: only its things in the receipt are removed."""
     text = "its settings are refused ({}); what the receipt lists of it is taken out"
     return [

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.resource import note_key
 from ...module_utils._core.values import Options
-from .._roles.collect import DIRECT, Declared, RefusedValue, Tolerated, reason
-from .._roles.table import MODULE_UTILS, PLACES, options_of
+from .._roles.collect import DIRECT, DeclaredResources, RefusedValue, Tolerated, without_role
+from .._roles.table import MODULE_UTILS, PLACES, find_options_class
 from .._secrets.backends import MissingKey
 from .result import failed_outcome
 
@@ -92,7 +92,7 @@ class Plan(NamedTuple):
         return [self.unmet[i] if i in self.unmet else next(answers) for i in range(total)]
 
 
-def skip_missing_keys(declared: Declared, key: Callable[[str], str]) -> Declared:
+def skip_missing_keys(declared: DeclaredResources, key: Callable[[str], str]) -> DeclaredResources:
     """Return the declaration without resources that the user did not ask for and whose key is missing; add notes."""
     kept: list[PlanEntry] = []
     skipped: dict[str, Note] = {}
@@ -110,7 +110,7 @@ def skip_missing_keys(declared: Declared, key: Callable[[str], str]) -> Declared
     return declared._replace(resources=kept, notes=[*declared.notes, *skipped.values()])
 
 
-def drop_refused_roles(declared: Declared, tolerated: Tolerated) -> Declared:
+def drop_refused_roles(declared: DeclaredResources, tolerated: Tolerated) -> DeclaredResources:
     """Return the declaration without the roles of which an entry is invalid. Raise AccountError.
 
     tolerated: errors that drop a role instead of being raised.
@@ -122,7 +122,7 @@ def drop_refused_roles(declared: Declared, tolerated: Tolerated) -> Declared:
         except AccountError as error:
             if entry["capability"] == DIRECT or not issubclass(RefusedValue, tolerated):
                 raise
-            refused.setdefault(entry["capability"], reason(entry["capability"], error))
+            refused.setdefault(entry["capability"], without_role(entry["capability"], error))
     kept = [entry for entry in declared.resources if entry["capability"] not in refused]
     return declared._replace(resources=kept, refused={**declared.refused, **refused})
 
@@ -142,7 +142,7 @@ def _complete_without_key(entry: PlanEntry) -> Given:
 
 def options_class(kind: str) -> type[Options]:
     """Return the class that checks the options of a resource type; for most it is much smaller than the resource's."""
-    return options_of(kind) or KINDS[kind]
+    return find_options_class(kind) or KINDS[kind]
 
 
 def holds_key(kind: str) -> bool:

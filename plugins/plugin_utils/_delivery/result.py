@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome, Status
     from .._documents.result import AccountResult, AnsibleDiff
-    from .._roles.collect import Declared
+    from .._roles.collect import DeclaredResources
 
 WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/_core/resource.py)
     "ok": "unchanged",
@@ -37,7 +37,7 @@ def count_statuses(outcomes: Sequence[ResourceOutcome], check: bool) -> str:
 
 
 def result(
-    outcomes: list[ResourceOutcome], declared: Declared, check: bool, empty: str = "nothing to do"
+    outcomes: list[ResourceOutcome], declared: DeclaredResources, check: bool, empty: str = "nothing to do"
 ) -> AccountResult:
     """Return the result of a task for one account. A role whose settings are refused is a failed outcome.
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...module_utils._core.errors import AccountError, errno_name
 from .._delivery import answer as _answer
 from .._delivery.payload import FRAME
-from .._input.command_line import command
+from .._input.command_line import command_for
 from .._state.durable_files import StateError
 from .._state.exported_scripts import ExportedScripts
 from .._state.state_document import Document, parse_document
@@ -60,7 +60,7 @@ class ScriptResult(NamedTuple):
         if self.account != account:
             raise AccountError(f"this result is from {self.account}, not from {account}: {NOT_IMPORTED}")
         if self.script not in known["scripts"]:
-            again = shlex.join(command("export-script", ["-l", account]))
+            again = shlex.join(command_for("export-script", ["-l", account]))
             raise AccountError(
                 f"this machine does not know the script of this result: {NOT_IMPORTED}. Write a new script: {again}"
             )

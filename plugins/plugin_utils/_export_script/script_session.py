@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from .._delivery.account_session import AccountSession
 from .._delivery.connection import AccountConnection, Action, Variables
 from .._delivery.plan import UNKNOWN_KEY
-from .._roles.collect import Declared, Tolerated
+from .._roles.collect import DeclaredResources, Tolerated
 from .._roles.table import PLACES
 from .._secrets.backends import MissingKey
 
@@ -55,7 +55,7 @@ class ScriptSession(AccountSession):
         )
         self._absent: dict[str, MissingKey] = {}
 
-    def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> Declared:
+    def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:
         """Collect what is declared, and find which keys are missing that only the site asks for."""
         declared = super().collect(names, resources, tolerated)
         unasked = {str(one["options"].get("secret", "")) for one in declared.resources if one.get("is_unasked")}

@@ -15,7 +15,7 @@ import yaml
 
 from .._input.diagnostics import YamlText
 from .._input.yaml_loader import Loader
-from .wishes import Wish
+from .wishes import DesiredAccount
 
 HEAD = """\
 # Your accounts on clusters: one entry each, named USER@CLUSTER. This file is yours, edit it as you like:
@@ -43,32 +43,32 @@ class NotAdded(Exception):
     """An entry cannot be put into that file by a program: why."""
 
 
-def whole(wishes: Sequence[Wish]) -> str:
+def render_file(wishes: Sequence[DesiredAccount]) -> str:
     """The text of a new file."""
-    return HEAD + "\n".join("".join(f"  {line}\n" if line else "\n" for line in entry(one)) for one in wishes)
+    return HEAD + "\n".join("".join(f"  {line}\n" if line else "\n" for line in render_entry(one)) for one in wishes)
 
 
-def entry(wish: Wish) -> list[str]:
+def render_entry(wish: DesiredAccount) -> list[str]:
     """The lines of one account, as they stand below accounts."""
     comment = [f"# {wish.profile.get('name', wish.cluster)}"]
     missing = [area for area in wish.profile.get("storage", ()) if "ask" in area]
     missing = [area for area in missing if area["name"] not in wish.entry.get("storage", {})]
     comment += [f"# storage: {{{area['name']}: /...}}  # {' '.join(str(area['ask']).split())}" for area in missing]
-    return [*comment, f"{wish.name}:", *(f"  {line}" for line in _lines(wish.entry))]
+    return [*comment, f"{wish.name}:", *(f"  {line}" for line in _render_lines(wish.entry))]
 
 
-def _lines(mapping: Mapping[str, Any]) -> Iterator[str]:
+def _render_lines(mapping: Mapping[str, Any]) -> Iterator[str]:
     for key, value in mapping.items():
         if isinstance(value, Mapping):
             yield f"{key}:"
-            yield from (f"  {line}" for line in _lines(value))
+            yield from (f"  {line}" for line in _render_lines(value))
         elif isinstance(value, list):
             yield f"{key}: [{', '.join(value)}]"
         else:
-            yield f"{key}: {_scalar(value)}"
+            yield f"{key}: {_render_scalar(value)}"
 
 
-def _scalar(value: str) -> str:
+def _render_scalar(value: str) -> str:
     """A text as YAML reads it back."""
     try:
         plain = yaml.load(f"k: {value}", Loader=Loader) == {"k": value}
@@ -77,16 +77,16 @@ def _scalar(value: str) -> str:
     return value if plain else "'" + value.replace("'", "''") + "'"
 
 
-def added(file: Path, text: str, wishes: Sequence[Wish]) -> str:
+def add_entries(file: Path, text: str, wishes: Sequence[DesiredAccount]) -> str:
     """The text of a file with these accounts behind those that it has. Raises NotAdded, Mistakes."""
     lines = YamlText(file, text)
     root, document = lines.root(), lines.document()
-    accounts = _value(root, "accounts")
+    accounts = _find_value(root, "accounts")
     if not isinstance(accounts, yaml.MappingNode) or accounts.flow_style or not accounts.value:
         raise NotAdded("its accounts are not written one on a line each")
     indent = " " * accounts.value[0][0].start_mark.column
-    at = max(map(_last_line, _leaves(accounts))) + 1
-    new = [f"{indent}{line}".rstrip() for one in wishes for line in ("", *entry(one))]
+    at = max(map(_last_line, _list_leaves(accounts))) + 1
+    new = [f"{indent}{line}".rstrip() for one in wishes for line in ("", *render_entry(one))]
     rows = text.splitlines()
     made = "\n".join([*rows[:at], *new, *rows[at:]]) + "\n"
     names = {one.name: one.entry or None for one in wishes}
@@ -96,17 +96,17 @@ def added(file: Path, text: str, wishes: Sequence[Wish]) -> str:
     return made
 
 
-def _value(root: Node | None, key: str) -> Node | None:
+def _find_value(root: Node | None, key: str) -> Node | None:
     pairs = root.value if isinstance(root, yaml.MappingNode) else ()
     return next((value for one, value in pairs if one.value == key), None)
 
 
-def _leaves(node: Node) -> Iterator[Node]:
+def _list_leaves(node: Node) -> Iterator[Node]:
     """The nodes with no block below them; those of a mapping with its keys."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         for item in node.value:
             for one in item if isinstance(item, tuple) else (item,):
-                yield from _leaves(one)
+                yield from _list_leaves(one)
     else:
         yield node
 

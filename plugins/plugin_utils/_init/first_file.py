@@ -11,15 +11,15 @@ from .._accounts.accounts_file import AccountsFile
 from .._accounts.host_variables import build_hosts
 from .._accounts.profiles import Catalogue
 from .._input.diagnostics import MistakeList, nearest, read_text
-from .accounts_text import added, whole
-from .ssh_world import SshWorld
-from .wishes import Wish, fault
+from .accounts_text import add_entries, render_file
+from .ssh_world import SshHistory
+from .wishes import DesiredAccount, describe_fault
 
 
-class Draft:
+class AccountsDraft:
     """A file that is to be written; text: what it holds now, None where it is not there. Raises Mistakes."""
 
-    def __init__(self, file: Path, there: bool, world: SshWorld | None = None) -> None:
+    def __init__(self, file: Path, there: bool, world: SshHistory | None = None) -> None:
         self.file = file
         self.text = read_text(file) if there else None
         self.names: set[str] = set()
@@ -28,36 +28,36 @@ class Draft:
             own = self._checked(self.text)
             self.names = set(own.document["accounts"])
             self.catalogue = own.catalogue(MistakeList(own.lines))
-        self.world = world or SshWorld()
+        self.world = world or SshHistory()
 
-    def wish(self, name: str) -> Wish:
+    def wish(self, name: str) -> DesiredAccount:
         """An account by its name, USER@CLUSTER, or by its cluster's alone. Raises ValueError, with what is wrong."""
         user, at, cluster = name.rpartition("@")
         profile = self.catalogue.profile(cluster) if "/" not in cluster else None
         if profile is None:
             raise ValueError(f'unknown cluster "{cluster}"; {nearest(cluster, self.catalogue.ids())}')
-        why = fault("user", user) if at else ""
+        why = describe_fault("user", user) if at else ""
         if why:
             raise ValueError(why)
         found = self.world.cluster(profile)
-        wish = Wish(profile, found, user or found.user)
+        wish = DesiredAccount(profile, found, user or found.user)
         if found.ssh and user in ("", found.user):
             wish.say("ssh", found.ssh)
         return wish
 
-    def known(self) -> list[Wish]:
+    def known(self) -> list[DesiredAccount]:
         """The accounts that the person's ssh tells of and the file does not hold."""
         wishes = [self.wish(name) for name in self.world.clusters(self.catalogue)]
         return [one for one in wishes if one.name not in self.names]
 
-    def composed(self, wishes: Sequence[Wish]) -> str:
+    def composed(self, wishes: Sequence[DesiredAccount]) -> str:
         """The whole text, which is a good accounts file. Raises ValueError for accounts twice, NotAdded, Mistakes."""
         seen = set(self.names)
         for one in wishes:
             if one.name in seen:
                 raise ValueError(f"{one.name} is already in the accounts file")
             seen.add(one.name)
-        text = whole(wishes) if self.text is None else added(self.file, self.text, wishes)
+        text = render_file(wishes) if self.text is None else add_entries(self.file, self.text, wishes)
         self._checked(text)
         return text
 

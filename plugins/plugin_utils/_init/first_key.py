@@ -13,18 +13,18 @@ from .._secrets.file_errors import StoreError
 NAME = "ngc"
 
 
-def takers(profiles: Iterable[Profile]) -> list[str]:
+def clusters_with_key(profiles: Iterable[Profile]) -> list[str]:
     """The clusters where an account is not whole without: their enroot reads it from a file."""
     return [str(one["id"]) for one in profiles if one.get("container", {}).get("credentials")]
 
 
-def page(profiles: Iterable[Profile]) -> str:
+def key_page(profiles: Iterable[Profile]) -> str:
     """Where such a key is made, by the first profile that says."""
     steps = (step for one in profiles for step in one.get("human_steps", ()) if step.get("secret") == NAME)
     return next((str(step["url"]) for step in steps if "url" in step), "")
 
 
-def is_missing() -> bool:
+def is_key_missing() -> bool:
     """Whether the keyring has no such key, as far as it tells without a passphrase."""
     try:
         backend, _warnings = backends.choose_backend()
@@ -35,7 +35,7 @@ def is_missing() -> bool:
         return error.absent
 
 
-def store(value: str) -> str:
+def store_key(value: str) -> str:
     """Put the key into the keyring; why it is not there, or nothing. A passphrase may be asked for."""
     try:
         backend, _warnings = backends.choose_backend()

@@ -12,11 +12,11 @@ from collections.abc import Callable
 WIDEST = 80
 
 
-class Stopped(Exception):
+class Cancelled(Exception):
     """The person has ended the conversation."""
 
 
-def tell(text: str, indent: int = 0) -> None:
+def print_paragraph(text: str, indent: int = 0) -> None:
     """Print a paragraph; one that begins with blanks is a line to be copied, and stays whole."""
     width = min(WIDEST, shutil.get_terminal_size().columns) - 1
     blank = " " * indent
@@ -25,40 +25,40 @@ def tell(text: str, indent: int = 0) -> None:
     print(f"{blank}{text}" if whole else "\n".join(made), flush=True)
 
 
-def ask(text: str, usual: str, fault: Callable[[str], str]) -> str:
+def prompt(text: str, usual: str, fault: Callable[[str], str]) -> str:
     """The answer to a question, with the usual one for Enter; asked again until nothing is wrong with it."""
     while True:
-        tell(f"{text}{f' [{usual}]' if usual else ''}")
-        answer = _line("> ").strip() or usual
+        print_paragraph(f"{text}{f' [{usual}]' if usual else ''}")
+        answer = _read_line("> ").strip() or usual
         why = fault(answer)
         if not why:
             return answer
-        tell(why, 2)
+        print_paragraph(why, 2)
 
 
-def ask_unseen(prompt: str, fault: Callable[[str], str | None]) -> str:
+def prompt_secret(prompt: str, fault: Callable[[str], str | None]) -> str:
     """A secret, which is not shown; asked again until nothing is wrong with its form."""
     while True:
         try:
             answer = getpass.getpass(prompt).strip()
         except EOFError:
-            raise Stopped from None
+            raise Cancelled from None
         why = fault(answer) if answer else "nothing was typed"
         if not why:
             return answer
-        tell(f"That is not a valid key: {why}.", 2)
+        print_paragraph(f"That is not a valid key: {why}.", 2)
 
 
-def agrees(text: str, usual: bool = True) -> bool:
+def confirm(text: str, usual: bool = True) -> bool:
     """Whether the person says yes."""
-    tell(f"{text} [{'Y/n' if usual else 'y/N'}]")
-    answer = _line("> ").strip().lower()
+    print_paragraph(f"{text} [{'Y/n' if usual else 'y/N'}]")
+    answer = _read_line("> ").strip().lower()
     return usual if not answer else answer in ("y", "yes")
 
 
-def _line(prompt: str) -> str:
+def _read_line(prompt: str) -> str:
     try:
         return input(prompt)
     except EOFError:
         print()
-        raise Stopped from None
+        raise Cancelled from None

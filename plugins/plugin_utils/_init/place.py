@@ -10,23 +10,23 @@ from pathlib import Path
 
 from ...module_utils._core import files
 from ...module_utils._core.errors import AccountError, errno_name
-from .._input.programs import ask
+from .._input.programs import run_program
 
 SECONDS = 5
 ELSEWHERE = "name a place outside of it, or let git ignore the file"
 
 
-def repository(file: Path) -> Path | None:
+def find_repository(file: Path) -> Path | None:
     """The work tree of git that would take this file; None where none would."""
     there = Path(os.path.realpath(file.parent)) / file.name
     top = next((folder for folder in there.parents if (folder / ".git").exists()), None)
     near = next(folder for folder in there.parents if folder.is_dir())
-    if top is None or ask(["git", "-C", str(near), "check-ignore", "-q", "--", str(there)], SECONDS).code == 0:
+    if top is None or run_program(["git", "-C", str(near), "check-ignore", "-q", "--", str(there)], SECONDS).code == 0:
         return None
     return top
 
 
-def put(file: Path, text: str, before: str | None) -> None:
+def write_file(file: Path, text: str, before: str | None) -> None:
     """Write the file, whole or not at all. before: what it must hold until then; None: it must not be there.
 
     Raises AccountError.
@@ -34,7 +34,7 @@ def put(file: Path, text: str, before: str | None) -> None:
     path = Path(os.path.realpath(file))
 
     def check(_draft: str) -> None:
-        if _held(path) != before:
+        if _read_existing(path) != before:
             raise AccountError(f"{file} has changed since then and was not touched; check it, then run this again")
 
     try:
@@ -51,6 +51,6 @@ def put(file: Path, text: str, before: str | None) -> None:
         raise AccountError(f"{file} cannot be written: {errno_name(error)}: fix that, or name another") from None
 
 
-def _held(path: Path) -> str | None:
+def _read_existing(path: Path) -> str | None:
     """What a file holds; None where nothing has its name."""
     return path.read_text(encoding="utf-8") if os.path.lexists(path) else None

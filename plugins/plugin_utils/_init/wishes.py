@@ -12,20 +12,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._accounts.account_checks import USER
-from .._accounts.profiles import PATTERNS, Profile, mentions, schema
+from .._accounts.profiles import PATTERNS, Profile, find_placeholder, schema
 from .._input.json_schema import Checker, matches
-from .ssh_world import Found
+from .ssh_world import SshTraces
 
 Entry = dict[str, Any]
 WORDS = ("project", "jump_user", "ssh", "auth")  # of an entry, each with a value of one word
 
 
 @dataclass
-class Wish:
+class DesiredAccount:
     """An account: its cluster's profile, what ssh tells of it, the user ("" where nobody has said) and its entry."""
 
     profile: Profile
-    found: Found
+    found: SshTraces
     user: str = ""
     entry: Entry = field(default_factory=dict)
 
@@ -53,7 +53,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Question:
+class AccountQuestion:
     """What only the person knows. word: as Wish.say takes it. option: what answers it on a command line."""
 
     word: str
@@ -63,26 +63,26 @@ class Question:
     needed: bool = True
 
 
-def questions(wish: Wish, me: str) -> Iterator[Question]:
+def list_questions(wish: DesiredAccount, me: str) -> Iterator[AccountQuestion]:
     """What is still to be said of an account, in the order in which one would ask. me: the user's name here."""
     profile, account = wish.profile, wish.user or "USER"
     if not wish.user:
-        yield Question("user", "Your user name there", f"--account USER@{wish.cluster}", wish.found.user or me)
-    lacking = mentions({part: profile.get(part) for part in PATTERNS}, "project")
+        yield AccountQuestion("user", "Your user name there", f"--account USER@{wish.cluster}", wish.found.user or me)
+    lacking = find_placeholder({part: profile.get(part) for part in PATTERNS}, "project")
     if lacking and "project" not in wish.entry:
-        yield Question("project", f"Your project, a part of {lacking}", "--project NAME")
+        yield AccountQuestion("project", f"Your project, a part of {lacking}", "--project NAME")
     for area in profile.get("storage", ()):
         if "ask" in area and area["name"] not in wish.entry.get("storage", {}):
             hint = " ".join(str(area["ask"]).split())
             text = f"Path of your storage '{area['name']}'. {hint}"
-            yield Question(f"storage:{area['name']}", text, f"--storage {area['name']}=PATH", needed=False)
+            yield AccountQuestion(f"storage:{area['name']}", text, f"--storage {area['name']}=PATH", needed=False)
     jump = (profile["login"].get("jump") or {}).get("host")
     if jump and not {"jump_user", "ssh"} & wish.entry.keys():
         text = f"Your user name on the jump host {jump}"
-        yield Question("jump_user", text, "--jump-user NAME", wish.found.jump_user or account, needed=False)
+        yield AccountQuestion("jump_user", text, "--jump-user NAME", wish.found.jump_user or account, needed=False)
 
 
-def fault(word: str, value: str) -> str:
+def describe_fault(word: str, value: str) -> str:
     """What is wrong with a value, in the words that an accounts file is refused with; nothing when it is good."""
     if word == "user":
         good = bool(USER.fullmatch(value))

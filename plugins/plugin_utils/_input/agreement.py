@@ -43,7 +43,7 @@ class Agreement(NamedTuple):
 
     def settings(self, variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
         """Return the settings of the run that are given. Raise AccountError for an unknown one."""
-        return extra_vars.read(self.whose, self.readers, variables, value, self.words)
+        return extra_vars.read_settings(self.whose, self.readers, variables, value, self.words)
 
     def check_names(self, variables: Mapping[str, Any]) -> None:
         """Raise AccountError for an unknown setting: a misspelt one would be ignored."""
@@ -64,6 +64,6 @@ class Agreement(NamedTuple):
         assigned = [f"{name}={one}" if isinstance(one, str) else json.dumps({name: one}) for name, one in given]
         words = ["-l", str(options["subset"])] if options.get("subset") else []
         words += [word for assignment in assigned for word in ("-e", assignment)]
-        words += command_line.unasked(self.sure.removesuffix("_sure"))
-        typed = command_line.again(options, sys.argv[1:], options.get("args") or ())
+        words += command_line.unattended_options(self.sure.removesuffix("_sure"))
+        typed = command_line.repeat_command(options, sys.argv[1:], options.get("args") or ())
         check(answer, self.nothing, f"{typed} {shlex.join(words)}")

@@ -23,7 +23,7 @@ TRUE = {"y", "yes", "on", "1", "true", "t", 1}
 FALSE = {"n", "no", "off", "0", "false", "f", 0}
 
 
-class Violation(NamedTuple):
+class SpecViolation(NamedTuple):
     """One thing that the spec does not allow, and where it stands.
 
     wanted: the option there; for an unknown key the options that there are, by name. got: the value, None for a
@@ -36,67 +36,69 @@ class Violation(NamedTuple):
     got: Any
 
 
-class Checked(NamedTuple):
+class CheckedSettings(NamedTuple):
     """The values that were given, in their types, with the defaults of those that were not; and what is wrong.
 
     Where something is wrong the values are of no use.
     """
 
     values: dict[str, Any]
-    violations: list[Violation]
+    violations: list[SpecViolation]
 
 
-class OfAnotherType(Exception):
+class ConversionError(Exception):
     """A value cannot be read as the type that is wanted."""
 
 
-def check(spec: Spec, given: Mapping[str, Any]) -> Checked:
+def check_settings(spec: Spec, given: Mapping[str, Any]) -> CheckedSettings:
     """Check what is given by a spec. It is left as it is; None is kept where no value has to be there."""
-    violations: list[Violation] = []
-    return Checked(_mapping(spec, given, (), violations), violations)
+    violations: list[SpecViolation] = []
+    return CheckedSettings(_check_mapping(spec, given, (), violations), violations)
 
 
-def _mapping(spec: Spec, given: Mapping[str, Any], place: Place, violations: list[Violation]) -> dict[str, Any]:
+def _check_mapping(
+    spec: Spec, given: Mapping[str, Any], place: Place, violations: list[SpecViolation]
+) -> dict[str, Any]:
     """The values of a mapping; what is wrong is added to the violations."""
-    violations.extend(Violation((*place, key), "unknown", spec, given[key]) for key in given if key not in spec)
+    violations.extend(SpecViolation((*place, key), "unknown", spec, given[key]) for key in given if key not in spec)
     values = dict(given)
     for key, option in spec.items():
         value = given.get(key, option.get("default"))
         if key in given or value is not None:
-            values[key] = _value(option, value, (*place, key), violations)
+            values[key] = _check_value(option, value, (*place, key), violations)
         elif option.get("required"):
-            violations.append(Violation((*place, key), "missing", option, None))
+            violations.append(SpecViolation((*place, key), "missing", option, None))
         else:
             values[key] = None
     return values
 
 
-def _value(option: Option, value: Any, place: Place, violations: list[Violation]) -> Any:
+def _check_value(option: Option, value: Any, place: Place, violations: list[SpecViolation]) -> Any:
     """One value, which was given or is a default."""
     if value is not None or option.get("required") or option.get("default") is not None:
         try:
-            value = _converted(option, value, place, violations)
-        except OfAnotherType:
-            violations.append(Violation(place, "type", option, value))
+            value = _convert(option, value, place, violations)
+        except ConversionError:
+            violations.append(SpecViolation(place, "type", option, value))
             return None
     if "choices" in option and value not in option["choices"]:
-        value = _as_written(value, option["choices"])
+        value = _restore_word(value, option["choices"])
         if value not in option["choices"]:
-            violations.append(Violation(place, "choice", option, value))
+            violations.append(SpecViolation(place, "choice", option, value))
     return value
 
 
-def _as_written(value: Any, choices: Iterable[Any]) -> Any:
+def _restore_word(value: Any, choices: Iterable[Any]) -> Any:
     """The one choice that YAML has read as true or false, such as a bare "no"; else the value."""
     same = {str(True): TRUE, str(False): FALSE}.get(str(value), set()).intersection(choices)
     return same.pop() if len(same) == 1 else value
 
 
-def _converted(option: Option, value: Any, place: Place, violations: list[Violation]) -> Any:
+def _convert(option: Option, value: Any, place: Place, violations: list[SpecViolation]) -> Any:
     """The value in the type of the option, and what lies in it. Raises OfAnotherType for the value itself."""
     found = TYPES[option.get("type", "str")](value)
     if isinstance(found, dict) and "options" in option:
-        return _mapping(option["options"], found, place, violations)
+        return _check_mapping(option["options"], found, place, violations)
     if "elements" not in option:
         return found
     item = {"type": option["elements"]}
@@ -105,18 +107,18 @@ def _converted(option: Option, value: Any, place: Place, violations: list[Violat
         if isinstance(value, str):
             as_dict(value)  # before it is taken apart at its commas, Ansible reads text as one of the mappings
     if found is not value:
-        return [_converted(item, one, (*place, at), violations) for at, one in enumerate(found)]
-    return list(_items(item, found, place, violations))
+        return [_convert(item, one, (*place, at), violations) for at, one in enumerate(found)]
+    return list(_convert_items(item, found, place, violations))
 
 
-def _items(item: Option, values: list[Any], place: Place, violations: list[Violation]) -> Iterator[Any]:
+def _convert_items(item: Option, values: list[Any], place: Place, violations: list[SpecViolation]) -> Iterator[Any]:
     """The items of a list that was given as one."""
     for at, value in enumerate(values):
         below = (*place, at)
         try:
-            yield _converted(item, value, below, violations)
-        except OfAnotherType:
-            violations.append(Violation(below, "type", item, value))
+            yield _convert(item, value, below, violations)
+        except ConversionError:
+            violations.append(SpecViolation(below, "type", item, value))
 
 
 def as_text(value: Any) -> str:
@@ -134,9 +136,9 @@ def as_int(value: Any) -> int:
         number = decimal.Decimal(value)
         whole = int(number)
     except (ArithmeticError, TypeError, ValueError):
-        raise OfAnotherType from None
+        raise ConversionError from None
     if number != whole:
-        raise OfAnotherType
+        raise ConversionError
     return whole
 
 
@@ -144,7 +146,7 @@ def as_bool(value: Any) -> bool:
     """True or false, or one of the words and numbers that Ansible takes for them."""
     word = value.lower().strip() if isinstance(value, str) else value
     if not isinstance(word, (str, int, float)) or word not in TRUE | FALSE:
-        raise OfAnotherType
+        raise ConversionError
     return word in TRUE
 
 
@@ -155,7 +157,7 @@ def as_list(value: Any) -> list[Any]:
     if isinstance(value, str):
         return value.split(",")
     if not isinstance(value, (int, float)):
-        raise OfAnotherType
+        raise ConversionError
     return [str(value)]
 
 
@@ -166,7 +168,7 @@ def as_dict(value: Any) -> dict[Any, Any]:
 
         value = mapping_text.read(value)
     if not isinstance(value, dict):
-        raise OfAnotherType
+        raise ConversionError
     return value
 
 

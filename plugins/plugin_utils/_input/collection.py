@@ -13,7 +13,7 @@ COLLECTION = Path(__file__).resolve().parents[3]
 ROLES_FOLDER = Path(__file__).parents[3] / "roles"  # by the way that Ansible came, links and all: it names them so
 
 
-def version() -> str:
+def read_version() -> str:
     """Our own version: a checkout and a wheel hold galaxy.yml, what ansible-galaxy installs a manifest in its place."""
     if (COLLECTION / "MANIFEST.json").is_file():
         manifest = json.loads((COLLECTION / "MANIFEST.json").read_text(encoding="utf-8"))
@@ -22,13 +22,13 @@ def version() -> str:
     return next((line.split()[1].strip('"') for line in text.splitlines() if line.startswith("version:")), "")
 
 
-def serving(accounts: Path) -> Path:
+def practice_or(accounts: Path) -> Path:
     """The file to read for an accounts file: itself, or where it is not there the practice accounts beside it."""
     practice = accounts.with_name("practice.yml") if accounts.name == "accounts.yml" else accounts
     return practice if practice.is_file() and not accounts.exists() else accounts
 
 
-def refusals(result: Mapping[str, Any]) -> list[str]:
+def refused_settings(result: Mapping[str, Any]) -> list[str]:
     """What Ansible says of the settings of a role of ours that stands alone in a play, where it checks them itself.
 
     Its words as they are; none for any other result, the check of another's role too.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .collection import COLLECTION
-from .playbook_options import read
+from .playbook_options import read_options
 
 PROGRAM = "HPC_ONBOARD_COMMAND"  # set by the command hpc-onboard for what it starts: how it was called, for a shell
 PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options that make it this verb
@@ -34,7 +34,7 @@ PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options t
 KNOWING_ACCOUNTS = ("status", "done", "cheatsheet")  # verbs without a playbook that are told where the accounts stand
 
 
-class Start(NamedTuple):
+class Invocation(NamedTuple):
     """How this run was started.
 
     program: the words that start hpc-onboard here, none where it is not installed. front: whether it started this run.
@@ -57,73 +57,73 @@ class Start(NamedTuple):
             return [*(self.program or ("hpc-onboard",)), verb, *accounts, *options]
         if self.front or (self.program and self.inventory and not self.checkout):
             return [*self.program, verb, *self.inventory, *options]
-        playbook, *own = of_playbook(verb, options)
-        file = near(str(self.checkout / f"{playbook}.yml")) if self.checkout else f"hpc.onboard.{playbook}"
+        playbook, *own = playbook_command(verb, options)
+        file = relative_path(str(self.checkout / f"{playbook}.yml")) if self.checkout else f"hpc.onboard.{playbook}"
         return ["ansible-playbook", *self.inventory, file, *own]
 
     def accounts(self) -> tuple[str, ...]:
         """The -i options by which Ansible's own programs find the accounts, which hpc-onboard finds by itself."""
         found = os.environ.get("ANSIBLE_INVENTORY", "") if self.front and not self.inventory else ""
-        return ("-i", near(found)) if found else self.inventory
+        return ("-i", relative_path(found)) if found else self.inventory
 
 
-def command(verb: str, options: Sequence[str] = ()) -> list[str]:
+def command_for(verb: str, options: Sequence[str] = ()) -> list[str]:
     """The words of the command for a verb of hpc-onboard, for somebody who started this run as it was started."""
-    return started().command(verb, options)
+    return read_invocation().command(verb, options)
 
 
-def started(words: Sequence[str] | None = None) -> Start:
+def read_invocation(words: Sequence[str] | None = None) -> Invocation:
     """How this run was started, from its environment and its words."""
     front = shlex.split(os.environ.get(PROGRAM, ""))
     checkout = COLLECTION if (COLLECTION / "onboard.yml").is_file() else None
-    found = read(sys.argv[1:] if words is None else words)
+    found = read_options(sys.argv[1:] if words is None else words)
     typed = [one.value for one in found if one.option == "--inventory" and one.value]
-    inventory = tuple(word for value in typed for word in ("-i", near(value)))
-    return Start(tuple(front) or _installed(), bool(front), checkout, inventory)
+    inventory = tuple(word for value in typed for word in ("-i", relative_path(value)))
+    return Invocation(tuple(front) or _find_program(), bool(front), checkout, inventory)
 
 
-def unasked(verb: str) -> list[str]:
+def unattended_options(verb: str) -> list[str]:
     """The words that make a verb ask nobody, for somebody who started this run as it was started."""
-    return ["--yes"] if started().front else ["-e", f"{verb}_sure=true"]
+    return ["--yes"] if read_invocation().front else ["-e", f"{verb}_sure=true"]
 
 
-def replacing(start: Start) -> list[str]:
+def replace_options(start: Invocation) -> list[str]:
     """Return the words that make onboarding replace keys that it does not know."""
     is_front = start.command("onboard")[0] != "ansible-playbook"
     return ["--replace"] if is_front else ["-e", "onboard_replace=true"]
 
 
-def again(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[str]) -> str:
+def repeat_command(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[str]) -> str:
     """The command that runs the same again, from Ansible's options and the words that were typed.
 
     Only options that choose what is done: the others may hold what must not be shown.
     """
-    start = started(given)
+    start = read_invocation(given)
     options: list[str] = []
     for option, unset in (("tags", ["all"]), ("skip_tags", [])):
         chosen = list(typed.get(option) or unset)
         options += [f"--{option.replace('_', '-')}", ",".join(chosen)] if chosen != unset else []
     if start.front:
-        verb, *own = _verb(playbooks[0], bool(typed.get("check") and typed.get("diff")), given)
+        verb, *own = _subcommand_of(playbooks[0], bool(typed.get("check") and typed.get("diff")), given)
         check = ["--check"] if typed.get("check") and verb != "plan" else []
         return shlex.join(start.command(verb, [*own, *check, *options]))
     check = ["--check"] if typed.get("check") else []
-    return shlex.join(["ansible-playbook", *start.inventory, *map(near, playbooks), *check, *options])
+    return shlex.join(["ansible-playbook", *start.inventory, *map(relative_path, playbooks), *check, *options])
 
 
-def _verb(playbook: str, foreseen: bool, given: Sequence[str]) -> list[str]:
+def _subcommand_of(playbook: str, foreseen: bool, given: Sequence[str]) -> list[str]:
     """The verb that hpc-onboard started this playbook for, and the option that says which key."""
     name = playbook.rpartition(".")[2]
     if name != "rotate":
         if foreseen and name == "onboard":
             return ["plan"]
         return [next((verb for verb, own in PLAYBOOKS.items() if own == (name,)), name)]
-    settings = [one.value for one in read(given) if one.option == "--extra-vars" and one.value]
+    settings = [one.value for one in read_options(given) if one.option == "--extra-vars" and one.value]
     secrets = [value.removeprefix("secret=") for value in settings if value.startswith("secret=")]
     return ["rotate", "--secret", secrets[0]] if secrets else ["rotate"]
 
 
-def of_playbook(verb: str, options: Sequence[str]) -> list[str]:
+def playbook_command(verb: str, options: Sequence[str]) -> list[str]:
     """A verb and its options as ansible-playbook takes them: the name of the playbook and its options.
 
     What hpc-onboard calls --secret is another playbook and a variable.
@@ -137,12 +137,12 @@ def of_playbook(verb: str, options: Sequence[str]) -> list[str]:
     return [playbook, *own, *rest]
 
 
-def near(path: str) -> str:
+def relative_path(path: str) -> str:
     """The path from here, when it lies below here."""
     return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
 
 
-def _installed() -> tuple[str, ...]:
+def _find_program() -> tuple[str, ...]:
     """The words that start hpc-onboard here: the one of this Python, else the one that the collection brings.
 
     Its name is enough where a shell finds the same one by that.

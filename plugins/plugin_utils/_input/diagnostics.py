@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from .._text.sanitise import visible
-from .yaml_loader import Loader, excess
+from .yaml_loader import Loader, find_excess
 
 Place = tuple[str | int, ...]
 
@@ -30,7 +30,7 @@ class Mistake:
     text: str
 
     def __str__(self) -> str:
-        place = f"{shown(self.file)}:{self.line}" if self.line else shown(self.file)
+        place = f"{display_path(self.file)}:{self.line}" if self.line else display_path(self.file)
         return f"{visible(place)}: {visible(self.text)}"
 
 
@@ -43,7 +43,7 @@ class Mistakes(Exception):
         super().__init__("\n".join([*heading, *map(str, self.found)]))
 
 
-def shown(file: Path) -> str:
+def display_path(file: Path) -> str:
     """The path as a person would type it from here."""
     try:
         return str(file.relative_to(Path.cwd()))
@@ -97,14 +97,14 @@ class YamlText:
     def root(self) -> yaml.Node | None:
         """The text as nodes; a syntax error is a mistake."""
         if not self._composed:
-            self._root, self._composed = compose(self.file, self.text), True
+            self._root, self._composed = compose_nodes(self.file, self.text), True
         return self._root
 
     def of(self, place: Place, at_key: bool = False) -> int:
         """Line of the value at this place (or of its key), or of the nearest thing around it."""
         node, line = self.root(), 1
         for depth, step in enumerate(place):
-            key, value = child(node, step)
+            key, value = find_child(node, step)
             if value is None:
                 break
             last = depth == len(place) - 1
@@ -179,17 +179,17 @@ def describe_impossible_day(word: str) -> str:
     return f'"{word}" is not a day of the calendar; write it as 2027-03-31.'
 
 
-def compose(file: Path, text: str) -> yaml.Node | None:
+def compose_nodes(file: Path, text: str) -> yaml.Node | None:
     """The nodes of a YAML text, within its bounds."""
     check_bounds(file, text)
     try:
         root: yaml.Node | None = yaml.compose(text, Loader=Loader)
     except yaml.YAMLError as error:
-        raise Mistakes([invalid(file, text, error)]) from None
+        raise Mistakes([describe_yaml_error(file, text, error)]) from None
     return root
 
 
-def invalid(file: Path, text: str, error: yaml.YAMLError) -> Mistake:
+def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake:
     """Return the mistake that the parser found in a text, with its line."""
     if not isinstance(error, yaml.MarkedYAMLError):
         return Mistake(file, 0, "this is not YAML: it holds characters that no text file has.")
@@ -202,7 +202,7 @@ def invalid(file: Path, text: str, error: yaml.YAMLError) -> Mistake:
 
 def check_bounds(file: Path, text: str) -> None:
     """Raise Mistakes if the text holds more than a document of a person does: see yaml_loader."""
-    if found := excess(text):
+    if found := find_excess(text):
         raise Mistakes([Mistake(file, *found)])
 
 
@@ -212,7 +212,7 @@ def has_tab(text: str, line: int) -> bool:
     return any("\t" in one[: len(one) - len(one.lstrip())] for one in there)
 
 
-def child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
+def find_child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
     """Key and value node below a node; None where there is nothing of that name."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:

@@ -18,15 +18,15 @@ Value = Callable[[str], Any]
 """Looks a variable up; None where there is none."""
 
 
-def read(
-    whose: str, readers: Mapping[str, Reader], variables: Iterable[object], value: Value, words: int = 1
+def read_settings(
+    whose: str, readers: Mapping[str, Reader], variables: Iterable[object], value: Value, read_words: int = 1
 ) -> dict[str, Any]:
     """The settings that are given, by name; one that is not known is an error. Raises AccountError.
 
     whose: of what they are settings. readers: by name; all names begin with the same words, as many as said, and every
     variable that begins with them is taken for a setting.
     """
-    prefix = "".join(f"{word}_" for word in next(iter(readers)).split("_")[:words])
+    prefix = "".join(f"{word}_" for word in next(iter(readers)).split("_")[:read_words])
     for name in map(str, variables):
         if name.startswith(prefix) and name not in readers:
             raise AccountError(f"{name} is no setting of {whose}; {nearest(name, readers)}")
@@ -34,17 +34,17 @@ def read(
     return {name: readers[name](name, one) for name, one in given.items() if one is not None}
 
 
-def text(_name: str, value: Any) -> str:
+def read_text(_name: str, value: Any) -> str:
     """Any text."""
     return str(value)
 
 
-def whole(_name: str, value: Any) -> Any:
+def read_any(_name: str, value: Any) -> Any:
     """Whatever it is: who uses it says what is wrong with it."""
     return value
 
 
-def truth(name: str, value: Any) -> bool:
+def read_bool(name: str, value: Any) -> bool:
     """What Ansible takes for true or false."""
     try:
         return bool(boolean(value))
@@ -52,37 +52,37 @@ def truth(name: str, value: Any) -> bool:
         raise AccountError(f"{name} is {str(value)!r}, which is neither true nor false") from None
 
 
-def number(name: str, value: Any) -> int:
+def read_number(name: str, value: Any) -> int:
     """A whole number from 0 up."""
     if not str(value).isdecimal():
         raise AccountError(f"{name} is {str(value)!r}, not a whole number")
     return int(value)
 
 
-def words(_name: str, value: Any) -> tuple[str, ...]:
+def read_words(_name: str, value: Any) -> tuple[str, ...]:
     """A list, or words with commas between them as the command line has them."""
     found = value.strip("[]").split(",") if isinstance(value, str) else value
     return tuple(str(one).strip(" '\"") for one in found if str(one).strip())
 
 
-def one_of(*choices: str) -> Reader:
+def read_choice(*choices: str) -> Reader:
     """The reader of a setting that is one of these words."""
 
-    def chosen(name: str, value: Any) -> str:
+    def read(name: str, value: Any) -> str:
         if str(value) not in choices:
             raise AccountError(f"{name} cannot be {str(value)!r}; {nearest(str(value), choices)}")
         return str(value)
 
-    return chosen
+    return read
 
 
-def some_of(*choices: str) -> Reader:
+def read_choices(*choices: str) -> Reader:
     """The reader of a setting that is a list of these words."""
 
-    def chosen(name: str, value: Any) -> tuple[str, ...]:
-        for one in words(name, value):
+    def read(name: str, value: Any) -> tuple[str, ...]:
+        for one in read_words(name, value):
             if one not in choices:
                 raise AccountError(f"{name}: {one!r} is none; {nearest(one, choices)}")
-        return words(name, value)
+        return read_words(name, value)
 
-    return chosen
+    return read

@@ -30,7 +30,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Violation:
+class SchemaViolation:
     """One thing that the schema does not allow, where it stands, and whether the key is to blame; what is missing."""
 
     place: Place
@@ -46,22 +46,23 @@ class Checker:
     schema: Schema
     templates: bool = False
 
-    def violations(self, document: Any) -> Iterator[Violation]:
+    def violations(self, document: Any) -> Iterator[SchemaViolation]:
         """Everything in the document that the schema does not allow."""
         return self._check(document, self.schema, ())
 
-    def _check(self, value: Any, schema: Schema, place: Place) -> Iterator[Violation]:
+    def _check(self, value: Any, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
         schema = self._resolved(schema)
-        kind = kind_of(value)
+        kind = json_type(value)
         if kind is None or (self.templates and "pattern" not in schema and is_template(value)):
             return
-        if not of_type(value, kind, schema.get("type")):
-            text = f"{subject(place)} must be {type_words(schema['type'])}, not {WORDS[kind]}.{such_as(place, schema)}"
-            yield Violation(place, text)
+        if not is_of_type(value, kind, schema.get("type")):
+            types = describe_types(schema["type"])
+            text = f"{name_subject(place)} must be {types}, not {WORDS[kind]}.{name_example(place, schema)}"
+            yield SchemaViolation(place, text)
             return
-        if "enum" in schema and not any(same(value, allowed) for allowed in schema["enum"]):
-            yield Violation(place, enum_text(place, value, schema["enum"], schema.get("x-unsupported", [])))
-        yield from CHECKS.get(kind, nothing)(self, value, schema, place)
+        if "enum" in schema and not any(is_same(value, allowed) for allowed in schema["enum"]):
+            yield SchemaViolation(place, describe_enum(place, value, schema["enum"], schema.get("x-unsupported", [])))
+        yield from CHECKS.get(kind, check_nothing)(self, value, schema, place)
 
     def _resolved(self, schema: Schema) -> Schema:
         """The schema that $ref points to, with what stands beside the $ref."""
@@ -73,61 +74,62 @@ class Checker:
             target = target[step]
         return {**self._resolved(target), **{key: value for key, value in schema.items() if key != "$ref"}}
 
-    def object(self, value: dict[str, Any], schema: Schema, place: Place) -> Iterator[Violation]:
+    def object(self, value: dict[str, Any], schema: Schema, place: Place) -> Iterator[SchemaViolation]:
         """Keys that are missing, unknown or ill-formed, then every value."""
         properties, others = schema.get("properties", {}), schema.get("additionalProperties", True)
         for key in schema.get("required", ()):
             if key not in value:
-                text = f'{subject(place)} has no "{key}"; add {example(key, properties.get(key, {}))}.'
-                yield Violation(place, text, at_key=True, lacks=key)
+                text = f'{name_subject(place)} has no "{key}"; add {example(key, properties.get(key, {}))}.'
+                yield SchemaViolation(place, text, at_key=True, lacks=key)
         if len(value) < schema.get("minProperties", 0):
-            yield Violation(place, f"{subject(place)} is empty; add an entry.", at_key=True)
+            yield SchemaViolation(place, f"{name_subject(place)} is empty; add an entry.", at_key=True)
         names = schema.get("propertyNames", {})
         for key, item in value.items():
             below = (*place, key)
             if not matches(names.get("pattern", ""), str(key)):
                 hint = names.get("description", f"It must match {names.get('pattern')}").rstrip(".")
-                yield Violation(below, f'"{key}" is not a name that may stand here. {hint}.', at_key=True)
+                yield SchemaViolation(below, f'"{key}" is not a name that may stand here. {hint}.', at_key=True)
             if key in properties:
                 yield from self._check(item, properties[key], below)
             elif others is False:
-                yield Violation(below, f'unknown key "{key}"; {nearest(str(key), properties)}', at_key=True)
+                yield SchemaViolation(below, f'unknown key "{key}"; {nearest(str(key), properties)}', at_key=True)
             elif isinstance(others, dict):
                 yield from self._check(item, others, below)
 
-    def array(self, value: list[Any], schema: Schema, place: Place) -> Iterator[Violation]:
+    def array(self, value: list[Any], schema: Schema, place: Place) -> Iterator[SchemaViolation]:
         """A list that is too short, then every item."""
         if len(value) < schema.get("minItems", 0):
-            yield Violation(place, f"{subject(place)} is empty; fill it or take it out.", at_key=True)
+            yield SchemaViolation(place, f"{name_subject(place)} is empty; fill it or take it out.", at_key=True)
         if "items" in schema:
             for index, item in enumerate(value):
                 yield from self._check(item, schema["items"], (*place, index))
 
-    def string(self, value: str, schema: Schema, place: Place) -> Iterator[Violation]:
+    def string(self, value: str, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
         """Text that is too short or of another form."""
         unseen = next((each for each in value if visible(each) != each), None)
         if len(value) < schema.get("minLength", 0):
-            yield Violation(place, f"{subject(place)} is empty; fill it or take it out.{such_as(place, schema)}")
+            yield SchemaViolation(
+                place, f"{name_subject(place)} is empty; fill it or take it out.{name_example(place, schema)}"
+            )
         elif matches(schema.get("pattern", ""), value):
             return
         elif unseen:
-            where = f"{subject(place)} holds the character {visible(unseen)}, which is not supported here."
-            yield Violation(place, f"{where} Write one line; a long one begins with >-.")
+            where = f"{name_subject(place)} holds the character {visible(unseen)}, which is not supported here."
+            yield SchemaViolation(place, f"{where} Write one line; a long one begins with >-.")
         else:
             hint = schema.get("description", f"It must match {schema['pattern']}")
-            yield Violation(
-                place, f"{subject(place)} has not the form that is needed. {hint.rstrip('.')}.{such_as(place, schema)}"
-            )
+            text = f"{name_subject(place)} has not the form that is needed. {hint.rstrip('.')}."
+            yield SchemaViolation(place, text + name_example(place, schema))
 
-    def number(self, value: float, schema: Schema, place: Place) -> Iterator[Violation]:
+    def number(self, value: float, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
         """A number that is too small or too large."""
         if value < schema.get("minimum", value):
-            yield Violation(place, f"{subject(place)} must be at least {schema['minimum']}.")
+            yield SchemaViolation(place, f"{name_subject(place)} must be at least {schema['minimum']}.")
         if value > schema.get("maximum", value):
-            yield Violation(place, f"{subject(place)} must be at most {schema['maximum']}.")
+            yield SchemaViolation(place, f"{name_subject(place)} must be at most {schema['maximum']}.")
 
 
-CHECKS: dict[str, Callable[[Checker, Any, Schema, Place], Iterator[Violation]]] = {
+CHECKS: dict[str, Callable[[Checker, Any, Schema, Place], Iterator[SchemaViolation]]] = {
     "object": Checker.object,
     "array": Checker.array,
     "string": Checker.string,
@@ -141,7 +143,7 @@ def matches(pattern: str, text: str) -> bool:
     return bool(re.search(re.sub(r"(?<!\\)\$\Z", r"\\Z", pattern), text))
 
 
-def nothing(checker: Checker, value: Any, schema: Schema, place: Place) -> Iterator[Violation]:
+def check_nothing(checker: Checker, value: Any, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
     """The check of a kind that has none."""
     return iter(())
 
@@ -151,7 +153,7 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def kind_of(value: Any) -> str | None:
+def json_type(value: Any) -> str | None:
     """JSON's name for the type of a value; None for what JSON has not (an encrypted value, a date)."""
     if value is None:
         return "null"
@@ -163,13 +165,13 @@ def kind_of(value: Any) -> str | None:
     return next((kind for python, kind in kinds.items() if isinstance(value, python)), None)
 
 
-def of_type(value: Any, kind: str, wanted: str | list[str] | None) -> bool:
+def is_of_type(value: Any, kind: str, wanted: str | list[str] | None) -> bool:
     """Whether a value of this kind is of the wanted type, or of one of them."""
     types = [wanted] if isinstance(wanted, str) else wanted
     return types is None or kind in types or (kind == "integer" and "number" in types)
 
 
-def same(value: Any, allowed: Any) -> bool:
+def is_same(value: Any, allowed: Any) -> bool:
     """Equality as JSON sees it: true is not 1."""
     return isinstance(value, bool) == isinstance(allowed, bool) and bool(value == allowed)
 
@@ -179,7 +181,7 @@ def is_template(value: Any) -> bool:
     return isinstance(value, str) and "{{" in value
 
 
-def subject(place: Place) -> str:
+def name_subject(place: Place) -> str:
     """How a message names the thing at a place."""
     names = [str(step) for step in place if isinstance(step, str)]
     if not names:
@@ -192,18 +194,18 @@ def subject(place: Place) -> str:
 def example(key: str, schema: Schema) -> str:
     """What to add when a key is missing: the whole line where only one value may stand there."""
     words = schema.get("examples") or schema.get("enum", ())
-    return f'"{as_written(key, words[0])}"' if len(words) == 1 else "it"
+    return f'"{write_yaml(key, words[0])}"' if len(words) == 1 else "it"
 
 
-def such_as(place: Place, schema: Schema) -> str:
+def name_example(place: Place, schema: Schema) -> str:
     """The example that a schema has of a value, as a sentence; nothing where it has none."""
     names = [str(step) for step in place if isinstance(step, str)]
     if not names or not schema.get("examples"):
         return ""
-    return f" Such as:  {as_written(names[-1], schema['examples'][0])}"
+    return f" Such as:  {write_yaml(names[-1], schema['examples'][0])}"
 
 
-def as_written(key: str, value: Any) -> str:
+def write_yaml(key: str, value: Any) -> str:
     """A key with its value as YAML has them in one line."""
     import yaml  # here, since a run without mistakes need not wait for it
 
@@ -211,15 +213,15 @@ def as_written(key: str, value: Any) -> str:
     return str(text).strip()[1:-1]
 
 
-def type_words(wanted: str | list[str]) -> str:
+def describe_types(wanted: str | list[str]) -> str:
     """The wanted types in words."""
     types = [wanted] if isinstance(wanted, str) else [each for each in wanted if each != "null"]
     return " or ".join(WORDS[each] for each in types)
 
 
-def enum_text(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str] = ()) -> str:
+def describe_enum(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str] = ()) -> str:
     """What to say about a word that is not among those allowed. unsupported: known words that nothing does yet."""
     if value in unsupported:
         words = ", ".join(map(str, allowed))
-        return f"{subject(place)}: {value} is not supported yet; use one of {words}, or leave it out"
-    return f'{subject(place)} cannot be "{str(value)[:40]}"; {nearest(str(value), map(str, allowed))}'
+        return f"{name_subject(place)}: {value} is not supported yet; use one of {words}, or leave it out"
+    return f'{name_subject(place)} cannot be "{str(value)[:40]}"; {nearest(str(value), map(str, allowed))}'

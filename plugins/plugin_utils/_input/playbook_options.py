@@ -52,7 +52,7 @@ FLAGS = {
 NAMES = {alias: name for table in (VALUED, FLAGS) for name, others in table.items() for alias in (name, *others)}
 
 
-class Read(NamedTuple):
+class TypedOption(NamedTuple):
     """One option with its value, or one word that belongs to none.
 
     option: the option's first long name, as typed where none is known, empty for a word that is no option.
@@ -64,41 +64,41 @@ class Read(NamedTuple):
     typed: tuple[str, ...]
 
 
-def read(words: Sequence[str]) -> Iterator[Read]:
+def read_options(words: Sequence[str]) -> Iterator[TypedOption]:
     """Every option and every other word, in their order. What is not known counts as a flag."""
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if word == "--":
-            yield from (Read("", one, (one,)) for one in rest)
+            yield from (TypedOption("", one, (one,)) for one in rest)
             return
         if word.startswith("--"):
-            yield _long(word, rest)
+            yield _read_long(word, rest)
         elif word.startswith("-") and word != "-":
-            yield from _short(word, rest)
+            yield from _read_short(word, rest)
         else:
-            yield Read("", word, (word,))
+            yield TypedOption("", word, (word,))
 
 
-def _long(word: str, rest: list[str]) -> Read:
+def _read_long(word: str, rest: list[str]) -> TypedOption:
     """--name, --name=value, or --name and the next word; the beginning of a name is enough where one has it."""
     typed, equals, value = word.partition("=")
     found = {name for alias, name in NAMES.items() if alias.startswith(typed)}
     option = NAMES.get(typed) or (found.pop() if len(found) == 1 else typed)
     if equals or option not in VALUED or not rest:
-        return Read(option, value if equals else None, (word,))
-    return Read(option, rest[0], (word, rest.pop(0)))
+        return TypedOption(option, value if equals else None, (word,))
+    return TypedOption(option, rest[0], (word, rest.pop(0)))
 
 
-def _short(word: str, rest: list[str]) -> Iterator[Read]:
+def _read_short(word: str, rest: list[str]) -> Iterator[TypedOption]:
     """-v, -vvC, -l NAME, -lNAME."""
     for at, letter in enumerate(word[1:], 1):
         option = NAMES.get(f"-{letter}", f"-{letter}")
         if option not in VALUED:
-            yield Read(option, None, (f"-{letter}",))
+            yield TypedOption(option, None, (f"-{letter}",))
         elif word[at + 1 :]:
-            yield Read(option, word[at + 1 :], (f"-{letter}", word[at + 1 :]))
+            yield TypedOption(option, word[at + 1 :], (f"-{letter}", word[at + 1 :]))
             return
         else:
-            yield Read(option, rest[0] if rest else None, (f"-{letter}", *([rest.pop(0)] if rest else [])))
+            yield TypedOption(option, rest[0] if rest else None, (f"-{letter}", *([rest.pop(0)] if rest else [])))
             return

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .ssh_arguments import settings
+from .ssh_arguments import parse_settings
 
 
 class LocalOutput(NamedTuple):
@@ -20,7 +20,7 @@ class LocalOutput(NamedTuple):
     errors: str
 
 
-def ask(
+def run_program(
     command: Sequence[str], seconds: float, environment: Mapping[str, str] | None = None, text: str = ""
 ) -> LocalOutput:
     """Run a program. environment: what is set beside this process's own variables. text: all of its standard input."""
@@ -42,5 +42,5 @@ def ask(
 
 def ssh_settings(arguments: Sequence[str], seconds: float) -> dict[str, list[str]]:
     """Return what ssh would do with these arguments, by setting ('ssh -G'); empty if it refuses them."""
-    said = ask(["ssh", "-G", *arguments], seconds, {"LC_ALL": "C"})
-    return settings(said.output) if said.code == 0 else {}
+    said = run_program(["ssh", "-G", *arguments], seconds, {"LC_ALL": "C"})
+    return parse_settings(said.output) if said.code == 0 else {}

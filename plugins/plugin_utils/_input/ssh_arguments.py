@@ -29,7 +29,7 @@ def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:
     return [*words, values.get("ansible_host") or name]
 
 
-def own_settings(arguments: Sequence[str]) -> str:
+def read_ssh_config(arguments: Sequence[str]) -> str:
     """Return the text of the settings file that ssh reads with these arguments; empty if it cannot be read."""
     named = arguments[arguments.index("-F") + 1 :][:1] if "-F" in arguments else []
     try:
@@ -38,7 +38,7 @@ def own_settings(arguments: Sequence[str]) -> str:
         return ""
 
 
-def mention_a_proxy(values: Mapping[str, str]) -> bool:
+def mentions_proxy(values: Mapping[str, str]) -> bool:
     """Return True if the way to an account may lead through another host: so say its variables, or the user's settings.
 
     Of files that those settings include, nothing is read.
@@ -47,17 +47,17 @@ def mention_a_proxy(values: Mapping[str, str]) -> bool:
         arguments = ssh_arguments(values, "")
     except ValueError:  # Ansible refuses them, too
         return False
-    return "-J" in arguments or "proxy" in f"{' '.join(arguments)} {own_settings(arguments)}".lower()
+    return "-J" in arguments or "proxy" in f"{' '.join(arguments)} {read_ssh_config(arguments)}".lower()
 
 
-def login(values: Mapping[str, str], name: str) -> tuple[str, str]:
+def login_of(values: Mapping[str, str], name: str) -> tuple[str, str]:
     """Who one is there, and the host to connect to. The user is empty where the person's settings of ssh say it."""
     *words, host = ssh_arguments(values, name)
     user, _at, bare = host.rpartition("@")
     return next((after for word, after in pairwise(words) if word == "-l"), user), bare
 
 
-def typed(values: Mapping[str, str], name: str) -> str:
+def typed_arguments(values: Mapping[str, str], name: str) -> str:
     """What a person types behind ssh to get where these variables lead: as short as may be, with USER@HOST."""
     kept: list[str] = []
     for word in ssh_arguments(values, name)[:-1]:
@@ -70,16 +70,16 @@ def typed(values: Mapping[str, str], name: str) -> str:
             kept += [*SHORTER[option], *([value] if option == "ProxyJump" else [])]
         else:
             kept.append(word)
-    return shlex.join([*kept, "@".join(filter(None, login(values, name)))])
+    return shlex.join([*kept, "@".join(filter(None, login_of(values, name)))])
 
 
-def copied(values: Mapping[str, str], name: str) -> str:
+def scp_arguments(values: Mapping[str, str], name: str) -> str:
     """Return what a user types behind scp, before the colon, to get where these variables lead."""
-    words = shlex.split(typed(values, name))
+    words = shlex.split(typed_arguments(values, name))
     return shlex.join("-P" if word == "-p" else word for word in words if word != "-K")  # a ticket need not come along
 
 
-def settings(output: str) -> dict[str, list[str]]:
+def parse_settings(output: str) -> dict[str, list[str]]:
     """What `ssh -G` says, by setting."""
     found: dict[str, list[str]] = {}
     for line in output.splitlines():

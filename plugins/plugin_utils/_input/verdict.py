@@ -17,7 +17,7 @@ HANDLE = "HPC_ONBOARD_VERDICT_FD"
 MOST = 4096  # bytes that a pipe takes at once, whoever reads
 
 
-class Verdict(NamedTuple):
+class RunTotals(NamedTuple):
     """Numbers of accounts: looked at at all, failed, not reached, changed or to be changed.
 
     replaceable: the names of those with keys that hpc-onboard would replace if the user agreed.
@@ -30,7 +30,7 @@ class Verdict(NamedTuple):
     replaceable: tuple[str, ...] = ()
 
 
-def tell(verdict: Verdict) -> None:
+def send_totals(verdict: RunTotals) -> None:
     """Tell the command that started this run, if one did."""
     handle = os.environ.get(HANDLE, "")
     if handle.isdigit():
@@ -41,11 +41,11 @@ def tell(verdict: Verdict) -> None:
             )
 
 
-def hear(handle: int) -> Verdict | None:
+def receive_totals(handle: int) -> RunTotals | None:
     """What was told, once the run is over; None when it ended before that. Never waits: others may hold the pipe."""
     os.set_blocking(handle, False)
     try:
-        found = Verdict(*json.loads(os.read(handle, MOST)))
+        found = RunTotals(*json.loads(os.read(handle, MOST)))
         return found._replace(replaceable=tuple(found.replaceable))
     except (OSError, ValueError, TypeError):
         return None

@@ -31,12 +31,12 @@ Loader.yaml_implicit_resolvers = {
 }
 
 
-def excess(text: str) -> tuple[int, str] | None:
+def find_excess(text: str) -> tuple[int, str] | None:
     """Return the line of the first thing that passes a bound, and what to do; None if nothing does.
 
     A syntax error ends the count: whoever parses the text next reports it.
     """
-    count = Count()
+    count = ValueCounter()
     event: Any
     try:
         for event in yaml.parse(text, Loader=Loader):
@@ -48,7 +48,7 @@ def excess(text: str) -> tuple[int, str] | None:
 
 
 @dataclass
-class Count:
+class ValueCounter:
     """The number of values in a document, each alias counted as often as it is used."""
 
     sizes: list[int] = field(default_factory=lambda: [0])  # of each collection that is open, and of all before

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from .._accounts.accounts_file import AccountsFile
 from .._accounts.host_variables import InventoryHost, build_hosts
 from .._authentication.credential import Credential
-from .._input.command_line import command
-from .._input.diagnostics import Mistakes, read_text, shown
-from .._input.writers import other_writers
+from .._input.command_line import command_for
+from .._input.diagnostics import Mistakes, display_path, read_text
+from .._input.writers import find_other_writers
 from .._ssh_config import texts
 from .._ssh_config.user_settings import NameTarget
 from .._text.amounts import count
@@ -187,9 +187,9 @@ def check_accounts_file(path: Path) -> tuple[list[DoctorCheck], list[InventoryHo
     sandboxes = sum(is_sandbox(host) for host in found)
     parts = [f"{len(found) - sandboxes} on clusters", f"{sandboxes} sandbox{'es' if sandboxes != 1 else ''}"]
     accounts = " and ".join(part for part in parts if not part.startswith("0 ")) or "no account"
-    checks = [DoctorCheck("accounts", OK if found else WARNING, f"{shown(path)}: {accounts}.")]
-    if why := other_writers(path):
-        text = f"{why}, so they can use {shown(path)} to run programs as you."
+    checks = [DoctorCheck("accounts", OK if found else WARNING, f"{display_path(path)}: {accounts}.")]
+    if why := find_other_writers(path):
+        text = f"{why}, so they can use {display_path(path)} to run programs as you."
         checks.append(DoctorCheck("accounts", WARNING, text, f"chmod go-w {shlex.join([str(path), str(path.parent)])}"))
     return checks, found
 
@@ -228,7 +228,7 @@ def check_route(name: str, settings: Mapping[str, list[str]], first_host: str, r
 def report_no_automation(name: str) -> DoctorCheck:
     """Report an account that no program may enter."""
     text = "no program may log in; you run a script there instead."
-    return DoctorCheck(name, WARNING, text, shlex.join(command("export-script", ["-l", name])))
+    return DoctorCheck(name, WARNING, text, shlex.join(command_for("export-script", ["-l", name])))
 
 
 def check_session(name: str, is_open: bool) -> DoctorCheck:
@@ -236,7 +236,7 @@ def check_session(name: str, is_open: bool) -> DoctorCheck:
     if is_open:
         return DoctorCheck(name, OK, "its login asks for something, and a session is open.")
     text = "its login asks for something, and no session is open; at a terminal, a run asks first."
-    return DoctorCheck(name, WARNING, text, shlex.join(command("connect", ["-l", name])))
+    return DoctorCheck(name, WARNING, text, shlex.join(command_for("connect", ["-l", name])))
 
 
 def report_ssh_error(name: str, error: str) -> DoctorCheck:
@@ -261,7 +261,7 @@ def check_credential(name: str, held: Credential, now: datetime, renew: str) -> 
 
 def check_ssh_names(config: str, targets: Sequence[NameTarget]) -> DoctorCheck:
     """Check the short names of accounts. config: the text of ~/.ssh/config. targets: where ssh goes for each name."""
-    name, again = "ssh names", shlex.join(command("ssh-config"))
+    name, again = "ssh names", shlex.join(command_for("ssh-config"))
     if not texts.has_block(config):
         return DoctorCheck(name, WARNING, f"{texts.CONFIG} no longer includes {texts.FILE}.", again)
     elsewhere = [target for target in targets if target.actual != target.desired]

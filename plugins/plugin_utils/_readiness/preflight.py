@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from .._documents.result import PreflightAccount, PreflightReport
 
 SCHEMA = "hpc.onboard/preflight/1.0"
-SETTINGS: dict[str, extra_vars.Reader] = {"preflight_output": extra_vars.text, "preflight_patience": extra_vars.number}
+SETTINGS: dict[str, extra_vars.Reader] = {
+    "preflight_output": extra_vars.read_text,
+    "preflight_patience": extra_vars.read_number,
+}
 CREDENTIALS = "SES-001"  # the rule of tickets and certificates
 BLOCKING = ("critical", "high")  # a used-up quota blocks onboarding
 SECONDS = 20  # for the home and the quotas
@@ -36,7 +39,7 @@ NOT_CHECKED = {"state": "not_ready", "text": "the account was not checked", "nex
 
 def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
     """Return the settings of this run. Raise AccountError."""
-    return extra_vars.read("preflight", SETTINGS, variables, value)
+    return extra_vars.read_settings("preflight", SETTINGS, variables, value)
 
 
 def check_credential(variables: Mapping[str, Any]) -> PreflightAccount | None:

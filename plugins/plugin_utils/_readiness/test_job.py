@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from .._roles.site import place_of_jobs
-from .._roles.table import keys, resource, usual_path
+from .._roles.site import job_folder
+from .._roles.table import key_files, resource, usual_path
 
 if TYPE_CHECKING:
     from .._documents.declaration import Note, PlanEntry
@@ -76,7 +76,7 @@ def plan_job(
     asked = next((one["options"] for one in declared if one["kind"] == "scheduler"), {})
     least = scheduler.get("test", scheduler.get("cpu", ""))
     options = str(scheduler.get("gpu", "--gpus=1") if settings.gpu else least).split()
-    folder = f"{settings.home or place_of_jobs(cluster) or '~'}/{FOLDER}"
+    folder = f"{settings.home or job_folder(cluster) or '~'}/{FOLDER}"
     job = resource("slurm_test_job", folder=folder, checks=checks, options=options, minutes=MINUTES)
     return [{**one, "capability": NAME} for one in (resource("scheduler", **asked), job)]
 
@@ -122,7 +122,7 @@ def _places(there: Sequence[PlanEntry]) -> Iterator[str]:
 
 def _key_files(there: Sequence[PlanEntry]) -> Iterator[str]:
     for one in there:
-        if one["kind"] in keys() and one["options"].get("secret"):
+        if one["kind"] in key_files() and one["options"].get("secret"):
             yield str(one["options"].get("path") or usual_path(one["kind"]))
 
 

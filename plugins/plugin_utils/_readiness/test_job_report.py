@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpc.onboard/test-job/1.0"
 SETTINGS: dict[str, extra_vars.Reader] = {
-    "test_job_gpu": extra_vars.truth,
-    "test_job_wait": extra_vars.number,
-    "test_job_output": extra_vars.text,
+    "test_job_gpu": extra_vars.read_bool,
+    "test_job_wait": extra_vars.read_number,
+    "test_job_output": extra_vars.read_text,
 }
 GOOD: tuple[JobTestState, ...] = ("works", "foreseen")
 
 
 def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
     """Return the settings of this run. Raise AccountError."""
-    return extra_vars.read("test-job", SETTINGS, variables, value)
+    return extra_vars.read_settings("test-job", SETTINGS, variables, value)
 
 
 def record_result(

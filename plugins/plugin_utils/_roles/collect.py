@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...module_utils._core.errors import AccountError
-from .._input.argument_spec import check
+from .._input.argument_spec import check_settings
 from .._input.role_specs import RoleSpecs
-from .table import ROLES, USUAL, declaring, load, options_of
+from .table import ROLES, USUAL, declare_function, find_options_class, load_role
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, Note, PlanEntry, ResourceEntry
@@ -32,24 +32,24 @@ class RefusedValue(AccountError):
     """A value that fits the argument spec of its role, but that the role refuses; a file that is gone is one."""
 
 
-class Declared(NamedTuple):
+class DeclaredResources(NamedTuple):
     """Entries {kind, capability, options}, notes, and why roles declare nothing: role -> reason without its name."""
 
     resources: list[PlanEntry]
     notes: list[Note]
     refused: dict[str, str]
 
-    def of(self, names: Iterable[str]) -> Declared:
+    def of(self, names: Iterable[str]) -> DeclaredResources:
         """What these capabilities declare, and the resources that were given directly."""
         chosen = {*names, DIRECT}
-        return Declared(
+        return DeclaredResources(
             [entry for entry in self.resources if entry["capability"] in chosen],
             [note for note in self.notes if note["capability"] in chosen],
-            {name: reason for name, reason in self.refused.items() if name in chosen},
+            {name: without_role for name, without_role in self.refused.items() if name in chosen},
         )
 
 
-def selected(names: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> list[str]:
+def select_roles(names: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> list[str]:
     """The capabilities that --tags and --skip-tags leave; each one's tag is its name."""
     wanted, unwanted = set(run), set(skip)
     every = wanted & {"all", "tagged"}
@@ -62,9 +62,9 @@ def collect(
     resources: Sequence[object],
     value: Value,
     tolerated: Tolerated = (),
-) -> Declared:
+) -> DeclaredResources:
     """All that the named capabilities declare, and the resources given directly. Raises AccountError."""
-    declared = Declared([], [], {})
+    declared = DeclaredResources([], [], {})
     unwanted = set(without)
     for name in names:
         if name in unwanted:
@@ -74,15 +74,15 @@ def collect(
         if name not in ROLES:
             raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(ROLES))}")
         try:
-            declaration = _declaration(name, value)
+            declaration = _declare(name, value)
         except tolerated as error:
-            declared.refused[name] = reason(name, error)
+            declared.refused[name] = without_role(name, error)
             continue
-        entries = _entries(name, declaration["resources"])
-        declared.resources.extend(map(_unasked, entries) if _is_unasked(name, value) else entries)
-        declared.notes.extend({**reason, "capability": name} for reason in declaration["notes"])
-    _add_beside(declared, names)
-    for entry in plain(resources):
+        entries = _complete_entries(name, declaration["resources"])
+        declared.resources.extend(map(_mark_optional, entries) if _skips_missing_keys(name, value) else entries)
+        declared.notes.extend({**without_role, "capability": name} for without_role in declaration["notes"])
+    _add_copies(declared, names)
+    for entry in plain_values(resources):
         if "password" in entry:
             raise AccountError("resources: a password does not belong here; name the key in its place: secret: NAME")
         options = {key: item for key, item in entry.items() if key != "kind"}
@@ -91,7 +91,7 @@ def collect(
     return declared
 
 
-def reason(role: str, error: AccountError) -> str:
+def without_role(role: str, error: AccountError) -> str:
     """Return the text of an error without the name of the role that it begins with."""
     return str(error).replace(f"role {role}: ", "").removeprefix(f"{role}: ")
 
@@ -103,10 +103,10 @@ def refuse_unknown(variables: Iterable[object]) -> None:
             role = next(role for role in ROLES if name.startswith(f"{role}_"))
             known = role_settings(role).spec
             if name not in known:
-                raise AccountError(_unknown(name, role, known))
+                raise AccountError(_describe_unknown(name, role, known))
 
 
-def _unknown(name: str, role: str, known: Iterable[str]) -> str:
+def _describe_unknown(name: str, role: str, known: Iterable[str]) -> str:
     from .._input.diagnostics import nearest
 
     advice = nearest(name, known, prefix=f"{role}_")
@@ -121,57 +121,59 @@ def refuse_keys(options: Mapping[str, Any]) -> None:
         own_texts.refuse_keys(f"content of {options.get('path')}", options["content"])
 
 
-def plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """The value in plain Python types: Ansible's own are lazy, and not every library sees what they hold."""
     if isinstance(value, dict):
-        return {str(key): plain(value[key]) for key in value}
+        return {str(key): plain_values(value[key]) for key in value}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [plain_values(item) for item in value]
     return str(value) if isinstance(value, str) else value
 
 
-def _declaration(name: str, value: Value) -> Declaration:
+def _declare(name: str, value: Value) -> Declaration:
     """What a capability declares from its role's settings, each of them looked up once and checked."""
     role = role_settings(name)
-    values = {option: plain(value(option)) for option in role.spec}
+    values = {option: plain_values(value(option)) for option in role.spec}
     given = {option: setting for option, setting in values.items() if setting is not None}
-    checked = check({option: role.spec[option] for option in given}, given)
+    checked = check_settings({option: role.spec[option] for option in given}, given)
     if checked.violations:
-        from .._input.spec_sentences import sentence
+        from .._input.spec_sentences import describe_violation
 
-        raise AccountError("\n".join(f"role {name}: {sentence(violation)}" for violation in checked.violations))
+        raise AccountError(
+            "\n".join(f"role {name}: {describe_violation(violation)}" for violation in checked.violations)
+        )
     whole = {**role.defaults, **checked.values}
     settings = {key.removeprefix(name + "_"): setting for key, setting in whole.items()}
     if ROLES[name].is_off(settings):
         return {"resources": [], "notes": []}
     try:
-        return declaring(name)(settings)
+        return declare_function(name)(settings)
     except AccountError as error:
         raise RefusedValue(str(error)) from None
 
 
-def _entries(name: str, resources: Iterable[ResourceEntry]) -> list[PlanEntry]:
+def _complete_entries(name: str, resources: Iterable[ResourceEntry]) -> list[PlanEntry]:
     """What a capability declares, as it is sent."""
     return [{"kind": one["kind"], "options": one["options"], "capability": name} for one in resources]
 
 
-def _is_unasked(name: str, value: Value) -> bool:
+def _skips_missing_keys(name: str, value: Value) -> bool:
     """Whether nobody has said a word about the keys of a capability, which it keeps because of the site."""
     asked_by = ROLES[name].asked_by
     return bool(asked_by) and all(value(f"{name}_{setting}") is None for setting in asked_by)
 
 
-def _unasked(entry: PlanEntry) -> PlanEntry:
+def _mark_optional(entry: PlanEntry) -> PlanEntry:
     return {**entry, "is_unasked": True}
 
 
-def _add_beside(declared: Declared, names: Iterable[str]) -> None:
+def _add_copies(declared: DeclaredResources, names: Iterable[str]) -> None:
     """Add what a capability needs because of what others declare."""
     for name in names:
         mine = [entry for entry in declared.resources if entry["capability"] == name]
-        beside = getattr(load(name), "beside", None) if mine else None
+        beside = getattr(load_role(name), "declare_copies", None) if mine else None
         if beside:
-            declared.resources.extend(_entries(name, beside(mine, declared.resources)))
+            declared.resources.extend(_complete_entries(name, beside(mine, declared.resources)))
 
 
 class RoleSettings(NamedTuple):
@@ -186,7 +188,7 @@ def role_settings(name: str) -> RoleSettings:
     """The settings of one of our roles, checked once a run for all accounts. Every option has a default."""
     roles = RoleSpecs()
     spec = roles.options(name)
-    return RoleSettings(spec, check(spec, roles.defaults(name)).values)
+    return RoleSettings(spec, check_settings(spec, roles.defaults(name)).values)
 
 
 def prepare_settings() -> None:
@@ -194,4 +196,4 @@ def prepare_settings() -> None:
     for name in ROLES:
         role_settings(name)
     for kind in USUAL:
-        options_of(kind)
+        find_options_class(kind)

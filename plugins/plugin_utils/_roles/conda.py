@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .table import Settings, nothing, resource
+from .table import Settings, declare_nothing, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, SkipReason
@@ -20,23 +20,23 @@ def declare(settings: Settings) -> Declaration:
     """
     site = settings["site"]
     if site["policy"] == "refused":
-        return nothing("refused", f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
+        return declare_nothing("refused", f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
     if not settings["wanted"] and not settings["environments"]:
         return {"resources": [], "notes": []}
     from . import conda_installer  # few have one
 
-    why = conda_installer.left_out(settings)
+    why = conda_installer.reason_to_skip(settings)
     if why:
-        return nothing("to_decide", why)
-    options = conda_installer.install(settings)
+        return declare_nothing("to_decide", why)
+    options = conda_installer.install_options(settings)
     section = resource(
         "shell_environment",
         section="conda",
-        on_demand=conda_installer.on_demand(options["prefix"]),
+        on_demand=conda_installer.shell_functions(options["prefix"]),
         state=settings["state"],
     )
     terms: SkipReason = {"code": "terms", "text": conda_installer.LICENCE}
-    notes = [terms] if conda_installer.uses_anacondas_channels(settings["channels"]) else []
+    notes = [terms] if conda_installer.uses_anaconda_channels(settings["channels"]) else []
     return {"resources": [resource("conda_install", **options), section], "notes": notes}
 
 
@@ -45,4 +45,4 @@ def prepare(accounts: Sequence[Settings]) -> None:
     if any(settings.get("wanted") for settings in accounts):
         from . import conda_installer
 
-        conda_installer.pinned()
+        conda_installer.read_pins()

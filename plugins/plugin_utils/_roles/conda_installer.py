@@ -28,24 +28,24 @@ LICENCE = (
 
 
 @lru_cache
-def pinned() -> dict[str, Any]:
+def read_pins() -> dict[str, Any]:
     """The installers that are pinned, by distribution."""
     found: dict[str, Any] = yaml.load(PINNED.read_text(encoding="utf-8"), Loader=SafeLoader)
     return found
 
 
-def left_out(settings: Settings) -> str | None:
+def reason_to_skip(settings: Settings) -> str | None:
     """Why no conda is set up, in a sentence; None when one is."""
     site = settings["site"]
     if site["policy"] == "discouraged" and not settings["despite_advice"]:
         return f"{site['why']} If you want it all the same, say so: conda: {{despite_advice: true}}"
-    title, terms = pinned()[settings["distribution"]]["title"], pinned()[settings["distribution"]].get("terms")
+    title, terms = read_pins()[settings["distribution"]]["title"], read_pins()[settings["distribution"]].get("terms")
     if terms and settings["anaconda_terms"] != "accepted" and settings["state"] == "present":
         return (
             f"{title} comes with terms of service that only you can accept: read {terms} and say"
             " conda: {anaconda_terms: accepted}, or take Miniforge: conda: {distribution: miniforge}"
         )
-    area = _area(site)
+    area = _find_area(site)
     if settings["prefix"] or (area and area.get("path") and not area.get("purge")):
         return None
     if area and area.get("purge"):
@@ -55,15 +55,15 @@ def left_out(settings: Settings) -> str | None:
     return "where its files belong on this site is not known: name a folder (conda: {prefix: ...})"
 
 
-def _area(site: Settings) -> dict[str, Any] | None:
+def _find_area(site: Settings) -> dict[str, Any] | None:
     return next((area for area in site["storage"] if area["name"] == site["area"]), None)
 
 
-def install(settings: Settings) -> dict[str, Any]:
+def install_options(settings: Settings) -> dict[str, Any]:
     """The options of conda_install. Raises AccountError for a version or a file that is not there."""
-    folder = pinned()[settings["distribution"]]["folder"]
+    folder = read_pins()[settings["distribution"]]["folder"]
     site = settings["site"]
-    area = _area(site) or {}
+    area = _find_area(site) or {}
     inside = "/".join(part for part in (area.get("path"), site["below"], folder) if part)
     prefix = settings["prefix"] or inside
     root = None if settings["prefix"] else area["root"] if area.get("create") else area.get("path")
@@ -71,17 +71,17 @@ def install(settings: Settings) -> dict[str, Any]:
         "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),
         "root": root,
         "distribution": settings["distribution"],
-        **installer(settings),
+        **pinned_installer(settings),
         "channels": settings["channels"],
-        "environments": [environment(one, settings["files_from"]) for one in settings["environments"]],
+        "environments": [read_environment(one, settings["files_from"]) for one in settings["environments"]],
         "proxies": settings["proxies"],
         "state": settings["state"],
     }
 
 
-def installer(settings: Settings) -> dict[str, Any]:
+def pinned_installer(settings: Settings) -> dict[str, Any]:
     """The version, the installers by architecture, and what they need of the system."""
-    pins = pinned()[settings["distribution"]]
+    pins = read_pins()[settings["distribution"]]
     versions = pins["versions"]
     version = settings["version"] or next(iter(versions))
     pin = versions.get(version, {})
@@ -98,7 +98,7 @@ def installer(settings: Settings) -> dict[str, Any]:
     return {"version": version, "installers": settings["installers"] or published, **needs}
 
 
-def environment(entry: Settings, start: str) -> dict[str, str]:
+def read_environment(entry: Settings, start: str) -> dict[str, str]:
     """The name and the content of an environment. Raises AccountError when its file cannot be read."""
     file = Path(start, os.path.expanduser(entry["file"]))
     try:
@@ -106,10 +106,10 @@ def environment(entry: Settings, start: str) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text"
         raise AccountError(f"conda: the environment's file {file.absolute()} cannot be read: {why}") from None
-    return {"name": entry.get("name") or _own_name(content, file) or file.stem, "content": content}
+    return {"name": entry.get("name") or _read_name(content, file) or file.stem, "content": content}
 
 
-def _own_name(content: str, file: Path) -> str | None:
+def _read_name(content: str, file: Path) -> str | None:
     """The name that an environment.yml gives itself, as conda takes it. An explicit lock has none."""
     if "@EXPLICIT" in content.splitlines():
         return None
@@ -123,11 +123,11 @@ def _own_name(content: str, file: Path) -> str | None:
     return str(name) if name else None
 
 
-def on_demand(prefix: str) -> dict[str, dict[str, str]]:
+def shell_functions(prefix: str) -> dict[str, dict[str, str]]:
     """The command conda, defined when it is first used by the script that conda has for each shell."""
     return {"conda": {dialect: f"{prefix}/{script}" for dialect, script in SCRIPTS.items()}}
 
 
-def uses_anacondas_channels(channels: list[str]) -> bool:
+def uses_anaconda_channels(channels: list[str]) -> bool:
     """Whether packages would come from Anaconda's own channels, which have terms of their own."""
     return any(name in ANACONDAS or "repo.anaconda.com" in name for name in channels)

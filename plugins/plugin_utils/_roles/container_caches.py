@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .table import Settings, nothing, resource
+from .table import Settings, declare_nothing, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration
@@ -28,9 +28,9 @@ def declare(settings: Settings) -> Declaration:
     settings: runtime, folder (empty where the site gives none), root, why, clean, state.
     """
     if settings["runtime"] not in CACHES:
-        return nothing("not_here", settings["why"] or "no container tool with a cache of yours here")
+        return declare_nothing("not_here", settings["why"] or "no container tool with a cache of yours here")
     if not settings["folder"]:
-        return nothing("place_unknown", settings["why"] or "the site names no place for caches")
+        return declare_nothing("place_unknown", settings["why"] or "the site names no place for caches")
     base = settings["folder"].rstrip("/")
     variables = {name: f"{base}/{below}".rstrip("/") for name, below in CACHES[settings["runtime"]].items()}
     folders = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._options import image_name
-from .table import Settings, nothing, resource
+from .table import Settings, declare_nothing, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, ResourceEntry
@@ -21,16 +21,16 @@ def declare(settings: Settings) -> Declaration:
     if not settings["images"]:
         return {"resources": [], "notes": []}
     if settings["runtime"] not in TOOLS:
-        return nothing("not_here", "neither enroot nor Apptainer is here")
+        return declare_nothing("not_here", "neither enroot nor Apptainer is here")
     if not settings["folder"]:
-        return nothing("place_unknown", "where images may lie is not known here; set container_images_folder")
+        return declare_nothing("place_unknown", "where images may lie is not known here; set container_images_folder")
     if settings["by"] == "job" and settings["scheduler"] != "slurm":
-        return nothing("not_here", "images are imported by jobs of Slurm here, and that is not here")
-    resources = [one for image in settings["images"] for one in _image(settings, image)]
+        return declare_nothing("not_here", "images are imported by jobs of Slurm here, and that is not here")
+    resources = [one for image in settings["images"] for one in _declare_image(settings, image)]
     return {"resources": resources, "notes": []}
 
 
-def _image(settings: Settings, image: dict[str, Any]) -> list[ResourceEntry]:
+def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEntry]:
     """One image, and where jobs name images by EDF files, the file for it."""
     name = image_name.read(image["image"])
     if name is None:
@@ -58,10 +58,10 @@ def _image(settings: Settings, image: dict[str, Any]) -> list[ResourceEntry]:
     )
     if not settings["edf"]:
         return [entry]
-    return [entry, _edf(settings, name)]
+    return [entry, _declare_edf(settings, name)]
 
 
-def _edf(settings: Settings, name: image_name.ImageName) -> ResourceEntry:
+def _declare_edf(settings: Settings, name: image_name.ImageName) -> ResourceEntry:
     """The file by which CSCS' container engine knows an image; it resolves variables in it itself."""
     place = f"{settings['folder']}/{name.plain}.sqsh"
     head, slash, rest = place.partition("/")

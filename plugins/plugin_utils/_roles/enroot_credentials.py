@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .table import Key, Settings, nothing, resource
+from .table import KeyFile, Settings, declare_nothing, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, PlanEntry
 
 CACHES = ("~/.cache/enroot", "~/.config/enroot", "~/enroot")  # where enroot has its cache by default
 CACHE_VARIABLES = ("ENROOT_CACHE_PATH", "ENROOT_CONFIG_PATH")
-KEYS = {"enroot_credential": Key("ngc", by_containers=True)}
+KEYS = {"enroot_credential": KeyFile("ngc", by_containers=True)}
 
 
 def declare(settings: Settings) -> Declaration:
@@ -25,9 +25,9 @@ def declare(settings: Settings) -> Declaration:
     """
     if not settings["path"]:
         if settings["runtime"] != "enroot":
-            return nothing("not_here", "no enroot here")
+            return declare_nothing("not_here", "no enroot here")
         text = "where this site's enroot reads its keys is not known; set enroot_credentials_path"
-        return nothing("place_unknown", text)
+        return declare_nothing("place_unknown", text)
     entries = [
         resource(
             "enroot_credential",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from .._input.collection import ROLES_FOLDER
-from .launchers import LINE, PLAIN, PLAIN_WORDS, one_gpu
-from .table import SLURM_ACCOUNT, Settings, nothing, resource, scheduler_question
+from .launchers import LINE, PLAIN, PLAIN_WORDS, split_gpu_options
+from .table import SLURM_ACCOUNT, Settings, declare_nothing, resource, scheduler_question
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration
@@ -36,16 +36,18 @@ IMPORTS = {
 def declare(settings: Settings) -> Declaration:
     """What an account gets. Raises AccountError for a value that a job could not bear, or an unknown word."""
     if settings["scheduler"] != "slurm":
-        return nothing("not_here", "the scripts of jobs are for Slurm, which is not here")
-    names = _names(settings["templates"])
+        return declare_nothing("not_here", "the scripts of jobs are for Slurm, which is not here")
+    names = _select_templates(settings["templates"])
     if not names and not settings["own"]:
         return {"resources": [], "notes": []}
     if not settings["folder"]:
-        return nothing("place_unknown", "no folder is known here that jobs can write to: set job_scripts: {folder: …}")
-    words = vocabulary(settings)
+        return declare_nothing(
+            "place_unknown", "no folder is known here that jobs can write to: set job_scripts: {folder: …}"
+        )
+    words = template_words(settings)
     texts = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names if name != "import" or words["import"]}
-    contents = {name: filled(file.read_text(encoding="utf-8"), words, file.name) for name, file in texts.items()}
-    contents.update({one["name"]: _own(one, settings, words) for one in settings["own"]})
+    contents = {name: fill_template(file.read_text(encoding="utf-8"), words, file.name) for name, file in texts.items()}
+    contents.update({one["name"]: _fill_own(one, settings, words) for one in settings["own"]})
     folder, state = settings["folder"], settings["state"]
     asks = "sbatch --test-only" if settings["ask_slurm"] else ""
     scripts = [
@@ -54,7 +56,7 @@ def declare(settings: Settings) -> Declaration:
             path=f"{folder}/{name}",
             content=content,
             found=["slurm_account"] if SLURM_ACCOUNT in content and state == "present" else None,
-            asks=_asks(asks, name, content),
+            asks=_test_only_command(asks, name, content),
             state=state,
         )
         for name, content in contents.items()
@@ -64,7 +66,7 @@ def declare(settings: Settings) -> Declaration:
     return {"resources": [*first, *scripts] if state == "present" else [*scripts, output], "notes": []}
 
 
-def _names(wanted: Sequence[str]) -> Sequence[str]:
+def _select_templates(wanted: Sequence[str]) -> Sequence[str]:
     """The names of our scripts that are wanted. Raises AccountError for one that nobody knows."""
     unknown = next((name for name in wanted if name not in (*OURS, "all")), None)
     if unknown is not None:
@@ -72,22 +74,22 @@ def _names(wanted: Sequence[str]) -> Sequence[str]:
     return OURS if "all" in wanted else wanted
 
 
-def _asks(command: str, name: str, content: str) -> str | None:
+def _test_only_command(command: str, name: str, content: str) -> str | None:
     """What Slurm is asked of a script; nothing of one that is run on the login node."""
     return command if command and name != "interactive.sh" and "#SBATCH" in content else None
 
 
-def _own(one: Settings, settings: Settings, words: dict[str, list[str]]) -> str:
+def _fill_own(one: Settings, settings: Settings, words: dict[str, list[str]]) -> str:
     """A template of the person's own, filled. Raises AccountError."""
     from . import own_texts  # few have such
 
     if not NAME.match(one["name"]):
         raise AccountError(f"job_scripts: {one['name']!r} is not the name of a file")
     file = Path(settings["files_from"], Path(one["file"]).expanduser())
-    return filled(own_texts.read("job_scripts", file), words, str(file.absolute()))
+    return fill_template(own_texts.read_own_text("job_scripts", file), words, str(file.absolute()))
 
 
-def filled(template: str, words: dict[str, list[str]], where: str) -> str:
+def fill_template(template: str, words: dict[str, list[str]], where: str) -> str:
     """A template with what its words become. A line with one word alone becomes as many lines as that has, or none.
 
     Raises AccountError for a word that nobody knows.
@@ -103,10 +105,10 @@ def filled(template: str, words: dict[str, list[str]], where: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def vocabulary(settings: Settings) -> dict[str, list[str]]:
+def template_words(settings: Settings) -> dict[str, list[str]]:
     """What each word of a template becomes: lines. Raises AccountError for a value that a script could not bear."""
-    check(settings)
-    person = _person(settings)
+    check_settings(settings)
+    person = _user_options(settings)
     gpus, nodes = settings["gpus"], settings["nodes"]
     runtime = settings["runtime"]
     return {
@@ -118,21 +120,21 @@ def vocabulary(settings: Settings) -> dict[str, list[str]]:
         "links": [str(settings["links"])],
         "command": [settings["command"]],
         "slurm_account": [SLURM_ACCOUNT],
-        "person": _lines([*person, *_mail(settings)]),
+        "person": _sbatch_lines([*person, *_mail_options(settings)]),
         "person_words": person,
-        "gpu": _lines(gpu_words(settings, 1, 1)),
+        "gpu": _sbatch_lines(gpu_words(settings, 1, 1)),
         "gpu_words": gpu_words(settings, 1, 1),
-        "several_gpus": _lines(gpu_words(settings, gpus, 1)),
-        "several_gpus_on_nodes": _lines(gpu_words(settings, gpus, nodes)),
-        "cpu": _lines(_without_own(settings["cpu"].split(), settings)),
-        "load": _load(settings),
+        "several_gpus": _sbatch_lines(gpu_words(settings, gpus, 1)),
+        "several_gpus_on_nodes": _sbatch_lines(gpu_words(settings, gpus, nodes)),
+        "cpu": _sbatch_lines(_without_overridden(settings["cpu"].split(), settings)),
+        "load": _load_lines(settings),
         "nccl": [f"export {name}={shlex.quote(str(value))}" for name, value in sorted(settings["nccl"].items())],
-        "tmp": [f"${{{settings['tmp'][1:]}:?}}" if settings["tmp"][:1] == "$" else _private(settings["tmp"])],
-        "import": _import(runtime, settings["module"]) if runtime in IMPORTS else [],
+        "tmp": [f"${{{settings['tmp'][1:]}:?}}" if settings["tmp"][:1] == "$" else _job_folder(settings["tmp"])],
+        "import": _import_lines(runtime, settings["module"]) if runtime in IMPORTS else [],
     }
 
 
-def check(settings: Settings) -> None:
+def check_settings(settings: Settings) -> None:
     """Refuse what a script could not bear. Raises AccountError with what to say instead."""
     if not LINE.match(settings["site"]):
         raise AccountError("job_scripts: site: it is one line, without control characters")
@@ -162,33 +164,33 @@ def gpu_words(settings: Settings, gpus: int, nodes: int) -> list[str]:
     >>> gpu_words({"gpu": "--partition=gpu --gpus=1", "partition": ""}, 2, 3)
     ['--partition=gpu', '--gpus-per-node=2']
     """
-    option, kind, others = one_gpu(settings["gpu"])
+    option, kind, others = split_gpu_options(settings["gpu"])
     each = "--gpus-per-node=" if option == "--gpus=" and nodes > 1 else option
     words = [*others.split(), *([f"{each}{kind + ':' if kind else ''}{gpus}"] if option else [])]
-    return _without_own(words, settings)
+    return _without_overridden(words, settings)
 
 
-def _without_own(words: list[str], settings: Settings) -> list[str]:
+def _without_overridden(words: list[str], settings: Settings) -> list[str]:
     """The options of the site, but for those that the person has an own word for."""
     own = [f"--{name}=" for name in ("partition", "account", "qos") if settings.get(name)]
     return [word for word in words if not word.startswith(tuple(own))]
 
 
-def _person(settings: Settings) -> list[str]:
+def _user_options(settings: Settings) -> list[str]:
     """The account is found on the cluster."""
     own = [f"--{name}={settings[name]}" for name in ("partition", "qos") if settings[name]]
     return [f"--account={SLURM_ACCOUNT}", *own]
 
 
-def _mail(settings: Settings) -> list[str]:
+def _mail_options(settings: Settings) -> list[str]:
     return [f"--mail-user={settings['mail']}", "--mail-type=END,FAIL"] if settings["mail"] else []
 
 
-def _lines(words: list[str]) -> list[str]:
+def _sbatch_lines(words: list[str]) -> list[str]:
     return [f"#SBATCH {word}" for word in words]
 
 
-def _load(settings: Settings) -> list[str]:
+def _load_lines(settings: Settings) -> list[str]:
     """The lines that open the way out, load modules, and activate the environment, which loads its own."""
     wanted = [*filter(None, [settings["proxy_module"]]), *settings["modules"]]
     modules = [f"module load {shlex.quote(one)}" for one in wanted]
@@ -197,11 +199,11 @@ def _load(settings: Settings) -> list[str]:
     return modules + ([f". {settings['environment']}/activate"] if settings["environment"] else [])
 
 
-def _private(folder: str) -> str:
+def _job_folder(folder: str) -> str:
     """A folder for this job alone on the node's own disk, where the site names no variable."""
     return f"{folder or '${TMPDIR:-/tmp}'}/$USER-$SLURM_JOB_ID"
 
 
-def _import(runtime: str, module: str) -> list[str]:
+def _import_lines(runtime: str, module: str) -> list[str]:
     loaded = [f"module load {shlex.quote(module)}"] if module else []
     return [*loaded, IMPORTS[runtime]]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from .._input.collection import ROLES_FOLDER
-from .table import SLURM_ACCOUNT, Settings, nothing, resource, scheduler_question
+from .table import SLURM_ACCOUNT, Settings, declare_nothing, resource, scheduler_question
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration
@@ -27,13 +27,13 @@ WORDS = ("image", "images", "memory", "partition", "qos")
 def declare(settings: Settings) -> Declaration:
     """What an account gets. settings: those of the role."""
     if settings["scheduler"] != "slurm":
-        return nothing("not_here", "usrun.sh starts jobs of Slurm, which is not here")
+        return declare_nothing("not_here", "usrun.sh starts jobs of Slurm, which is not here")
     folder, state = settings["folder"], settings["state"]
     asks = [scheduler_question(settings)] if state == "present" else []
     script = resource(
         "path_script",
         path=f"{folder}/{settings['name']}",
-        content=script_of(settings),
+        content=render_script(settings),
         found=["slurm_account"] if asks else None,
         state=state,
     )
@@ -41,20 +41,22 @@ def declare(settings: Settings) -> Declaration:
     return {"resources": [*asks, script, section], "notes": []}
 
 
-def script_of(settings: Settings) -> str:
+def render_script(settings: Settings) -> str:
     """Our usrun.sh for a site: its facts and the account's wishes as a shell's variables, and then what all have.
 
     Raises AccountError for a value with a character that a shell would read.
     """
-    lines = [f"{name}={quoted(settings['name'], name, value)}" for name, value in variables(settings).items()]
+    lines = [
+        f"{name}={quote_for_shell(settings['name'], name, value)}" for name, value in script_variables(settings).items()
+    ]
     head = f"#!/bin/bash\n# Runs a command on a compute node; {settings['name']} --help says how.\n\n"
     body = BODY.read_text(encoding="utf-8").replace("usrun.sh", settings["name"])
     return head + "\n".join(lines) + "\n\n" + body
 
 
-def variables(settings: Settings) -> dict[str, str]:
+def script_variables(settings: Settings) -> dict[str, str]:
     """What is told to the script, by the names of its variables."""
-    option, kind, others = one_gpu(settings["gpu"])
+    option, kind, others = split_gpu_options(settings["gpu"])
     return {
         "site": settings["site"],
         "runtime": settings["runtime"],
@@ -76,7 +78,7 @@ def variables(settings: Settings) -> dict[str, str]:
     }
 
 
-def one_gpu(asked: str) -> tuple[str, str, str]:
+def split_gpu_options(asked: str) -> tuple[str, str, str]:
     """How a job asks for one GPU: the option before type and number, the type, and the other options.
 
     >>> one_gpu("--partition=gpu --gres=gpu:a100:1")
@@ -91,7 +93,7 @@ def one_gpu(asked: str) -> tuple[str, str, str]:
     return found[1], found[2] or "", " ".join(word for word in words if word != found[0])
 
 
-def quoted(script: str, name: str, value: str) -> str:
+def quote_for_shell(script: str, name: str, value: str) -> str:
     """A value for a shell. Raises AccountError."""
     if not FORMS.get(name, PLAIN).match(value):
         raise AccountError(f"{script}: {name} {value!r} holds a character that a shell would read")

@@ -19,15 +19,17 @@ def declare(settings: Settings) -> Declaration:
     """What an account gets. settings: files [{file, path, mode}], folder, files_from, state."""
     folder = Path(settings["files_from"], Path(settings["folder"]).expanduser())
     resources = [
-        resource("own_file", path=one["path"], content=_content(folder, one), mode=one["mode"], state=settings["state"])
+        resource(
+            "own_file", path=one["path"], content=_read_content(folder, one), mode=one["mode"], state=settings["state"]
+        )
         for one in settings["files"]
     ]
     return {"resources": resources, "notes": []}
 
 
-def _content(folder: Path, one: dict[str, Any]) -> str:
+def _read_content(folder: Path, one: dict[str, Any]) -> str:
     """The text of one file, which lies in the folder or below it. Raises AccountError."""
     name = PurePosixPath(one["file"])
     if name.is_absolute() or ".." in name.parts:
         raise AccountError(f"own_files: {one['file']!r} is not the name of a file in the folder {folder}")
-    return own_texts.read("own_files", folder / name)
+    return own_texts.read_own_text("own_files", folder / name)

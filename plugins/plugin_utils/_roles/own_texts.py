@@ -14,7 +14,7 @@ from ...module_utils._options.file_options import LARGEST_TEXT, check_text
 PRIVATE = re.compile(r"^-----BEGIN [A-Z0-9 ]*PRIVATE KEY", re.MULTILINE)
 
 
-def read(role: str, file: Path) -> str:
+def read_own_text(role: str, file: Path) -> str:
     """The text of a file. Raises AccountError where it cannot be read, is no text, or must not go to an account."""
     said = f"{role}: the file {file.absolute()}"
     try:

@@ -18,7 +18,7 @@ def declare(settings: Settings) -> Declaration:
     """What an account gets. settings: scripts [{name, content or file}], folder, files_from, state."""
     folder, start, state = settings["folder"], settings["files_from"], settings["state"]
     resources = [
-        resource("path_script", path=f"{folder}/{script['name']}", content=own_script(script, start), state=state)
+        resource("path_script", path=f"{folder}/{script['name']}", content=read_script(script, start), state=state)
         for script in settings["scripts"]
     ]
     if not resources:
@@ -27,7 +27,7 @@ def declare(settings: Settings) -> Declaration:
     return {"resources": [*resources, section], "notes": []}
 
 
-def own_script(settings: Settings, start: str) -> str:
+def read_script(settings: Settings, start: str) -> str:
     """The text of a person's script, as it is said or from its file, relative to start. Raises AccountError."""
     from . import own_texts  # few have such
 
@@ -35,6 +35,6 @@ def own_script(settings: Settings, start: str) -> str:
     if (file is None) == (content is None):
         raise AccountError(f'path_scripts: {settings["name"]} needs one of "file" and "content"')
     if file is not None:
-        return own_texts.read("path_scripts", Path(start, Path(file).expanduser()))
+        return own_texts.read_own_text("path_scripts", Path(start, Path(file).expanduser()))
     own_texts.refuse_keys(f"path_scripts: {settings['name']}", str(content))
     return str(content)

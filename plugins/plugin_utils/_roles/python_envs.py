@@ -25,12 +25,12 @@ def declare(settings: Settings) -> Declaration:
     if twice:
         raise AccountError(f"python_envs: two environments are called {twice}")
     return {
-        "resources": [resource("python_env", **_options(settings, one)) for one in settings["environments"]],
+        "resources": [resource("python_env", **_env_options(settings, one)) for one in settings["environments"]],
         "notes": [],
     }
 
 
-def _options(settings: Settings, one: Settings) -> dict[str, Any]:
+def _env_options(settings: Settings, one: Settings) -> dict[str, Any]:
     check_word("python_envs: the name of an environment", one["name"])
     modules = one.get("modules") or settings["modules"]
     if settings["offline"] and not modules:
@@ -44,18 +44,18 @@ def _options(settings: Settings, one: Settings) -> dict[str, Any]:
         "root": None if one.get("path") else settings["root"],
         "modules": modules,
         "python": one["python"],
-        "packages": [*one["packages"], *_required(one, settings["files_from"])],
+        "packages": [*one["packages"], *_read_requirements(one, settings["files_from"])],
         **{name: settings[name] for name in SHARED},
     }
 
 
-def _required(one: Settings, start: str) -> list[str]:
+def _read_requirements(one: Settings, start: str) -> list[str]:
     """The packages that a requirements file names, one a line. Raises AccountError."""
     if not one.get("requirements"):
         return []
     file = Path(start, Path(one["requirements"]).expanduser())
     found = []
-    for number, line in enumerate(own_texts.read("python_envs", file).splitlines(), 1):
+    for number, line in enumerate(own_texts.read_own_text("python_envs", file).splitlines(), 1):
         package = line.partition(" #")[0].strip()
         if package.startswith("-") or package.endswith("\\") or "://" in package:
             raise AccountError(

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .table import Key, Settings, resource
+from .table import KeyFile, Settings, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration
 
-KEYS = {"registry_auth": Key("ngc", by_containers=True)}
+KEYS = {"registry_auth": KeyFile("ngc", by_containers=True)}
 
 
 def declare(settings: Settings) -> Declaration:

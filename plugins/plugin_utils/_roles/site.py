@@ -22,7 +22,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
     account: the Slurm account that the person has chosen, or empty.
     """
     container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
-    slurm = _scheduler(cluster, project, account)
+    slurm = _scheduler_settings(cluster, project, account)
     areas = [{key: value for key, value in one.items() if key != "per"} for one in cluster.get("storage", [])]
     there = [container.get("runtime", "none"), *container.get("further", [])]
     # Singularity reads the same variables as Apptainer, but keeps its logins in a file of its own.
@@ -38,12 +38,12 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
         "container_caches_folder": caches.get("path", ""),
         "container_caches_root": caches.get("root", ""),
         "container_caches_why": caches.get("why_not", ""),
-        **{f"launchers_{name}": value for name, value in _launcher(cluster).items()},
-        **{f"job_scripts_{name}": value for name, value in _scripts(cluster).items()},
-        **{f"python_envs_{name}": value for name, value in _python(cluster, areas).items()},
+        **{f"launchers_{name}": value for name, value in _launcher_settings(cluster).items()},
+        **{f"job_scripts_{name}": value for name, value in _script_settings(cluster).items()},
+        **{f"python_envs_{name}": value for name, value in _python_settings(cluster, areas).items()},
         **{f"{role}_{name}": value for role in ("launchers", "job_scripts") for name, value in slurm.items()},
-        **{f"container_images_{name}": value for name, value in _images(cluster, project).items()},
-        **{f"tool_caches_{name}": value for name, value in _off_home(caches, areas).items()},
+        **{f"container_images_{name}": value for name, value in _image_settings(cluster, project).items()},
+        **{f"tool_caches_{name}": value for name, value in _cache_settings(caches, areas).items()},
         "conda_wanted": conda.get("usual", False),
         "conda_distribution": conda.get("distribution", "miniforge"),
         "conda_site": {
@@ -54,7 +54,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
     }
 
 
-def _off_home(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
+def _cache_settings(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
     """Where the site wants the caches of all tools, where it says so and the place is known."""
     area = next((one for one in areas if one["name"] == caches.get("off_home") and "path" in one), None)
     if not area:
@@ -62,7 +62,7 @@ def _off_home(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
     return {"folder": f"{area['path']}/caches", "root": area["root"] if area.get("create") else area["path"]}
 
 
-def _python(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
+def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
     """Where Python environments come from here, and where they go: beside conda where that has an area that lasts."""
     wheels, conda = cluster.get("wheels", {}), cluster.get("conda", {})
     area = next((one for one in areas if one["name"] == conda.get("area") and "path" in one), {"purge": True})
@@ -72,7 +72,7 @@ def _python(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
     root = area.get("root") if area.get("create") else area.get("path")
     offline = wheels.get("no_index", False)
     is_unreadable = cluster.get("home", {}).get("on_compute") in UNREADABLE
-    home = (place_of_jobs(cluster) if is_unreadable else "") or "~"
+    home = (job_folder(cluster) if is_unreadable else "") or "~"
     return {
         "folder": inside or f"{home}/envs",
         "root": root if inside else home,
@@ -85,11 +85,11 @@ def _python(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
     }
 
 
-def _scripts(cluster: Settings) -> dict[str, Any]:
+def _script_settings(cluster: Settings) -> dict[str, Any]:
     """What scripts of jobs take from the site: as the launcher, and where a job can read and write."""
-    launcher, container = _launcher(cluster), cluster.get("container", {})
+    launcher, container = _launcher_settings(cluster), cluster.get("container", {})
     said = ("scheduler", "site", "module", "gpu", "cpu", "proxy", "proxy_module")
-    place = place_of_jobs(cluster)
+    place = job_folder(cluster)
     area: Settings = next((one for one in cluster.get("storage", []) if place and one.get("path") == place), {})
     return {
         **{name: launcher[name] for name in said},
@@ -100,7 +100,7 @@ def _scripts(cluster: Settings) -> dict[str, Any]:
     }
 
 
-def place_of_jobs(cluster: Settings) -> str:
+def job_folder(cluster: Settings) -> str:
     """Return where jobs can read and write: the home, else the first area where they can; empty where none is known."""
     if cluster.get("home", {}).get("on_compute") not in UNWRITABLE:
         return "~"
@@ -108,7 +108,7 @@ def place_of_jobs(cluster: Settings) -> str:
     return next(areas, "")
 
 
-def _scheduler(cluster: Settings, project: str, account: str) -> dict[str, Any]:
+def _scheduler_settings(cluster: Settings, project: str, account: str) -> dict[str, Any]:
     """What a role that names a Slurm account goes by: it is found on the cluster, in the same trip."""
     scheduler = cluster.get("scheduler", {})
     return {
@@ -118,7 +118,7 @@ def _scheduler(cluster: Settings, project: str, account: str) -> dict[str, Any]:
     }
 
 
-def _launcher(cluster: Settings) -> dict[str, Any]:
+def _launcher_settings(cluster: Settings) -> dict[str, Any]:
     """How a job is started here, as usrun.sh needs it."""
     container, scheduler = cluster.get("container", {}), cluster.get("scheduler", {})
     usual: Settings = next(iter(cluster.get("launchers", [])), {})
@@ -137,13 +137,13 @@ def _launcher(cluster: Settings) -> dict[str, Any]:
         "gpu": scheduler.get("gpu", "--gpus=1"),
         "cpu": scheduler.get("cpu", ""),
         "accounts_command": scheduler.get("accounts_command", ""),
-        "home_in_jobs": place_of_jobs(cluster) if is_unreadable else "",
+        "home_in_jobs": job_folder(cluster) if is_unreadable else "",
         "proxy": cluster.get("compute", {}).get("proxy", ""),
         "proxy_module": cluster.get("compute", {}).get("module", ""),
     }
 
 
-def _images(cluster: Settings, project: str) -> dict[str, Any]:
+def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
     """Where images lie, beside the caches of their tool, and what imports them.
 
     A job does where that tool is on nodes only; it asks for what one without a GPU does.

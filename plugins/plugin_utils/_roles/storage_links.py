@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .table import Settings, nothing, resource
+from .table import Settings, declare_nothing, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration
@@ -19,7 +19,7 @@ def declare(settings: Settings) -> Declaration:
     which the account's owner wants wherever it is, and in the place of an area's link.
     """
     own, state = settings["own"], settings["state"]
-    declaration = _of_areas({**settings, "areas": [_without_link(one, own) for one in settings["areas"]]})
+    declaration = _links_to_areas({**settings, "areas": [_without_link(one, own) for one in settings["areas"]]})
     links = [resource("storage_link", path=path, target=target, state=state) for path, target in own.items()]
     return {**declaration, "resources": [*declaration["resources"], *links]}
 
@@ -29,11 +29,11 @@ def _without_link(area: Settings, own: Settings) -> Settings:
     return {name: value for name, value in area.items() if name != "link" or f"~/{value}" not in own}
 
 
-def _of_areas(settings: Settings) -> Declaration:
+def _links_to_areas(settings: Settings) -> Declaration:
     """Folders and links of the site's storage areas."""
     if settings["by"] == "site":
         why = f": {settings['why']}" if settings.get("why") else ""
-        return nothing("made_by_site", f"the site makes these links itself{why}")
+        return declare_nothing("made_by_site", f"the site makes these links itself{why}")
     declaration: Declaration = {"resources": [], "notes": []}
     for area in settings["areas"]:
         if not area.get("path"):

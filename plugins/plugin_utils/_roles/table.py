@@ -42,7 +42,7 @@ class Role(NamedTuple):
         return all(settings.get(name) in (None, "", "none", [], {}) for name in self.unless)
 
 
-class Key(NamedTuple):
+class KeyFile(NamedTuple):
     """What is to know of a kind of file that holds a key; where it lies is among its options.
 
     service: whose key it is. by_containers: whether a container tool reads it, so that a registry can be asked with it
@@ -115,7 +115,7 @@ MODULE_UTILS = __name__.replace("plugin_utils._roles.table", "module_utils")
 SLURM_ACCOUNT = "@slurm_account@"
 
 
-def options_of(kind: str) -> type[Options] | None:
+def find_options_class(kind: str) -> type[Options] | None:
     """What is asked of a kind, without loading how an account keeps it; None where its own class alone says it."""
     if not KINDS.get(kind):
         return None
@@ -125,28 +125,28 @@ def options_of(kind: str) -> type[Options] | None:
 
 def usual_path(kind: str) -> str:
     """Where a file of this kind lies when nobody says. The kind is one of those with a path."""
-    asked = options_of(kind)
+    asked = find_options_class(kind)
     return str(asked.OPTIONS["path"]["default"]) if asked else ""
 
 
 @cache
-def keys() -> dict[str, Key]:
+def key_files() -> dict[str, KeyFile]:
     """All kinds of files that hold a key."""
-    return {kind: key for name, one in ROLES.items() if one.holds_keys for kind, key in load(name).KEYS.items()}
+    return {kind: key for name, one in ROLES.items() if one.holds_keys for kind, key in load_role(name).KEYS.items()}
 
 
-def declaring(name: str) -> Callable[[Settings], Declaration]:
+def declare_function(name: str) -> Callable[[Settings], Declaration]:
     """What says which resources a capability declares: it takes the settings without the role's name before them."""
-    found: Callable[[Settings], Declaration] = load(name).declare
+    found: Callable[[Settings], Declaration] = load_role(name).declare
     return found
 
 
-def load(name: str) -> ModuleType:
+def load_role(name: str) -> ModuleType:
     """The file of a capability. It is loaded where an account has the capability: loading takes its time."""
     return import_module(f"{__name__.rpartition('.')[0]}.{name}")
 
 
-def prepare(accounts: Iterable[Settings]) -> None:
+def prepare_roles(accounts: Iterable[Settings]) -> None:
     """Load what the accounts will need, once for all of them: call it before the forks, one for each account.
 
     accounts: of each, the variables that are known by then. What others turn on, or a role's default, is loaded later.
@@ -157,7 +157,7 @@ def prepare(accounts: Iterable[Settings]) -> None:
         own = [{key.removeprefix(start): one[key] for key in one if key.startswith(start)} for one in known]
         wanting = [settings for settings in own if not capability.is_off(settings)]
         if wanting:
-            more: Callable[[Sequence[Settings]], None] | None = getattr(load(name), "prepare", None)
+            more: Callable[[Sequence[Settings]], None] | None = getattr(load_role(name), "prepare", None)
             if more:
                 more(wanting)
 
@@ -176,6 +176,6 @@ def scheduler_question(settings: Settings) -> ResourceEntry:
     return resource("scheduler", account=settings["account"], likely=settings["likely_account"], required=required)
 
 
-def nothing(code: Code, text: str) -> Declaration:
+def declare_nothing(code: Code, text: str) -> Declaration:
     """No resource, and why."""
     return {"resources": [], "notes": [{"code": code, "text": text}]}

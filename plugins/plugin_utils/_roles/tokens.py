@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .table import Key, Settings, resource, usual_path
+from .table import KeyFile, Settings, resource, usual_path
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, PlanEntry, ResourceEntry
@@ -20,9 +20,9 @@ TOKENS = {
 TOKEN_PATH = "HF_TOKEN_PATH"
 LEADING = {"HF_HOME", "XDG_CACHE_HOME"}  # variables that lead to another token, too
 KEYS = {
-    "netrc_entry": Key("wandb", in_jobs=True),
-    "ngc_config": Key("ngc", copy=".BAK"),
-    "token_file": Key("huggingface", in_jobs=True),
+    "netrc_entry": KeyFile("wandb", in_jobs=True),
+    "ngc_config": KeyFile("ngc", copy=".BAK"),
+    "token_file": KeyFile("huggingface", in_jobs=True),
 }
 
 
@@ -44,7 +44,7 @@ def declare(settings: Settings) -> Declaration:
     return {"resources": entries, "notes": []}
 
 
-def beside(mine: Sequence[PlanEntry], every: Sequence[PlanEntry]) -> list[ResourceEntry]:
+def declare_copies(mine: Sequence[PlanEntry], every: Sequence[PlanEntry]) -> list[ResourceEntry]:
     """What makes Hugging Face's programs find the token where the account's own variables lead them elsewhere."""
     tokens = [one["options"] for one in mine if one["kind"] == "token_file" and one["options"]["state"] == "present"]
     shells = [one["options"] for one in every if one["kind"] == "shell_environment"]

@@ -82,7 +82,7 @@ def check_targets(situation: Situation, by_hand: Collection[str] = ()) -> list[T
 
 def describe_pending(target: str) -> str:
     """Return what the user does about a target on an account that no program may enter."""
-    export = shlex.join(command_line.command("export-script", ["-l", target.partition(":")[0]]))
+    export = shlex.join(command_line.command_for("export-script", ["-l", target.partition(":")[0]]))
     return f"pending: no program may enter; {export}, run it there with the new key, bring its result back"
 
 
@@ -151,7 +151,7 @@ def _describe_end(situation: Situation, progress: str) -> RemainingWork:
     if leftovers:
         where = ", ".join(f"{account} ({count})" for account, count in sorted(leftovers.items()))
         text = f"{progress}; the old key, dead now, is still in files of {where}: remove it there"
-        command = shlex.join(command_line.command("audit", ["--tags", "watch"]))
+        command = shlex.join(command_line.command_for("audit", ["--tags", "watch"]))
         return RemainingWork([make_check("rotation", "warning", text)], command)
     text = f"{progress}; nothing is left to do"
     if progress == "none":

@@ -226,12 +226,12 @@ def _describe_opening(now: Situation) -> str:
 
 def onboard_command(account: str = "") -> str:
     """Return the command that creates the key on an account, or on all."""
-    return shlex.join(command_line.command("onboard", ["-l", account] if account else []))
+    return shlex.join(command_line.command_for("onboard", ["-l", account] if account else []))
 
 
 def rotate_command(name: str) -> str:
     """Return the beginning of every command about the rotation of that secret."""
-    return shlex.join(command_line.command("rotate", [] if name == "ngc" else ["--secret", name]))
+    return shlex.join(command_line.command_for("rotate", [] if name == "ngc" else ["--secret", name]))
 
 
 def resume_command(name: str) -> str:

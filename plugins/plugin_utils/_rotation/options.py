@@ -80,29 +80,29 @@ def parse_last_day(name: str, value: Any) -> str:
 
 
 SETTINGS: dict[str, Reader] = {
-    "rotate_key_file": extra_vars.text,
-    "rotate_resume": extra_vars.truth,
-    "rotate_give_up": extra_vars.truth,
-    "rotate_retired": extra_vars.truth,
-    "rotate_mode": extra_vars.one_of(SCHEDULED, COMPROMISED),
+    "rotate_key_file": extra_vars.read_text,
+    "rotate_resume": extra_vars.read_bool,
+    "rotate_give_up": extra_vars.read_bool,
+    "rotate_retired": extra_vars.read_bool,
+    "rotate_mode": extra_vars.read_choice(SCHEDULED, COMPROMISED),
     "rotate_grace": _parse_grace,
     "rotate_expires": parse_last_day,
-    "rotate_canary": extra_vars.text,
-    "rotate_excuse": extra_vars.words,
-    "rotate_levels": extra_vars.words,
-    "rotate_registry": extra_vars.text,
-    "rotate_image": extra_vars.text,
-    "rotate_canary_image": extra_vars.text,
-    "rotate_issuer": extra_vars.text,
-    "rotate_realms": extra_vars.words,
-    "rotate_ca_file": extra_vars.text,
+    "rotate_canary": extra_vars.read_text,
+    "rotate_excuse": extra_vars.read_words,
+    "rotate_levels": extra_vars.read_words,
+    "rotate_registry": extra_vars.read_text,
+    "rotate_image": extra_vars.read_text,
+    "rotate_canary_image": extra_vars.read_text,
+    "rotate_issuer": extra_vars.read_text,
+    "rotate_realms": extra_vars.read_words,
+    "rotate_ca_file": extra_vars.read_text,
 }
 
 
 def parse_options(variables: Mapping[str, Any]) -> RotationOptions:
     """Return the options among these variables. Raises AccountError for an unknown rotate_NAME or an invalid value."""
     try:
-        found = extra_vars.read("a rotation", SETTINGS, variables, variables.get)
+        found = extra_vars.read_settings("a rotation", SETTINGS, variables, variables.get)
     except AccountError as error:
         ending = "" if str(error)[-1] in ".?" else "."
         raise AccountError(f"{error}{ending} Nothing was done") from None

@@ -22,7 +22,7 @@ from .next_step import resume_command, retired_command, rotate_command
 from .situation import Situation, describe_lost_ledger
 
 if TYPE_CHECKING:
-    from .._roles.collect import Declared
+    from .._roles.collect import DeclaredResources
     from .._state.signed_record import Record
 
 
@@ -47,7 +47,7 @@ def _read_ledger(secrets: Iterable[Secret]) -> tuple[list[Record], list[Reminder
     """Return the records if a rotation needs them, and what is wrong with the ledger; labels count without it."""
     if not any(one.with_labels("pending", "previous", "retired") for one in secrets):
         return [], []
-    verify = shlex.join(command_line.command("ledger", ["verify"]))
+    verify = shlex.join(command_line.command_for("ledger", ["verify"]))
     try:
         records = Ledger(bytes.fromhex(local_key())).records()
     except StateError as error:
@@ -57,7 +57,7 @@ def _read_ledger(secrets: Iterable[Secret]) -> tuple[list[Record], list[Reminder
     return records, [Reminder(f"{lost}. Check it", verify)] if lost else []
 
 
-def without_open_rotations(account: str, declared: Declared) -> Declared:
+def without_open_rotations(account: str, declared: DeclaredResources) -> DeclaredResources:
     """Return what is declared for an account without the files of open rotations. Raises AccountError."""
     try:
         return targets.without_pending_files(account, declared, read_pending_targets)

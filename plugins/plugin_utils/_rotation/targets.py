@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._formats.key_forms import NGC
-from .._roles.collect import Declared, Value, collect
-from .._roles.table import ROLES, keys, options_of, usual_path
+from .._roles.collect import DeclaredResources, Value, collect
+from .._roles.table import ROLES, find_options_class, key_files, usual_path
 
 if TYPE_CHECKING:
     from .._documents.declaration import Note, Options, PlanEntry
     from .._documents.rotation import RegistryQuestion
 
-KEYS = keys()  # read once, before Ansible forks a process for each account
+KEYS = key_files()  # read once, before Ansible forks a process for each account
 KEY_ROLES = [name for name, role in ROLES.items() if role.holds_keys]
 SERVICES = {kind: key.service for kind, key in KEYS.items()}
 NOT_PLACING = ("path", "password", "state")  # of the options; the others tell the places in a file apart
@@ -56,13 +56,15 @@ def find_files(account: str, secret: str, declared: Iterable[PlanEntry]) -> list
         if path not in found:
             alike = sum(file.places[0]["kind"] == kind for file in found.values())
             found[path] = SecretFile(f"{account}:{kind}{alike + 1 if alike else ''}", path, [])
-        known = options_of(kind)
+        known = find_options_class(kind)
         names = [name for name in known.OPTIONS if name not in NOT_PLACING] if known else []
         found[path].places.append({"kind": kind, **{name: options[name] for name in names if options.get(name)}})
     return list(found.values())
 
 
-def without_pending_files(account: str, declared: Declared, pending: Callable[[str], Collection[str]]) -> Declared:
+def without_pending_files(
+    account: str, declared: DeclaredResources, pending: Callable[[str], Collection[str]]
+) -> DeclaredResources:
     """Return what is declared without the files of open rotations: those belong to the rotation alone.
 
     pending: returns the targets of a secret's open rotation; none if none is open.

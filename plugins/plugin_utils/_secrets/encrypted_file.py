@@ -108,7 +108,7 @@ class Store:
         opened = self._open(sealed, found.passphrase, found.source) if found else self._ask(sealed)
         self._unlocked[self._key_name(sealed.header)] = opened.key.hex()
         if sealed.header.is_below_default():
-            rekey = shlex.join(command_line.command("rekey", ["--keep-passphrase"]))
+            rekey = shlex.join(command_line.command_for("rekey", ["--keep-passphrase"]))
             text = f"The passphrase of {display_path(self.path)} is cheaper to guess than one set today"
             self._prompter.tell(f"{text}. Fix: {rekey}")
         return opened

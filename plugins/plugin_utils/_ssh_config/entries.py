@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils._core.errors import AccountError
-from .._accounts.open_sessions import is_asked, may_be_shared, socket_of
+from .._accounts.open_sessions import is_asked, may_be_shared, socket_path
 from .._authentication import ssh_login
 from .._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
 from .texts import SOURCE
@@ -100,7 +100,7 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
         for one in found
     ]
     jump = re.fullmatch(rf"({USER})@({HOST})", dict(translate_arguments(arguments[:-1])).get("ProxyJump", ""))
-    options += sharing_options(variables, str(socket_of(arguments)))
+    options += sharing_options(variables, str(socket_path(arguments)))
     short = str(account["cluster"])
     options.sort(key=lambda option: ORDER.index(option[0]))
     own_jump = (jump[1], jump[2]) if jump else None

@@ -33,7 +33,7 @@ Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 
 AGREEMENT = Agreement(
     "the names for ssh",
-    {"ssh_config_state": extra_vars.one_of("present", "absent"), "ssh_config_sure": extra_vars.truth},
+    {"ssh_config_state": extra_vars.read_choice("present", "absent"), "ssh_config_sure": extra_vars.read_bool},
     "ssh_config_sure",
     "Write this? [y/N] ",
     "nothing was written",

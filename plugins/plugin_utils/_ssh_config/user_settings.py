@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...module_utils._core.errors import AccountError
-from .._input.programs import ask
-from .._input.ssh_arguments import settings
+from .._input.programs import run_program
+from .._input.ssh_arguments import parse_settings
 from . import texts
 
 UNNAMED = "hpc-onboard-is-no-such-host"  # a name that no settings mention
@@ -44,13 +44,13 @@ class SshSettings:
 
     def _resolve(self, name: str) -> dict[str, list[str]]:
         """Return the output of ssh -G for a name, by keyword. Raise AccountError if ssh refuses its settings."""
-        done = ask(["ssh", *self._file, "-G", "--", name], SECONDS)
+        done = run_program(["ssh", *self._file, "-G", "--", name], SECONDS)
         if done.code is None:
             raise AccountError("ssh does not answer on this machine: install the OpenSSH client, 7.3 or newer")
         if done.code != 0:
             words = " ".join(done.errors.replace(self._file[-1] if self._file else "", texts.CONFIG).split())
             raise AccountError(f"ssh refuses its settings: {words[:300]}")
-        return settings(done.output)
+        return parse_settings(done.output)
 
     def own_options(self, name: str) -> dict[str, list[str]]:
         """Return the options that hold for this name and not for every one; {} if the settings do not mention it."""
@@ -103,9 +103,9 @@ def _read_target(body: str) -> dict[str, list[str]]:
             if key in said}  # fmt: skip
 
 
-def _describe(settings: Settings) -> str:
+def _describe(parse_settings: Settings) -> str:
     """Return host, port, user and jump host as one text."""
-    host, port, user, jump = ((settings.get(word) or USUAL.get(word, [""]))[0] for word in TARGET)
+    host, port, user, jump = ((parse_settings.get(word) or USUAL.get(word, [""]))[0] for word in TARGET)
     jump = jump.replace("%r@", f"{user}@").replace("[", "").replace("]", "")  # which ssh -G puts around addresses
     text = f"{user}@{host}" if user else host
     text += f" port {port}" if port != "22" else ""

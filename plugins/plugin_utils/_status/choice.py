@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from .._accounts.quick_look import Named, accounts
+from .._accounts.quick_look import AccountSummary, list_accounts
 from .._command import accounts as which
 from .._command.accounts import CommandError
-from .._input.diagnostics import Mistakes, nearest, shown
+from .._input.diagnostics import Mistakes, display_path, nearest
 
 
 def accounts_file(typed: Sequence[str]) -> Path | None:
@@ -26,15 +26,15 @@ def accounts_file(typed: Sequence[str]) -> Path | None:
     return file
 
 
-def known(file: Path) -> list[Named]:
+def known(file: Path) -> list[AccountSummary]:
     """The accounts of a file. Raises CommandError."""
     try:
-        return accounts(file)
+        return list_accounts(file)
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
 
 
-def chosen(every: Sequence[Named], words: Sequence[str], file: Path) -> list[Named]:
+def chosen(every: Sequence[AccountSummary], words: Sequence[str], file: Path) -> list[AccountSummary]:
     """Those of the accounts that the words mean: names, clusters, sites, patterns; all where there is no word.
 
     Raises CommandError for a word that means none.
@@ -43,9 +43,9 @@ def chosen(every: Sequence[Named], words: Sequence[str], file: Path) -> list[Nam
     for term in terms:
         if not any(_means(term, one) for one in every):
             near = nearest(term, {name for one in every for name in (one.name, *one.groups)})
-            raise CommandError(f'"{term}" is not an account or a cluster in {shown(file)}; {near}')
+            raise CommandError(f'"{term}" is not an account or a cluster in {display_path(file)}; {near}')
     return [one for one in every if not terms or any(_means(term, one) for term in terms)]
 
 
-def _means(term: str, one: Named) -> bool:
+def _means(term: str, one: AccountSummary) -> bool:
     return term == "all" or any(fnmatchcase(name, term) for name in (one.name, one.cluster, *one.groups))

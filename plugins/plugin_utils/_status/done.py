@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from .._accounts.quick_look import Named
+from .._accounts.quick_look import AccountSummary
 from .._command.accounts import CommandError
 from .._command.parser import add_inventory, complete_by
 from .._delivery.manual_steps import due_day, own_day, repeat_day
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _account(name: str, file: Path | None) -> Named:
+def _account(name: str, file: Path | None) -> AccountSummary:
     if file is None:
         raise CommandError("there is no accounts file: name one by -i FILE")
     every = choice.known(file)
@@ -80,7 +80,7 @@ def _moment(day: str, now: datetime) -> str:
     return f"{day}T00:00:00Z"
 
 
-def _mark_step(account: Named, name: str, moment: str | None) -> list[tuple[str, int]]:
+def _mark_step(account: AccountSummary, name: str, moment: str | None) -> list[tuple[str, int]]:
     """Mark the step as done at that moment, or with None as not done. Return lines with their indents."""
     step = next((one for one in account.steps if one["id"] == name), None)
     if step is None:
@@ -107,7 +107,7 @@ def _describe_mark(step: Mapping[str, Any], mark: StepMark) -> str:
     return f"is done for {mark['due']}; set its next day in the accounts file" if "due" in mark else "is done"
 
 
-def _list_steps(account: Named) -> list[tuple[str, int]]:
+def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
     """Return the lines of all steps of an account, each with its state, and their indents."""
     marks = done_steps.read_marks().get(account.name, {})
     out = []

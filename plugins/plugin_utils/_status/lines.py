@@ -128,7 +128,7 @@ def _steps(accounts: Iterable[AccountStatus], terminal: Terminal) -> list[Line]:
         out += indented_lines(url, 4, terminal, "faint") if url else []
     if found:
         (name, *_rest), names = next(iter(found.items()))
-        said = shlex.join(command_line.command("done", [names[0], name]))
+        said = shlex.join(command_line.command_for("done", [names[0], name]))
         out += with_command("When one is done:", said, 2, terminal)
     return out
 

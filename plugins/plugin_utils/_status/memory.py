@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from .._accounts.quick_look import Named
+from .._accounts.quick_look import AccountSummary
 from .._input import command_line
 from .._state import done_steps, last_runs, receipts, slurm_offers
 from .._state.fingerprint_key import state_folder
 from .standing import SCHEMA, URGENCY, AccountStatus, KeyStatus, Memory, Reminded, Status, account_status
 
 
-def status(file: Path, chosen: Sequence[Named], whole: bool, now: datetime) -> Status:
+def status(file: Path, chosen: Sequence[AccountSummary], whole: bool, now: datetime) -> Status:
     """Return the status of the chosen accounts and of all keys. whole: they are all accounts of the file.
 
     Raise StateError if the steps that are marked as done cannot be read.
@@ -49,7 +49,7 @@ def next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeyStatus], w
     names = [one["name"] for one in waiting if one["next"] == verb]
     if verb == "rotate":
         return next(one["command"] for one in keys if one["open"]).split()
-    return command_line.command(verb, [] if whole and len(names) == len(accounts) else names)
+    return command_line.command_for(verb, [] if whole and len(names) == len(accounts) else names)
 
 
 def _keys(today: date) -> tuple[list[KeyStatus], list[Reminded], dict[str, set[str]]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
-from .._accounts.quick_look import Named
+from .._accounts.quick_look import AccountSummary
 from .._delivery.manual_steps import Marks, Signs, describe_step, open_steps
 from .._documents.finding import BySeverity
 from .._documents.record import RunRecord, SlurmRecord
@@ -96,7 +96,7 @@ class Memory(NamedTuple):
     slurm: SlurmRecord | None = None
 
 
-def account_status(account: Named, memory: Memory, now: datetime) -> AccountStatus:
+def account_status(account: AccountSummary, memory: Memory, now: datetime) -> AccountStatus:
     """Return the status of an account."""
     runs: dict[str, Any] = {verb: _ended(memory.runs.get(verb)) for verb in RUN_VERBS}
     signs = _signs(memory)

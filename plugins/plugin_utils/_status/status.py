@@ -15,7 +15,7 @@ from pathlib import Path
 from .._command.accounts import CommandError
 from .._command.parser import add_inventory, complete_by
 from .._input.command_line import PROGRAM
-from .._input.writers import from_home
+from .._input.writers import abbreviate_home
 from .._state.durable_files import StateError
 from .._terminal.layout import Line, Terminal, limit_width, plain
 from . import choice, lines, memory
@@ -52,7 +52,7 @@ def _show(options: argparse.Namespace, program: str) -> int:
         return 0
     is_ascii = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
     terminal = Terminal(limit_width(shutil.get_terminal_size().columns), is_ascii)
-    print(f"Accounts from {from_home(_shorten(file))}\n")
+    print(f"Accounts from {abbreviate_home(_shorten(file))}\n")
     for line in lines.lines(found, now, terminal):
         print(_colour(line) if sys.stdout.isatty() and "NO_COLOR" not in os.environ else plain(line))
     return 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_known
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_sourced
 
 from tests.effort import turns
 from tests.integration.command.test_command import Desk
@@ -141,7 +141,7 @@ def test_it_is_asked_for_at_a_terminal(desk: Desk) -> None:
     screen.expect("is written")
     screen.wait()
     assert screen.exitstatus == 0
-    profile = read_known(desk.folder / "our-clusters" / "attic.yml").profile
+    profile = read_sourced(desk.folder / "our-clusters" / "attic.yml").profile
     assert profile == {
         "format": 2,
         "id": "attic",

@@ -121,8 +121,8 @@ def innocent(host: InventoryHost) -> None:
     start = "launchers_"
     site = {name[len(start) :]: value for name, value in variables.items() if name.startswith(start)}
     with suppress(AccountError):  # a launcher is checked once more where it is written
-        for name, value in launchers.variables({**USRUN, **site}).items():
-            assert len(shlex.split(launchers.quoted("usrun.sh", name, value))) == 1
+        for name, value in launchers.script_variables({**USRUN, **site}).items():
+            assert len(shlex.split(launchers.quote_for_shell("usrun.sh", name, value))) == 1
     with suppress(AccountError):  # of a name for ssh too
         own = entries.make_entry(variables, "/a", lambda name: {"hostname": [name]})
         assert all(map(ENTRY.fullmatch, entries.render_section(own, "name", {}).splitlines()[2:]))

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import facts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import list_facts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     SHIPPED,
-    read_known,
     read_profile,
+    read_sourced,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 
@@ -76,13 +76,13 @@ def written(folder: Path, own: str = OWN, base: str = BASE) -> Path:
 
 def told(folder: Path, own: str = OWN, base: str = BASE) -> str:
     with pytest.raises(Mistakes) as caught:
-        read_known(written(folder, own, base))
+        read_sourced(written(folder, own, base))
     (one,) = caught.value.found
     return str(one).replace(f"{folder}/", "")
 
 
 def by_place(tree: Any) -> dict[str, tuple[Any, str | None, str | None]]:
-    return {".".join(map(str, fact.place)): (fact.value, fact.source, fact.date) for fact in facts(tree)}
+    return {".".join(map(str, fact.place)): (fact.value, fact.source, fact.date) for fact in list_facts(tree)}
 
 
 def test_programs_are_given_plain_values(tmp_path):
@@ -97,7 +97,7 @@ def test_programs_are_given_plain_values(tmp_path):
 
 
 def test_every_fact_keeps_its_own_source_and_day_through_a_family(tmp_path):
-    found = by_place(read_known(written(tmp_path)).tree)
+    found = by_place(read_sourced(written(tmp_path)).tree)
     assert found["home.path"] == ("/home/{user}", "page", "2026-03-04")
     assert found["home.bytes"] == (5, "manual", "2026-11-21")
     assert found["home.files"] == (200000, "manual", "2026-11-21")
@@ -184,7 +184,7 @@ def test_a_group_of_ours_can_build_on_a_family_that_ships(tmp_path):
     file = tmp_path / "attic.yml"
     file.write_text(f"format: 2\nid: attic\nextends: {name}\nname: Attic\nstatus: documented\n")
     with pytest.raises(Mistakes) as caught:
-        read_known(file)
+        read_sourced(file)
     assert "unknown family" not in str(caught.value)
 
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped, unwrapped
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped, strip_sources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import ABOUT_PROFILE
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_known, schema
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_sourced, schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
 
@@ -137,7 +137,7 @@ def test_every_wrong_value_is_told_in_one_line_with_its_place(copies, count):
         file.write_text(text[: one.start] + one.wrong + text[one.end :])
         read = copies / f"{FAMILY_OF.get(one.file.stem, one.file.stem)}.yml"
         try:
-            read_known(read)
+            read_sourced(read)
         except Mistakes as mistakes:
             found = mistakes.found
         else:
@@ -152,7 +152,7 @@ def test_every_wrong_value_is_told_in_one_line_with_its_place(copies, count):
 
 def test_the_copies_are_right_when_nothing_is_changed(copies):
     for file in sorted(copies.glob("*.yml")):
-        assert read_known(file).profile == unwrapped(read_known(SHIPPED / file.name).profile)
+        assert read_sourced(file).profile == strip_sources(read_sourced(SHIPPED / file.name).profile)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

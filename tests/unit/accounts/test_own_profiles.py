@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import build_hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.new_profile import QUESTIONS, text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.new_profile import QUESTIONS, render_profile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     SHIPPED,
-    read_known,
     read_profile,
+    read_sourced,
     schema,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText
@@ -33,7 +33,7 @@ def written(folder: Path, content: str, name: str = "attic") -> Path:
 
 def told(file: Path) -> list[str]:
     with pytest.raises(Mistakes) as caught:
-        read_known(file)
+        read_sourced(file)
     return [str(one).partition("attic.yml:")[2] for one in caught.value.found]
 
 
@@ -57,7 +57,7 @@ def test_id_login_and_home_are_all_that_is_needed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("left_out", [(), *((one.name,) for one in QUESTIONS if not one.is_needed)])
 def test_a_new_profile_says_what_was_answered_and_is_right(tmp_path: Path, left_out: tuple[str, ...]) -> None:
     answers = {name: answer for name, answer in ANSWERS.items() if name not in left_out}
-    file = written(tmp_path, text("attic", answers))
+    file = written(tmp_path, render_profile("attic", answers))
     profile = read_profile(file)
     said = {
         "title": profile["name"] if profile["name"] != "attic" else None,
@@ -70,7 +70,7 @@ def test_a_new_profile_says_what_was_answered_and_is_right(tmp_path: Path, left_
 
 
 def test_each_fact_that_a_new_profile_offers_is_right_once_it_is_taken(tmp_path: Path) -> None:
-    _head, _line, facts = text("attic", {"host": "a.example.org", "home": "/h"}).partition("\n---\n")
+    _head, _line, facts = render_profile("attic", {"host": "a.example.org", "home": "/h"}).partition("\n---\n")
     offered = facts.partition("\n# Who says all this")[0]
     taken = re.sub(r"(?m)^( *)# ?(?=( *- |[a-z_]+: |[a-z_]+:$| +[a-z_]+: ))", r"\1", offered)
     assert taken.count("#") < offered.count("#") - 25
@@ -82,7 +82,7 @@ def test_each_fact_that_a_new_profile_offers_is_right_once_it_is_taken(tmp_path:
 
 @pytest.mark.parametrize("model", sorted(SHIPPED.glob("*.yml")), ids=lambda file: file.stem)
 def test_a_profile_made_from_another_says_the_same_but_for_what_was_answered(tmp_path: Path, model: Path) -> None:
-    made = read_profile(written(tmp_path, text("attic", ANSWERS, (model.stem, model.read_text()))))
+    made = read_profile(written(tmp_path, render_profile("attic", ANSWERS, (model.stem, model.read_text()))))
     there = read_profile(model)
     assert (made["id"], made["name"], made["status"]) == ("attic", ANSWERS["title"], "own")
     assert (made["login"]["host"], made["login"]["jump"]["host"]) == (ANSWERS["host"], ANSWERS["jump"])

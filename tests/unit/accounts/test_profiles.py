@@ -14,14 +14,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import profiles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import facts, unsourced
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import find_unsourced, list_facts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     COLLECTION,
     PATTERNS,
     SHIPPED,
     Catalogue,
-    read_known,
     read_profile,
+    read_sourced,
     render,
     schema,
 )
@@ -56,14 +56,14 @@ class TestShipped:
         read_profile(file)
 
     def test_every_fact_that_a_program_relies_on_has_a_source_and_a_day(self, file):
-        known = read_known(file)
+        known = read_sourced(file)
         assert known.profile["format"] == 2
-        assert unsourced(known.tree) == []
-        assert list(facts(known.tree))
+        assert find_unsourced(known.tree) == []
+        assert list(list_facts(known.tree))
 
     def test_every_source_that_it_names_is_used(self, file):
         own = {source["id"] for source in document(file)["sources"]}
-        assert own - {fact.source for fact in facts(read_known(file).tree)} == set()
+        assert own - {fact.source for fact in list_facts(read_sourced(file).tree)} == set()
 
     def test_it_is_json(self, file):
         assert json.loads(json.dumps(document(file))) == document(file)
@@ -82,7 +82,7 @@ class TestShipped:
             "conda",
             "scheduler",
         }  # by the table of clusters
-        assert shown <= read_known(file).profile.keys()
+        assert shown <= read_sourced(file).profile.keys()
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", profile["verified_on"])
 
     def test_nobody_claims_to_have_tried_what_others_wrote(self, file):
@@ -169,7 +169,7 @@ def test_generated_files_are_up_to_date():
 def test_a_file_is_read_once_for_all_accounts_good_or_bad(tmp_path, monkeypatch, text):
     (tmp_path / "attic.yml").write_text(text)
     catalogue, read = Catalogue((tmp_path,)), []
-    monkeypatch.setattr(profiles, "read_known", lambda file: read.append(file) or read_known(file))
+    monkeypatch.setattr(profiles, "read_sourced", lambda file: read.append(file) or read_sourced(file))
     said = []
     for _account in range(3):
         try:

@@ -13,10 +13,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Fi
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.waivers import Waiver
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import advice, describe_fix
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Start
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Invocation
 
 TODAY = date(2026, 11, 21)
-INSTALLED = Start((), False, None, ())
+INSTALLED = Invocation((), False, None, ())
 COMMANDS = FixCommands(INSTALLED._replace(inventory=("-i", "my accounts.yml")))
 ABOUT = {"cluster": "lrz", "site": "LRZ", "profile": {"verified_on": "2026-11-21", "status": "documented"}}
 

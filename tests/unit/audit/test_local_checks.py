@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import local_checks as here
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.credential import Credential
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents import fix
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command_for
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
 
@@ -136,7 +136,7 @@ def test_a_step_that_nothing_shows_is_found_until_it_is_said_and_again_when_it_i
     assert {one["severity"] for one in seen} <= {"info"}
     orders = [step["command"] for one in seen for step in one["fix"] if step["kind"] == "command"]
     steps = ["export_control", "group"][2 - len(found) :]
-    assert orders == [command("done", ["ada@lrz", name]) for name in steps]
+    assert orders == [command_for("done", ["ada@lrz", name]) for name in steps]
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,20 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import meaning
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.verdict import HANDLE, Verdict, hear, tell
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.verdict import (
+    HANDLE,
+    RunTotals,
+    receive_totals,
+    send_totals,
+)
 
-SOME, NONE = Verdict(2, 0, 0), Verdict(0, 0, 0)
-AWAY, BOTH = Verdict(2, 0, 1), Verdict(3, 1, 1)
+SOME, NONE = RunTotals(2, 0, 0), RunTotals(0, 0, 0)
+AWAY, BOTH = RunTotals(2, 0, 1), RunTotals(3, 1, 1)
 CODES = [
     (0, SOME, 0),
     (0, None, 0),  # --list-hosts and the like
     (0, NONE, 2),  # nothing was looked at
-    (2, Verdict(2, 1, 0), 2),
+    (2, RunTotals(2, 1, 0), 2),
     (4, AWAY, 4),
     (4, BOTH, 2),
     (4, None, 2),  # a file that Ansible cannot read has the same number
@@ -35,21 +40,21 @@ CODES = [
 
 
 @pytest.mark.parametrize(("code", "verdict", "ours"), CODES)
-def test_four_means_unreachable_and_nothing_else(code: int, verdict: Verdict | None, ours: int) -> None:
+def test_four_means_unreachable_and_nothing_else(code: int, verdict: RunTotals | None, ours: int) -> None:
     assert meaning(code, verdict) == ours
 
 
 def test_what_is_told_is_heard_and_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     hears, tells = os.pipe()
-    assert hear(hears) is None  # the pipe is open still
+    assert receive_totals(hears) is None  # the pipe is open still
     monkeypatch.setenv(HANDLE, str(tells))
-    tell(AWAY)
-    assert hear(hears) == AWAY
+    send_totals(AWAY)
+    assert receive_totals(hears) == AWAY
     os.close(tells)
-    tell(AWAY)  # somebody between us closed it
-    assert hear(hears) is None
+    send_totals(AWAY)  # somebody between us closed it
+    assert receive_totals(hears) is None
     monkeypatch.delenv(HANDLE)
-    tell(AWAY)
+    send_totals(AWAY)
 
 
 RUN = """

@@ -18,7 +18,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts impo
     read_names,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import other_writers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import find_other_writers
 
 ACCOUNTS = "plugin: hpc.onboard.accounts\naccounts: {ada@narval: {project: def-ada}, ada@dfki: }\n"
 
@@ -120,4 +120,4 @@ def test_a_file_that_is_found_is_used_only_if_nobody_else_can_write_it(
 ) -> None:
     put(desk / "here" / "accounts.yml").chmod(mode)
     (desk / "here").chmod(folder)
-    assert (other_writers(Path("accounts.yml")) == "") is is_used
+    assert (find_other_writers(Path("accounts.yml")) == "") is is_used

@@ -14,7 +14,7 @@ from account_scene import Folder, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
 from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine, exported_script
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes, receipt
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import AccountSummary
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report, waivers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
@@ -136,7 +136,7 @@ def remembered(state: Path) -> dict[str, Any]:
     }  # type: ignore[typeddict-item]
     slurm_offers.keep_offers("a@lrz", account_offers)
     done_steps.set_mark("a@lrz", "vpn", {"at": "2026-01-01T00:00:00Z", "by": "a@desk"})
-    account = Named("a@lrz", "lrz", False, ("lrz",), ({"id": "ai_group", "text": "Ask."},))
+    account = AccountSummary("a@lrz", "lrz", False, ("lrz",), ({"id": "ai_group", "text": "Ask."},))
     status = memory.status(Path("accounts.yml"), [account], True, datetime(2026, 1, 2, tzinfo=UTC))
     run, said = ((state / file).read_text() for file in (last_runs.FILE, done_steps.FILE))
     slurm = json.loads((state / "slurm" / "a@lrz.json").read_text())

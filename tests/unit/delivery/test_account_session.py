@@ -14,7 +14,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import conne
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery import deliver, report_unreached
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 ADA = {"inventory_hostname": "ada@dfki", "account": {"without": []}, "cluster": {}}
@@ -113,9 +113,9 @@ def test_only_what_was_dropped_at_the_door_is_tried_again_twice(
     monkeypatch.setattr(connection, "PAUSES", (0.0, 0.0))
     if left:
         with pytest.raises(ConnectionError):
-            deliver(session, Declared([FOLDER], [], {}), 0, {"seconds": 30})
+            deliver(session, DeclaredResources([FOLDER], [], {}), 0, {"seconds": 30})
     else:
-        assert deliver(session, Declared([FOLDER], [], {}), 0, {"seconds": 30})["changed"]
+        assert deliver(session, DeclaredResources([FOLDER], [], {}), 0, {"seconds": 30})["changed"]
     assert len(way.words) == left
     assert way.options.pop("reconnection_retries") == 0, "Ansible tries again by itself, and tells nobody"
     assert way.options == ({"verbosity": 1} if words else {}), "what a login node says at its door is told at -v only"
@@ -124,7 +124,7 @@ def test_only_what_was_dropped_at_the_door_is_tried_again_twice(
 @pytest.mark.parametrize("check", [True, False])
 def test_a_check_run_changes_nothing_and_keeps_no_receipt(check: bool, sandbox: dict[str, Any]) -> None:
     session = AccountSession(Here(check_mode=check, diff=True), {**ADA, "account": {"sandbox": sandbox}})
-    found = deliver(session, Declared([FOLDER], [], {}), 0, {"seconds": 30})
+    found = deliver(session, DeclaredResources([FOLDER], [], {}), 0, {"seconds": 30})
     assert (found["changed"], found["failed"], found["sandbox"]) == (True, False, sandbox["root"])
     assert found["diff"][0]["after"] == "is: folder\n"
     assert Path(f"{sandbox['root']}/home/ada/made").is_dir() is not check
@@ -135,7 +135,7 @@ def test_an_interpreter_that_is_named_is_the_only_one_tried(sandbox: dict[str, A
     variables = {**ADA, "account": {"sandbox": sandbox}, "ansible_python_interpreter": "/nowhere/python3"}
     session = AccountSession(Here(), variables)
     with pytest.raises(NoAnswer, match=r"Tried: /nowhere/python3: .*not found"):
-        deliver(session, Declared([FOLDER], [], {}), 0, {"seconds": 30})
+        deliver(session, DeclaredResources([FOLDER], [], {}), 0, {"seconds": 30})
 
 
 def failed(words: str, cause: Exception | None = None) -> Exception:

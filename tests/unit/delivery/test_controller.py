@@ -33,7 +33,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import (
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 
-NOTHING = collect.Declared([], [], {})
+NOTHING = collect.DeclaredResources([], [], {})
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ EVERY = ["storage_links", "conda", "path_scripts"]
     ],
 )
 def test_tags_select_capabilities_by_name(run: list[str], skip: list[str], left: list[str]) -> None:
-    assert collect.selected(EVERY, run, skip) == left
+    assert collect.select_roles(EVERY, run, skip) == left
 
 
 def test_a_capability_that_the_account_does_without_is_left_out_in_words() -> None:

@@ -11,9 +11,14 @@ import yaml
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.accounts_text import HEAD, NotAdded, added, whole
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import Found
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Wish
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.accounts_text import (
+    HEAD,
+    NotAdded,
+    add_entries,
+    render_file,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import SshTraces
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import DesiredAccount
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,12 +27,12 @@ FILE = Path("accounts.yml")
 CATALOGUE = Catalogue()
 
 
-def wish(name: str, **entry: object) -> Wish:
+def wish(name: str, **entry: object) -> DesiredAccount:
     """An account."""
     user, _at, cluster = name.partition("@")
     profile = CATALOGUE.profile(cluster)
     assert profile
-    return Wish(profile, Found(), user, dict(entry))
+    return DesiredAccount(profile, SshTraces(), user, dict(entry))
 
 
 def names(text: str) -> list[str]:
@@ -44,7 +49,7 @@ WISHES = [
 
 
 def test_a_new_file_is_one_that_every_run_takes() -> None:
-    text = whole(WISHES)
+    text = render_file(WISHES)
     assert names(text) == [one.name for one in WISHES]
     assert yaml.load(text, Loader=Loader)["accounts"] == {one.name: one.entry or None for one in WISHES}
     assert max(map(len, text.splitlines())) <= 120
@@ -57,11 +62,13 @@ def test_what_its_comments_teach_is_taken_too() -> None:
     for one in examples:
         assert one, taught
         document = yaml.load(one[0], Loader=Loader)
-        assert names(whole([wish("ada@dfki", **document)])) == ["ada@dfki"], one[0]
+        assert names(render_file([wish("ada@dfki", **document)])) == ["ada@dfki"], one[0]
     assert "profiles: [FOLDER]" in HEAD
     shared = "defaults: {without: [conda]}"
     assert shared in HEAD
-    assert names(whole(WISHES).replace("accounts:\n  ", f"{shared}\naccounts:\n  ")) == [one.name for one in WISHES]
+    assert names(render_file(WISHES).replace("accounts:\n  ", f"{shared}\naccounts:\n  ")) == [
+        one.name for one in WISHES
+    ]
 
 
 OWN = [
@@ -72,19 +79,19 @@ OWN = [
     "plugin: hpc.onboard.accounts\n",
     "accounts:\n  a@dfki:\n    without:\n    - conda\n\nplugin: hpc.onboard.accounts\nprofiles: [.]\n",
     "---\nplugin: hpc.onboard.accounts\naccounts:\n  a@dfki: {vars: {x: [1,\n    2]}}\n...\n",
-    whole(WISHES[:1]),
+    render_file(WISHES[:1]),
 ]
 
 
 @pytest.mark.parametrize("text", OWN)
 def test_every_line_of_a_file_stays_when_an_account_is_added(text: str) -> None:
-    made = added(FILE, text, WISHES[1:])
+    made = add_entries(FILE, text, WISHES[1:])
     before, after = text.splitlines(), made.splitlines()
     assert [line for line in after if line in before][: len(before)] or before == []
     kept = iter(after)
     assert all(line in kept for line in before)
     assert names(made) == [*names(text), *(one.name for one in WISHES[1:])]
-    assert added(FILE, made, [wish("z@dfki")]).count("z@dfki") == 1
+    assert add_entries(FILE, made, [wish("z@dfki")]).count("z@dfki") == 1
 
 
 @pytest.mark.parametrize(
@@ -96,10 +103,10 @@ def test_every_line_of_a_file_stays_when_an_account_is_added(text: str) -> None:
 )
 def test_what_is_written_in_another_way_is_left_to_the_person(text: str) -> None:
     with pytest.raises(NotAdded):
-        added(FILE, text, WISHES[1:2])
+        add_entries(FILE, text, WISHES[1:2])
 
 
 @given(value=st.from_regex(r"(/|\$[A-Za-z_])[A-Za-z0-9_./~$@%+=:, -]*", fullmatch=True))
 def test_every_path_is_read_back_as_it_was_said(value: str) -> None:
     one = wish("go42tum@lrz", storage={"dss": value})
-    assert yaml.load(whole([one]), Loader=Loader)["accounts"][one.name] == {"storage": {"dss": value}}
+    assert yaml.load(render_file([one]), Loader=Loader)["accounts"][one.name] == {"storage": {"dss": value}}

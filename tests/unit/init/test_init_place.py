@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.place import put, repository
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.place import find_repository, write_file
 
 
 @pytest.fixture
@@ -21,15 +21,15 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_no_repository_takes_it(tree: Path, tmp_path: Path) -> None:
-    assert repository(tree / "accounts.yml") == tree
-    assert repository(tree / "not" / "yet" / "there.yml") == tree
-    assert repository(tree / "mine" / "accounts.yml") is None
-    assert repository(tmp_path / "accounts.yml") is None
+    assert find_repository(tree / "accounts.yml") == tree
+    assert find_repository(tree / "not" / "yet" / "there.yml") == tree
+    assert find_repository(tree / "mine" / "accounts.yml") is None
+    assert find_repository(tmp_path / "accounts.yml") is None
     (tmp_path / "link").symlink_to(tree)
-    assert repository(tmp_path / "link" / "accounts.yml") == tree
+    assert find_repository(tmp_path / "link" / "accounts.yml") == tree
     (tmp_path / "worktree").mkdir()
     (tmp_path / "worktree" / ".git").write_text("gitdir: elsewhere\n")
-    assert repository(tmp_path / "worktree" / "accounts.yml") == tmp_path / "worktree"
+    assert find_repository(tmp_path / "worktree" / "accounts.yml") == tmp_path / "worktree"
 
 
 def test_an_ignored_file_that_git_keeps_all_the_same_is_one_that_it_takes(tree: Path) -> None:
@@ -37,21 +37,21 @@ def test_an_ignored_file_that_git_keeps_all_the_same_is_one_that_it_takes(tree: 
     file.parent.mkdir()
     file.touch()
     subprocess.run(["git", "-C", str(tree), "add", "-f", str(file)], check=True)
-    assert repository(file) == tree
+    assert find_repository(file) == tree
 
 
 def test_a_new_file_is_for_its_owner_alone_and_another_ones_stays(tmp_path: Path) -> None:
     file = tmp_path / "a" / "b" / "accounts.yml"
-    put(file, "one", None)
+    write_file(file, "one", None)
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("one", 0o600)
     assert file.parent.stat().st_mode & 0o777 == 0o700
     with pytest.raises(AccountError, match="has changed since then"):
-        put(file, "two", None)
+        write_file(file, "two", None)
     with pytest.raises(AccountError, match="has changed since then"):
-        put(file, "two", "other")
+        write_file(file, "two", "other")
     assert file.read_text() == "one"
     file.chmod(0o640)
-    put(file, "two", "one")
+    write_file(file, "two", "one")
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("two", 0o640)
     assert [one.name for one in file.parent.iterdir()] == ["accounts.yml"]
 
@@ -59,7 +59,7 @@ def test_a_new_file_is_for_its_owner_alone_and_another_ones_stays(tmp_path: Path
 def test_what_is_behind_a_link_is_written_and_the_link_stays(tmp_path: Path) -> None:
     (tmp_path / "real.yml").write_text("one")
     (tmp_path / "accounts.yml").symlink_to("real.yml")
-    put(tmp_path / "accounts.yml", "two", "one")
+    write_file(tmp_path / "accounts.yml", "two", "one")
     assert (tmp_path / "accounts.yml").is_symlink()
     assert (tmp_path / "real.yml").read_text() == "two"
 
@@ -67,4 +67,4 @@ def test_what_is_behind_a_link_is_written_and_the_link_stays(tmp_path: Path) -> 
 def test_a_place_that_cannot_be_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(AccountError, match=r"cannot be written: (ENOTDIR|EEXIST)"):
-        put(tmp_path / "file" / "accounts.yml", "one", None)
+        write_file(tmp_path / "file" / "accounts.yml", "one", None)

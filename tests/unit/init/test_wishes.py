@@ -5,22 +5,26 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import Found
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Wish, fault, questions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import SshTraces
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import (
+    DesiredAccount,
+    describe_fault,
+    list_questions,
+)
 
 CATALOGUE = Catalogue()
 
 
-def wish(cluster: str, user: str = "ada", found: Found | None = None, **entry: object) -> Wish:
+def wish(cluster: str, user: str = "ada", found: SshTraces | None = None, **entry: object) -> DesiredAccount:
     """An account of that cluster."""
     profile = CATALOGUE.profile(cluster)
     assert profile
-    return Wish(profile, found or Found(), user, dict(entry))
+    return DesiredAccount(profile, found or SshTraces(), user, dict(entry))
 
 
-def asked(one: Wish) -> dict[str, bool]:
+def asked(one: DesiredAccount) -> dict[str, bool]:
     """The words that are asked for, and whether each is needed."""
-    return {question.word: question.needed for question in questions(one, "me")}
+    return {question.word: question.needed for question in list_questions(one, "me")}
 
 
 @pytest.mark.parametrize(
@@ -37,18 +41,18 @@ def asked(one: Wish) -> dict[str, bool]:
         (wish("dfki_pegasus", ssh="pegasus"), {}),
     ],
 )
-def test_only_what_only_the_person_knows_is_asked(one: Wish, words: dict[str, bool]) -> None:
+def test_only_what_only_the_person_knows_is_asked(one: DesiredAccount, words: dict[str, bool]) -> None:
     assert asked(one) == words
 
 
 def test_the_hint_is_the_profiles_own() -> None:
-    (question,) = questions(wish("lrz"), "me")
+    (question,) = list_questions(wish("lrz"), "me")
     assert 'Run "dssusrinfo all" on a login node' in question.text
-    (question,) = questions(wish("wilson"), "me")
+    (question,) = list_questions(wish("wilson"), "me")
     assert "/work1/{project}/{user}" in question.text
-    (question,) = questions(wish("dfki", ""), "me")
+    (question,) = list_questions(wish("dfki", ""), "me")
     assert question.usual == "me"
-    (question,) = questions(wish("dfki_pegasus", found=Found(jump_user="ada01")), "me")
+    (question,) = list_questions(wish("dfki_pegasus", found=SshTraces(jump_user="ada01")), "me")
     assert question.usual == "ada01"
 
 
@@ -65,6 +69,6 @@ def test_the_hint_is_the_profiles_own() -> None:
     ],
 )
 def test_answers_have_the_form_that_the_file_needs(word: str, good: list[str], bad: list[str]) -> None:
-    assert [value for value in good if fault(word, value)] == []
-    assert [value for value in bad if not fault(word, value)] == []
-    assert all(len(fault(word, value)) < 440 for value in bad)
+    assert [value for value in good if describe_fault(word, value)] == []
+    assert [value for value in bad if not describe_fault(word, value)] == []
+    assert all(len(describe_fault(word, value)) < 440 for value in bad)

@@ -12,10 +12,10 @@ import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.action import converge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import TYPES, WORDS, check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import TYPES, WORDS, check_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import RoleSpecs
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import KINDS as SPOKEN
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import sentence
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import SPOKEN_TYPES as SPOKEN
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import describe_violation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,12 +72,14 @@ SPECS: dict[str, Mapping[str, Any]] = {
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(settings: dict[str, Any], place: Any, code: str, said: str) -> None:
-    assert [(one.place, one.code, sentence(one)) for one in check(SPEC, settings).violations] == [(place, code, said)]
+    assert [(one.place, one.code, describe_violation(one)) for one in check_settings(SPEC, settings).violations] == [
+        (place, code, said)
+    ]
 
 
 def test_everything_that_is_wrong_is_found_at_once() -> None:
     settings = {"r_by": "me", "r_flag": 7, "r_areas": [{}, {"name": "a", "n": []}]}
-    assert {one.place for one in check(SPEC, settings).violations} == {
+    assert {one.place for one in check_settings(SPEC, settings).violations} == {
         *(("r_by",), ("r_flag",), ("r_areas", 0, "name"), ("r_areas", 1, "n"))
     }
 
@@ -85,15 +87,15 @@ def test_everything_that_is_wrong_is_found_at_once() -> None:
 def test_what_was_given_is_left_as_it_is() -> None:
     settings: dict[str, Any] = {"r_areas": [{"name": 1}], "r_list": "1,2", "r_site": {}}
     before = copy.deepcopy(settings)
-    assert check(SPEC, settings).values["r_site"] == {"policy": "allowed"}
+    assert check_settings(SPEC, settings).values["r_site"] == {"policy": "allowed"}
     assert settings == before
 
 
 def test_a_day_is_text_to_both() -> None:
     """YAML makes a date of 2024-03-01, which may be a version."""
     settings = {"r_site": {"policy": datetime.date(2024, 3, 1)}}
-    assert check(SPEC, settings).values == by_ansible(SPEC, settings)
-    assert check(SPEC, settings).values["r_site"]["policy"] == "2024-03-01"
+    assert check_settings(SPEC, settings).values == by_ansible(SPEC, settings)
+    assert check_settings(SPEC, settings).values["r_site"]["policy"] == "2024-03-01"
 
 
 @pytest.mark.parametrize("choices", [["yes", "no"], ["on", "off", "auto"], ["yes", "true"], ["us", "site"]])
@@ -101,7 +103,7 @@ def test_a_day_is_text_to_both() -> None:
 def test_a_bare_yes_is_the_choice_that_was_written(choices: list[str], written: Any) -> None:
     """YAML makes true of yes and false of no."""
     spec = {"r_by": {"type": "str", "choices": choices}}
-    checked = check(spec, {"r_by": written})
+    checked = check_settings(spec, {"r_by": written})
     assert by_ansible(spec, {"r_by": written}) == (None if checked.violations else checked.values)
 
 
@@ -157,10 +159,10 @@ def settings_of(spec: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
 @given(data=st.data())
 def test_exactly_what_ansible_takes_is_taken_as_the_same(name: str, data: st.DataObject) -> None:
     settings = settings_of(SPECS[name], data.draw)
-    checked = check(SPECS[name], settings)
+    checked = check_settings(SPECS[name], settings)
     theirs = by_ansible(SPECS[name], settings)
     assert (theirs is None) == bool(checked.violations), (theirs, checked)
-    assert all(map(sentence, checked.violations))
+    assert all(map(describe_violation, checked.violations))
     if theirs is not None:
         assert exact(checked.values) == exact(theirs)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import (
     PLAYBOOKS,
-    Start,
-    again,
-    command,
-    near,
+    Invocation,
+    command_for,
+    relative_path,
+    repeat_command,
 )
 
 PLAY = "ansible-playbook onboard.yml"
@@ -23,26 +23,26 @@ PLAY = "ansible-playbook onboard.yml"
 def test_the_next_command_chooses_the_same_and_shows_no_variables() -> None:
     typed = {"inventory": ["/x/accounts.yml"], "tags": ["conda"], "skip_tags": [], "check": True}
     given = ["-i", "/x/accounts.yml", "-e", "token=canary", "onboard.yml", "-l", "a@b"]
-    command = again(typed, given, ["onboard.yml"])
-    assert command == "ansible-playbook -i /x/accounts.yml onboard.yml --check --tags conda"
-    assert again({"inventory": ["/etc/x"], "tags": ["all"]}, ["onboard.yml"], ["onboard.yml"]) == PLAY
+    command_for = repeat_command(typed, given, ["onboard.yml"])
+    assert command_for == "ansible-playbook -i /x/accounts.yml onboard.yml --check --tags conda"
+    assert repeat_command({"inventory": ["/etc/x"], "tags": ["all"]}, ["onboard.yml"], ["onboard.yml"]) == PLAY
 
 
 def test_a_path_below_here_is_said_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert near(f"{tmp_path}/inventory/accounts.yml") == "inventory/accounts.yml"
-    assert near("/elsewhere/accounts.yml") == "/elsewhere/accounts.yml"
+    assert relative_path(f"{tmp_path}/inventory/accounts.yml") == "inventory/accounts.yml"
+    assert relative_path("/elsewhere/accounts.yml") == "/elsewhere/accounts.yml"
 
 
 CHECKOUT = Path("/home/ada/hpc.onboard")
 HERE = ("-i", "a b.yml")
 WAYS = {
-    "front": Start(("hpc-onboard",), True, CHECKOUT, ()),
-    "front by its path": Start(("/x/hpc-onboard",), True, None, HERE),
-    "checkout": Start(("hpc-onboard",), False, CHECKOUT, HERE),
-    "installed": Start(("hpc-onboard",), False, None, HERE),
-    "installed, accounts from a setting": Start(("hpc-onboard",), False, None, ()),
-    "installed by Galaxy": Start((), False, None, HERE),
+    "front": Invocation(("hpc-onboard",), True, CHECKOUT, ()),
+    "front by its path": Invocation(("/x/hpc-onboard",), True, None, HERE),
+    "checkout": Invocation(("hpc-onboard",), False, CHECKOUT, HERE),
+    "installed": Invocation(("hpc-onboard",), False, None, HERE),
+    "installed, accounts from a setting": Invocation(("hpc-onboard",), False, None, ()),
+    "installed by Galaxy": Invocation((), False, None, HERE),
 }
 COMMANDS = [
     ("front", "onboard", ["-l", "a@b"], "hpc-onboard onboard -l a@b"),
@@ -78,12 +78,12 @@ def test_the_start_is_read_from_environment_and_words(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["ansible-playbook", "-e", "-i", "x.yml", f"-i{tmp_path}/a.yml", "--inv=b,"])
     monkeypatch.setenv("HPC_ONBOARD_COMMAND", "'/my venv/hpc-onboard'")
-    assert command("audit") == ["/my venv/hpc-onboard", "audit", "-i", "a.yml", "-i", "b,"]
+    assert command_for("audit") == ["/my venv/hpc-onboard", "audit", "-i", "a.yml", "-i", "b,"]
     monkeypatch.delenv("HPC_ONBOARD_COMMAND")
     root = Path(__file__).resolve().parents[3]
-    assert command("audit") == ["ansible-playbook", "-i", "a.yml", "-i", "b,", str(root / "audit.yml")]
+    assert command_for("audit") == ["ansible-playbook", "-i", "a.yml", "-i", "b,", str(root / "audit.yml")]
     monkeypatch.chdir(root)
-    assert command("audit")[-1] == "audit.yml"
+    assert command_for("audit")[-1] == "audit.yml"
 
 
 def test_every_playbook_of_the_checkout_can_be_told() -> None:

@@ -10,7 +10,7 @@ import random
 
 import jsonschema
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import unwrapped
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import strip_sources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import ABOUT_PROFILE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     COLLECTION,
@@ -18,7 +18,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     read_profile,
     schema,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_checks import wrapper_advice
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_checks import check_wrappers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import YamlText
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
 
@@ -152,7 +152,7 @@ def test_what_is_written_with_sources_is_judged_as_the_published_schema_says(fil
         document = {key: item if key in ABOUT_PROFILE else wrapped(item, choice) for key, item in whole.items()}
         other = mutated(document, choice) if choice.random() < 0.8 else document
         expected = any(library.iter_errors(other))
-        found = [*ours.violations(unwrapped(other)), *wrapper_advice(other)]
+        found = [*ours.violations(strip_sources(other)), *check_wrappers(other)]
         assert any(not lacks_in_a_section(one) for one in found) == expected, other
         refused += expected
     assert MUTATED / 8 < refused < MUTATED / 2

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 from ansible.cli.playbook import PlaybookCLI
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import FLAGS, VALUED, Read, read
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import (
+    FLAGS,
+    VALUED,
+    TypedOption,
+    read_options,
+)
 
 SHAPES = [
     (["wilson"], [("", "wilson")]),
@@ -30,15 +35,15 @@ SHAPES = [
 
 @pytest.mark.parametrize(("words", "found"), SHAPES)
 def test_each_word_finds_its_option(words: list[str], found: list[tuple[str, str | None]]) -> None:
-    assert [(one.option, one.value) for one in read(words)] == found
+    assert [(one.option, one.value) for one in read_options(words)] == found
 
 
 def test_nothing_that_was_typed_is_lost() -> None:
     words = ["-vv", "-i", "a.yml", "--check", "wilson", "--limit=x", "-e", "@file", "--unheard-of"]
-    typed = [word for one in read(words) for word in one.typed]
+    typed = [word for one in read_options(words) for word in one.typed]
     assert typed == ["-v", "-v", *words[1:]]
-    assert list(read([])) == []
-    assert list(read(["-tconda"])) == [Read("--tags", "conda", ("-t", "conda"))]
+    assert list(read_options([])) == []
+    assert list(read_options(["-tconda"])) == [TypedOption("--tags", "conda", ("-t", "conda"))]
 
 
 def test_the_options_are_those_of_the_ansible_playbook_at_hand() -> None:

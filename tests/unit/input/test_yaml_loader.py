@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import quick_look
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import DEPTH, excess
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import DEPTH, find_excess
 
 from tests.hostile_words import DOCUMENTS
 
@@ -31,7 +31,7 @@ BOMBS = {
 def test_a_bomb_is_one_mistake_with_its_line_and_reason(tmp_path: Path, text: str, line: int, why: str) -> None:
     file = tmp_path / "accounts.yml"
     file.write_text(text)
-    for read in (lambda: YamlText(file, text).document(), lambda: quick_look.accounts(file)):
+    for read in (lambda: YamlText(file, text).document(), lambda: quick_look.list_accounts(file)):
         with pytest.raises(Mistakes) as refused:
             read()
         (mistake,) = refused.value.found
@@ -43,7 +43,7 @@ def test_a_bomb_is_one_mistake_with_its_line_and_reason(tmp_path: Path, text: st
 def test_a_document_without_bounds_is_one_mistake_with_its_line(tmp_path: Path, name: str) -> None:
     file = tmp_path / "accounts.yml"
     file.write_text(DOCUMENTS[name])
-    for read in (lambda: YamlText(file, DOCUMENTS[name]).document(), lambda: quick_look.accounts(file)):
+    for read in (lambda: YamlText(file, DOCUMENTS[name]).document(), lambda: quick_look.list_accounts(file)):
         with pytest.raises(Mistakes) as refused:
             read()
         (mistake,) = refused.value.found
@@ -62,4 +62,4 @@ def test_a_document_without_bounds_is_one_mistake_with_its_line(tmp_path: Path, 
     ],
 )
 def test_what_people_write_is_within_the_bounds(text: str) -> None:
-    assert excess(text) is None
+    assert find_excess(text) is None

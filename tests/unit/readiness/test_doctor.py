@@ -14,7 +14,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.creden
     Credential,
     read_certificate_files,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import parse_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.doctor_checks import (
     FAILED,
@@ -154,7 +154,7 @@ G = "hostname daint.alps.cscs.ch\nport 22\nuser simone\nproxyjump simone@ela.csc
 
 
 def test_the_way_to_an_account() -> None:
-    found = settings(G)
+    found = parse_settings(G)
     assert doctor_checks.first_jump_host(found) == "ela.cscs.ch"
     assert doctor_checks.first_jump_host({"proxyjump": ["%r@[fe80::1]:22"]}) == "fe80::1"
     assert doctor_checks.first_jump_host({}) is None

@@ -19,7 +19,7 @@ SITE = {"area": "data", "storage": [AREA]}
 WANTED = {"conda_wanted": True, "conda_site": SITE}
 
 
-def declared(**settings: Any) -> collect.Declared:
+def declared(**settings: Any) -> collect.DeclaredResources:
     """What follows from these settings and the role's defaults."""
     return collect.collect(["conda"], [], [], settings.get)
 
@@ -48,7 +48,7 @@ def test_it_goes_into_the_area_and_every_shell_learns_of_it() -> None:
 
 
 def test_where_nobody_asks_for_it_nothing_is_said() -> None:
-    assert declared(conda_site=SITE) == collect.Declared([], [], {})
+    assert declared(conda_site=SITE) == collect.DeclaredResources([], [], {})
 
 
 def test_an_environment_asks_for_it(tmp_path: Path) -> None:
@@ -160,9 +160,9 @@ def test_the_facts_of_every_profile_are_taken() -> None:
         assert {*profile.get("conda", {})} <= {*site, "usual", "distribution", "source"}, file.name
 
 
-@pytest.mark.parametrize("distribution", sorted(conda_installer.pinned()))
+@pytest.mark.parametrize("distribution", sorted(conda_installer.read_pins()))
 def test_every_pin_is_whole(distribution: str) -> None:
-    pins = conda_installer.pinned()[distribution]
+    pins = conda_installer.read_pins()[distribution]
     for pin in pins["versions"].values():
         assert set(pin) == {"glibc", "bytes", "files", "sha256"}
         assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in pin["sha256"].values())

@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import fill_found
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_scripts import OURS, WORD, declare, filled
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_scripts import OURS, WORD, declare, fill_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 
 CHECKOUT = Path(__file__).parents[3]
@@ -152,7 +152,7 @@ def test_a_persons_template_has_the_same_words_and_an_unknown_one_is_named_with_
         "srun x --time=60 a@b.example\n"
     }
     with pytest.raises(AccountError, match=r"mine:2: nobody knows @gqu@; these are known: @gpu@"):
-        filled("#!/bin/bash\n@gqu@\n", {"gpu": []}, "mine")
+        fill_template("#!/bin/bash\n@gqu@\n", {"gpu": []}, "mine")
 
 
 def test_slurm_is_asked_of_what_is_submitted_alone() -> None:

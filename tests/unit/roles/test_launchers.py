@@ -13,7 +13,11 @@ import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import declare, one_gpu, script_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import (
+    declare,
+    render_script,
+    split_gpu_options,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import SLURM_ACCOUNT
 from hypothesis import given
@@ -50,7 +54,7 @@ def at(cluster: str, **wishes: Any) -> Settings:
 
 def found_there(script: Settings) -> str:
     """Its text where Slurm could not be asked: the account is the chosen one, or the likely one."""
-    return script_of(script).replace(SLURM_ACCOUNT, script["account"] or script["likely_account"])
+    return render_script(script).replace(SLURM_ACCOUNT, script["account"] or script["likely_account"])
 
 
 def run(script: Settings, *words: str, folder: Path | None = None, **variables: str) -> Finished:
@@ -88,7 +92,7 @@ def test_every_site_has_one_that_a_shell_can_read(cluster: str, tmp_path: Path) 
     path = declare(settings)["resources"][1]["options"]["path"]
     assert path == ("~/bin/usrun-clariden.sh" if cluster == "clariden" else "~/bin/usrun.sh")
     file = tmp_path / "usrun.sh"
-    file.write_text(script_of(settings), encoding="utf-8")
+    file.write_text(render_script(settings), encoding="utf-8")
     done = subprocess.run(["shellcheck", "--severity=warning", str(file)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     told = run({**settings, "image": "", "mounts": []}, "--help").stdout
@@ -185,14 +189,14 @@ def test_without_slurm_it_says_so() -> None:
     ],
 )
 def test_how_a_site_asks_for_one_gpu(asked: str, parts: tuple[str, str, str]) -> None:
-    assert one_gpu(asked) == parts
+    assert split_gpu_options(asked) == parts
 
 
 @pytest.mark.parametrize("bad", ["a b", "a;id", "$(id)", "a`id`", "a'b", 'a"b', "a\nb", "a}b", "a\\b", "a|b", "a&b"])
 @pytest.mark.parametrize("where", ["image", "mounts", "partition", "home_in_jobs"])
 def test_it_takes_nothing_that_a_shell_would_run(where: str, bad: str) -> None:
     with pytest.raises(AccountError, match="a shell would read"):
-        script_of(at("lrz", **{where: [bad] if where == "mounts" else bad}))
+        render_script(at("lrz", **{where: [bad] if where == "mounts" else bad}))
 
 
 def test_a_site_without_slurm_has_none() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.own_texts import read, refuse_keys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.own_texts import read_own_text, refuse_keys
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -122,4 +122,4 @@ def test_a_script_has_a_file_or_a_content(tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(AccountError, match="is not a plain file"):
-        read("own_files", tmp_path / "pipe")
+        read_own_text("own_files", tmp_path / "pipe")

@@ -21,9 +21,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import (
     KINDS,
     ROLES,
     Role,
-    declaring,
-    keys,
-    options_of,
+    declare_function,
+    find_options_class,
+    key_files,
 )
 
 CHECKOUT = Path(__file__).parents[3]
@@ -47,7 +47,7 @@ def test_what_is_off_declares_nothing(name: str) -> None:
     assert {*capability.unless} <= {*settings}
     silent = {**settings, **{one: type(settings[one])() for one in capability.unless}}
     assert capability.is_off(silent)
-    assert declaring(name)(silent) == {"resources": [], "notes": []}
+    assert declare_function(name)(silent) == {"resources": [], "notes": []}
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_what_is_off_is_not_loaded(wanted: str, loaded: bool) -> None:
     """In a process of its own: this one has loaded everything."""
     said = {"tokens_programs": yaml.safe_load(wanted)} if wanted else {}
     program = (
-        f"import sys; from {HERE}.collect import collect; from {HERE}.table import prepare; said = {said!r};"
-        f" prepare([said]); collect(['tokens'], [], [], said.get); print('{HERE}.tokens' in sys.modules)"
+        f"import sys; from {HERE}.collect import collect; from {HERE}.table import prepare_roles; said = {said!r};"
+        f" prepare_roles([said]); collect(['tokens'], [], [], said.get); print('{HERE}.tokens' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(loaded)
@@ -84,7 +84,7 @@ def test_what_is_off_is_not_loaded(wanted: str, loaded: bool) -> None:
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_kind_is_found_by_its_name(kind: str) -> None:
     assert kind == RESOURCES[kind].KIND
-    asked = options_of(kind)
+    asked = find_options_class(kind)
     assert asked is None or (kind == asked.KIND and issubclass(RESOURCES[kind], asked))
 
 
@@ -95,5 +95,5 @@ def test_the_defaults_of_a_kind_are_read_in_one_place() -> None:
 
 def test_every_kind_with_a_key_is_of_a_service_that_is_known() -> None:
     holding = {kind for kind in KINDS if {"password", "state"} <= {*RESOURCES[kind].OPTIONS}}
-    assert set(keys()) == holding == set(ROTATED)
-    assert {key.service for key in keys().values()} == set(TITLES)
+    assert set(key_files()) == holding == set(ROTATED)
+    assert {key.service for key in key_files().values()} == set(TITLES)

@@ -12,9 +12,9 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import build_hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import socket_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import socket_path
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import parse_settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries, texts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.user_settings import (
     SshSettings,
@@ -71,7 +71,7 @@ def says(text: str, name: str, folder: Path) -> dict[str, list[str]]:
     file = folder / "config"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     done = subprocess.run(["ssh", "-F", str(file), "-G", name], capture_output=True, check=True, timeout=30)
-    return settings(done.stdout.decode("utf-8", "replace"))
+    return parse_settings(done.stdout.decode("utf-8", "replace"))
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
@@ -84,13 +84,13 @@ def test_an_entry_leads_where_runs_go(cluster: str, tmp_path: Path) -> None:
     runs = subprocess.run(
         ["ssh", "-F", str(empty), "-G", *words], capture_output=True, text=True, check=True, timeout=30
     )
-    theirs = settings(runs.stdout)
+    theirs = parse_settings(runs.stdout)
     differ = {word for word in mine.keys() | theirs.keys() if mine.get(word) != theirs.get(word)}
     assert differ <= FOR_RUNS
     if (found["cluster"].get("auth") or {}).get("multiplexing") == "forbidden":
         assert "controlpath" not in mine or mine["controlpath"] == ["none"]
     else:
-        assert mine["controlpath"] == [str(socket_of(words))]
+        assert mine["controlpath"] == [str(socket_path(words))]
         assert mine["controlmaster"] == ["auto"]
     assert mine["forwardagent"] == ["no"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import AccountSummary
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
@@ -42,7 +42,7 @@ def run(verb: str, ended: str, at: str = "2026-11-22T10:00:00Z", **more: Any) ->
 
 def standing(*runs: dict[str, Any], receipt: bool = False, said: Any = None, rotations: Any = (), **more: Any) -> Any:
     """How a@lrz stands after these runs."""
-    account = Named("a@lrz", "lrz", more.get("sandbox", False), ("lrz",), STEPS)
+    account = AccountSummary("a@lrz", "lrz", more.get("sandbox", False), ("lrz",), STEPS)
     known: Any = {one["subcommand"]: one for one in runs}
     return account_status(account, Memory(known, receipt, said or {}, rotations), NOW)
 
@@ -102,7 +102,7 @@ def key_is_rotated() -> None:
 def test_keys_are_told_by_age_and_last_day_and_an_open_rotation_comes_first(state: Path) -> None:
     key_is_rotated()
     last_runs.add_records([run("onboard", "failed")])  # type: ignore[list-item]
-    account = Named("a@lrz", "lrz", False, ("lrz",), STEPS)
+    account = AccountSummary("a@lrz", "lrz", False, ("lrz",), STEPS)
     status = memory.status(Path("accounts.yml"), [account], True, NOW)
     (key,) = status["keys"]
     assert (key["days"], key["left"], key["open"]) == (205, 9, True)
@@ -117,14 +117,14 @@ def test_a_record_of_a_key_that_was_edited_is_said_and_hides_nothing_else(state:
     key_is_rotated()
     file = state / "secrets" / "ngc.json"
     file.write_text(file.read_text().replace("2026-12-01", "2029-12-01"))
-    status = memory.status(Path("accounts.yml"), [Named("a@lrz", "lrz", False, ("lrz",), ())], True, NOW)
+    status = memory.status(Path("accounts.yml"), [AccountSummary("a@lrz", "lrz", False, ("lrz",), ())], True, NOW)
     assert status["keys"] == []
     assert "was edited" in status["reminders"][0]["text"]
     assert [one["name"] for one in status["accounts"]] == ["a@lrz"]
 
 
 def test_the_next_command_names_the_accounts_unless_it_is_for_all(state: Path) -> None:
-    named = [Named(f"{name}@lrz", "lrz", False, ("lrz",), ()) for name in "ab"]
+    named = [AccountSummary(f"{name}@lrz", "lrz", False, ("lrz",), ()) for name in "ab"]
     assert memory.status(Path("x"), named, True, NOW)["next"][-1].endswith("onboard.yml") is False
     every = memory.status(Path("x"), named, True, NOW)["next"]
     last_runs.add_records([run("onboard", "failed")])  # type: ignore[list-item]
@@ -135,7 +135,9 @@ def test_the_next_command_names_the_accounts_unless_it_is_for_all(state: Path) -
 
 @pytest.mark.parametrize("width", [20, 40, 80, 100])
 def test_no_line_is_wider_than_the_terminal_and_each_step_stands_there_once(state: Path, width: int) -> None:
-    named = [Named(f"{name}@lrz", "lrz", False, ("lrz",), STEPS) for name in ("ada", "a-very-long-name-of-somebody")]
+    named = [
+        AccountSummary(f"{name}@lrz", "lrz", False, ("lrz",), STEPS) for name in ("ada", "a-very-long-name-of-somebody")
+    ]
     status = memory.status(Path("accounts.yml"), named, True, NOW)
     found = [plain(line) for line in lines.lines(status, NOW, Terminal(width))]
     assert [line for line in found if count_cells(line) > width] == []
