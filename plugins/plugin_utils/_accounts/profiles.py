@@ -121,8 +121,8 @@ def read_sourced(file: Path) -> SourcedProfile:
         from .sound_part import sound_part
 
         mistakes, places = [locate_mistake for _place, locate_mistake in found], [place for place, _mistake in found]
-        if "extends" in own.document or ("format",) in places:
-            raise Mistakes(mistakes)  # what it says with its family, or how its sources are judged, cannot be known
+        if "extends" in own.document or "format" not in own.document or ("format",) in places:
+            raise Mistakes(mistakes)  # neither what it says with its family nor its sources can be judged
         try:
             files, tree = join_family(sound_part(own, places))
             mistakes += check_together(files, tree)

@@ -130,7 +130,7 @@ def test_what_is_said_while_a_file_is_taken_there_forges_no_line(bed: Any) -> No
         more = ("--tags", "conda", "-v", "--diff", "-e", "ansible_ssh_transfer_method=piped")
         ran = onboard(bed, account, more=more, settings=settings(account, web, "127.0.0.1", wanted=True))
     assert ran.code == 2, ran.text
-    assert "the file could not be taken there" in " ".join(ran.text.split())
+    assert "the file could not be copied to the account" in " ".join(ran.text.split())
     assert forged_lines(ran.text) == []
     assert "Traceback" not in ran.text
 

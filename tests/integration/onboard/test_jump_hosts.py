@@ -20,7 +20,7 @@ from tests.testbed.further_sshd import FurtherSshd
 pytestmark = pytest.mark.testbed
 
 PLAIN = 2230
-ASKS = "asks for what only you can type"
+ASKS = "asks for something that only you can type"
 VERBS = (("onboard", 4), ("preflight", 2), ("audit", 2), ("connect", 2))
 
 
@@ -91,7 +91,7 @@ def test_an_ssh_in_a_proxy_command_asks_nothing_either(bed: Any, tmp_path: Path)
 def test_an_unknown_or_changed_key_of_a_jump_host_is_called_its_own(bed: Any, tmp_path: Path) -> None:
     account, known = bed.new_account("daint"), tmp_path / "known_hosts"
     desk = behind(bed, tmp_path, account, f"  UserKnownHostsFile {known}\n  StrictHostKeyChecking ask")
-    hears(desk, "never met the jump host ela")
+    hears(desk, "the host key of the jump host ela is not in your known_hosts")
     assert not known.exists()
 
     other = new_key(tmp_path / "other").with_suffix(".pub").read_text(encoding="ascii")

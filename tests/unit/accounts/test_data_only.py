@@ -101,7 +101,7 @@ def innocent(host: InventoryHost) -> None:
     extra = shlex.split(variables["ansible_ssh_extra_args"])
     assert extra in OURS
     words += extra
-    given = ssh_arguments(doctor.known_values(host), host.name)
+    given = ssh_arguments(doctor.plain_variables(host), host.name)
     assert [one for one in given[len(words) :][0::2] if one != "-p"] == ["-l", given[-1]]
     for word in (variables["ansible_user"], variables["ansible_host"]):
         assert PLAIN.fullmatch(word)
