@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from .._formats.hashes import digest
 from .errors import AccountError
 from .host import Host
-from .values import Options
+from .values import Options, note_key
 
 State = Dict[str, str]
 """An observed or desired state: flat, for a diff, with fingerprints for secrets; empty if the resource is absent."""
@@ -23,11 +23,6 @@ FAILURES = ("blocked", "failed", "unknown")
 """Statuses of a resource that is not up to date after the run."""
 
 STATUSES = ("ok",) + CHANGES + FAILURES
-
-
-def note_key(kind: str, identity: str) -> str:
-    """Return the key of a resource's note in a receipt."""
-    return "%s %s" % (kind, identity)
 
 
 def hash_fields(state: Mapping[str, str]) -> Dict[str, str]:

@@ -17,6 +17,11 @@ PRIVATE = (".ssh", ".gnupg", ".k5login", ".forward")
 WORD = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 
+def note_key(kind: str, identity: str) -> str:
+    """Return the key of a resource's note in a receipt."""
+    return "%s %s" % (kind, identity)
+
+
 def check_path(name: str, value: Any) -> None:
     """Raise AccountError for a path that is relative, contains '..' or odd characters, or is in a private folder."""
     if not isinstance(value, str) or not value or not PATH.match(value):

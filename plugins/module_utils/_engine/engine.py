@@ -16,7 +16,8 @@ from .._core.account import Account
 from .._core.document_version import refusal
 from .._core.errors import AccountError, FileSystemHangs, as_account_error, describe_bug
 from .._core.host import Host
-from .._core.resource import CHANGES, FAILURES, Resource, State, examine, note_key, reconcile
+from .._core.resource import CHANGES, FAILURES, Resource, State, examine, reconcile
+from .._core.values import note_key
 from .._receipt import notes, receipt, rotations
 from .isolation import Document, Pass, run_isolated
 from .plan import LOCK, Kinds, Loop, build_resource

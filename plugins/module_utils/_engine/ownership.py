@@ -7,7 +7,8 @@ What hpc-onboard created is removed. What the user had stays: unchanged, or with
 
 from typing import Dict, Mapping, Optional
 
-from .._core.resource import FAILURES, Outcome, Resource, State, examine, note_key
+from .._core.resource import FAILURES, Outcome, Resource, State, examine
+from .._core.values import note_key
 from .._receipt import former_copies, notes, receipt
 from .isolation import Document
 from .restored_key import RestoredKey

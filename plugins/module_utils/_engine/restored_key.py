@@ -5,7 +5,8 @@
 from typing import Any, List, Mapping, Optional
 
 from .._core.host import Host
-from .._core.resource import Resource, State, note_key
+from .._core.resource import Resource, State
+from .._core.values import note_key
 from .._receipt import former_copies
 
 COPY = "former key"  # the field that is set while the private copy is there

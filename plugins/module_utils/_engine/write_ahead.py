@@ -10,7 +10,8 @@ waits for the next run.
 from typing import Dict, List
 
 from .._core.host import Host
-from .._core.resource import CHANGES, FAILURES, Outcome, Resource, examine, is_in_progress, note_key
+from .._core.resource import CHANGES, FAILURES, Outcome, Resource, examine, is_in_progress
+from .._core.values import note_key
 from .._receipt import receipt
 from .isolation import Document
 from .plan import Loop

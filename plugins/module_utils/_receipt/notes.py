@@ -11,7 +11,8 @@ Clusters that share a home share a receipt.
 import json
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from .._core.resource import CHANGES, State, hash_fields, note_key
+from .._core.resource import CHANGES, State, hash_fields
+from .._core.values import note_key
 from .._formats.hashes import digest
 
 Document = Dict[str, Any]

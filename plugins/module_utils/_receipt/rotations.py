@@ -15,7 +15,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Outcome, Resource, State, examine, hash_fields, note_key
+from .._core.resource import Outcome, Resource, State, examine, hash_fields
+from .._core.values import note_key
 from .notes import Document, is_newer, parse_marks
 from .receipt import Receipt
 

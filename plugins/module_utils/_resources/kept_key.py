@@ -11,7 +11,8 @@ from typing import Any, List, Mapping, NamedTuple, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Evidence, Resource, State, note_key
+from .._core.resource import Evidence, Resource, State
+from .._core.values import note_key
 from .._receipt import former_copies
 
 

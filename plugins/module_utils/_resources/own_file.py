@@ -7,7 +7,8 @@ from typing import Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Evidence, Resource, State, note_key
+from .._core.resource import Evidence, Resource, State
+from .._core.values import note_key
 from .._options.file_options import OwnFileOptions, fill_found
 from .._receipt.set_aside import advice, restore_notes
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ...module_utils._core.resource import hash_fields, note_key
+from ...module_utils._core.resource import hash_fields
+from ...module_utils._core.values import note_key
 
 if TYPE_CHECKING:
     from .._documents.answer import Notes

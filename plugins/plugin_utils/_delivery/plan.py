@@ -9,8 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._core.errors import AccountError
-from ...module_utils._core.resource import note_key
-from ...module_utils._core.values import Options
+from ...module_utils._core.values import Options, note_key
 from .._roles.collect import DIRECT, DeclaredResources, RefusedValue, Tolerated, without_role
 from .._roles.table import MODULE_UTILS, PLACES, find_options_class
 from .._secrets.backends import MissingKey

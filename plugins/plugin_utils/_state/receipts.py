@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...module_utils._receipt.notes import SCHEMA
 from .durable_files import StateError
 from .fingerprint_key import state_folder
 from .state_document import Document, StateDocument, account_file, check_document
@@ -18,6 +17,7 @@ from .state_document import Document, StateDocument, account_file, check_documen
 if TYPE_CHECKING:
     from .._documents.answer import AccountReceipt, Notes
 
+SCHEMA = "hpc.onboard/receipt/1.0"  # as module_utils/_receipt/notes.py writes it; importing that takes time
 FOLDER = "receipts"
 ADVICE = "move it away, then copy the receipt of the account again: hpc-onboard audit"
 

@@ -35,7 +35,7 @@ CONTROLLER = {
     "_documents": set(),
     "_text": {"_documents"},
     "_input": {"_text/sanitise", "_core"},
-    "_state": {"_documents", "_core", "_receipt"},
+    "_state": {"_documents", "_core"},
     "_secrets": {"_input/command_line", "_state", "_core", "_formats/key_forms"},
     "_validate": {"_text", "_secrets/key_faults", "_core", "_formats"},
     "_roles": {"_documents", "_input", "_core", "_options", "_formats/key_forms"},
