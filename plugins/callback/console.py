@@ -77,7 +77,6 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     # What is shown, and how
 
     def _speaks(self, task: Any) -> bool:
-        """Whether this task is ours to show; when much is asked for, the default shows more."""
         return bool(task.action in account.KINDS and self._display.verbosity < 2)
 
     def _columns(self) -> int:
@@ -170,9 +169,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             super().v2_runner_on_ok(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import (
-            refused_settings,  # few runs fail
-        )
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import refused_settings
 
         sentences = refused_settings(result.result) if self._display.verbosity < 2 else []
         if not self._is_ours(result) and not sentences:
@@ -225,8 +222,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._say(summary.practised(self._near(), self._view(False).terminal))
 
     def _is_ours(self, result: Any) -> bool:
-        """Whether a result is shown as ours; of a loop, Ansible has shown the items already."""
-        return self._speaks(result.task) and "results" not in result.result
+        return self._speaks(result.task) and "results" not in result.result  # Ansible has shown the items of a loop
 
     def _over(self, name: str) -> float | None:
         """Note that an account's task is over, and say how long it took."""
@@ -262,18 +258,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         """Say which rotation is open and which old key lives on, where a run was about keys."""
         if not self._story.is_about_keys or not (state_folder() / "secrets").is_dir():
             return
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import (
-            list_reminders,  # few have any
-        )
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import list_reminders
 
-        for one in list_reminders():
-            self._say(
-                [
-                    (),
-                    *layout.indented_lines(f"{one.text}:", 0, terminal, "changed"),
-                    *layout.command(one.command, 2, terminal),
-                ]
-            )
+        for reminder in list_reminders():
+            heading = layout.indented_lines(f"{reminder.text}:", 0, terminal, "changed")
+            self._say([(), *heading, *layout.command(reminder.command, 2, terminal)])
 
     def _run(self) -> summary.RunSummary:
         story, options = self._story, context.CLIARGS
@@ -284,12 +273,10 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         )
 
     def _near(self) -> tuple[str, ...]:
-        """The folders of sandboxes, as a person names them from here."""
         return tuple(dict.fromkeys(_command_line().near(folder) for folder in self._story.sandboxes))
 
 
 def _renderer(result: Any) -> account.Renderer:
-    """What shows a result."""
     return account.renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "account"))
 
 

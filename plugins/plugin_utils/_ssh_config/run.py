@@ -127,7 +127,7 @@ def _desired_names(variables: Variables, sections: Mapping[str, texts.NameSectio
         raise AccountError("no account of the inventory has a login by ssh: sandboxes are folders of this machine")
     with open_settings(config) as settings:
         settings.resolve(UNNAMED)  # if ssh refuses the user's settings, no account is to blame
-        made, reasons = _make_entries(real, settings)
+        made, failures = _make_entries(real, settings)
         taken = {name for account, one in others.items() if account not in removed for name in one.names}
 
         def is_free(name: str) -> bool:
@@ -141,7 +141,7 @@ def _desired_names(variables: Variables, sections: Mapping[str, texts.NameSectio
         if one.account in names
     }
     removed += [name for name in sections if name in real and name not in desired]
-    return DesiredNames(desired, [_report(account, names, reasons) for account in real], removed)
+    return DesiredNames(desired, [_report(account, names, failures) for account in real], removed)
 
 
 def _make_entries(
@@ -149,24 +149,24 @@ def _make_entries(
 ) -> tuple[list[entries.HostEntry], dict[str, str]]:
     """Return the entries of accounts, and the reason for each account that has none."""
     made: list[entries.HostEntry] = []
-    reasons: dict[str, str] = {}
+    failures: dict[str, str] = {}
     for name, one in real.items():
         try:
             entry = entries.make_entry(one, _show_file(one.get("inventory_file")), settings.options_for_host)
             require_valid(_as_latin(entries.render_section(entry, entry.long, {})))
             made.append(entry)
         except AccountError as error:
-            reasons[name] = str(error)
-    return made, reasons
+            failures[name] = str(error)
+    return made, failures
 
 
-def _report(account: str, names: Mapping[str, str], reasons: Mapping[str, str]) -> SshName:
+def _report(account: str, names: Mapping[str, str], failures: Mapping[str, str]) -> SshName:
     """Return the name of an account, or why it has none."""
     if account in names:
         return {"account": account, "name": names[account], "text": ""}
     user, _at, cluster = account.rpartition("@")
     taken = f"you already use the names {cluster} and {user}-{cluster}, which stay as they are"
-    return {"account": account, "name": "", "text": f"has no entry: {reasons.get(account, taken)}"}
+    return {"account": account, "name": "", "text": f"has no entry: {failures.get(account, taken)}"}
 
 
 def _as_latin(text: str) -> str:

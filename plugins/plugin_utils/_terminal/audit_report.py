@@ -51,15 +51,11 @@ STYLES = {
     "not_applicable": "faint",
     "unknown": "error",
 }
-EACH = 24
-"""With more findings than this, those of one rule are told together."""
-ROWS = 12
-"""With more accounts than this, the matrix shows those with findings; and of these no more than twice as many."""
-INFOS = 4
-"""More bare facts than this nobody reads each time."""
+EACH = 24  # with more findings, those of one rule are one line
+ROWS = 12  # with more accounts, the matrix shows those with findings, and at most twice as many
+INFOS = 4  # the most facts without a severity that are listed
 IN_FILES, NO_FILES = "in the report's files", "which -e audit_output=FOLDER writes into files"
-NEXT = 4
-"""More commands than this nobody runs one by one."""
+NEXT = 4  # the most commands that are listed
 
 
 def text(report: AuditReport, terminal: Terminal | None = None) -> str:

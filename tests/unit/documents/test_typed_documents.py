@@ -13,7 +13,7 @@ import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core import resource
 from ansible_collections.hpc.onboard.plugins.modules import converge
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import rules
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import catalogue as rules
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as read
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as results
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents import finding, outcome
