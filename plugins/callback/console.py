@@ -266,14 +266,16 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def _run(self) -> summary.RunSummary:
         story, options = self._story, context.CLIARGS
-        typed = _command_line().again(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
+        typed = (
+            _command_line().repeat_command(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
+        )
         where = time.monotonic() - self._begun, self._near(), tuple(story.keyrings)
         return summary.RunSummary(
             typed, *where, story.is_look, story.then, story.is_emptied(), story.names, story.counts
         )
 
     def _near(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(_command_line().near(folder) for folder in self._story.sandboxes))
+        return tuple(dict.fromkeys(_command_line().relative_path(folder) for folder in self._story.sandboxes))
 
 
 def _renderer(result: Any) -> account.Renderer:

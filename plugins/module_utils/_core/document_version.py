@@ -9,7 +9,10 @@ nothing is written over it.
 import re
 from typing import Optional
 
-UPDATE = "%s was written by a newer hpc-onboard (%s %s; this one reads %s). Run: pip install -U hpc-onboard"
+UPDATE = (
+    "%s was written by a newer hpc-onboard (%s %s; this one reads %s). Run: pip install -U hpc-onboard"
+    " (formats from before the first release: commit 90de12b reads them)"
+)
 
 
 def refusal(schema: object, known: str, document: str, advice: str) -> Optional[str]:

@@ -58,8 +58,9 @@ def rules(answer):
 
 def receipts(answer):
     """Notes that name paths and kinds of the controller's."""
-    note = {"kind": "storage_link", "capability": SHELL, "identity": "../../../etc", "fingerprints": "", "hashes": {}}
-    note.update(made=True, done=True, options={"path": "/etc/passwd", "target": "../../CANARY"})
+    note = {"kind": "storage_link", "capability": SHELL, "identity": "../../../etc", "state": "done", "for": ""}
+    note.update(hashes={}, keyed={}, clusters=[], made=True)
+    note.update(options={"path": "/etc/passwd", "target": "../../CANARY"})
     wrong = dict(note, kind="os.system", options={"touch CANARY": 1})
     broken = dict(note, options={"path": 5, "target": [None]})
     notes = {"../../CANARY": note, "b": wrong, "c": broken, TEMPLATE: note}

@@ -241,7 +241,7 @@ def test_with_a_baseline_only_what_is_new_fails(scene: Scene, tmp_path: Path) ->
         ({"audit_baseline_write": True}, "audit_baseline_write needs a file: -e audit_baseline=FILE"),
         ({"audit_baseline": "{folder}/damaged.json"}, "damaged.json is not a baseline"),
         ({"audit_baseline": "{folder}/none.json"}, "none.json: No such file or directory"),
-        ({"audit_baseline": "{folder}/none/b.json", "audit_baseline_write": True}, "there is no folder"),
+        ({"audit_baseline": "{folder}/none/b.json", "audit_baseline_write": True}, "does not exist"),
         ({"audit_waivers": "{folder}/none.yml"}, "none.yml: No such file or directory"),
         ({"audit_waivers": "{folder}/damaged.json"}, 'the file has no "waivers"'),
         ({"audit_output": "{folder}/damaged.json"}, "the report cannot be written there"),

@@ -143,7 +143,9 @@ def test_a_program_that_cannot_be_started_is_said(monkeypatch: pytest.MonkeyPatc
 
 def test_without_the_newer_call_every_mount_is_closed_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        sandboxed_program, "_make_read_only", lambda kernel: sandboxed_program.close_each(kernel, sandboxed_program.mounts())
+        sandboxed_program,
+        "_make_read_only",
+        lambda kernel: sandboxed_program.close_each(kernel, sandboxed_program.mounts()),
     )
     with tempfile.TemporaryDirectory() as folder:
         line = ["/bin/sh", "-c", f"touch {folder}/new; echo end"]
