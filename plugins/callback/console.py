@@ -283,8 +283,7 @@ def _renderer(result: Any) -> account.Renderer:
 
 
 def _command_line() -> Any:
-    """What says paths and commands for people; few runs over real accounts have any to say."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line  # few runs print a command
 
     return command_line
 

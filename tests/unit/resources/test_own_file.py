@@ -68,7 +68,7 @@ def test_what_a_file_of_the_users_holds_is_not_said(scene: Scene) -> None:
         ({"content": "x" * (LARGEST_TEXT + 1)}, "larger than 64 KiB"),
         ({"content": "ä" * (LARGEST_TEXT // 2 + 1)}, "larger than 64 KiB"),
         ({}, "it is missing"),
-        ({"content": "x", "path": "~/.ssh/authorized_keys"}, "lies in .ssh"),
+        ({"content": "x", "path": "~/.ssh/authorized_keys"}, "is in .ssh"),
         ({"content": "x", "path": "~/../x"}, "contains '..'"),
     ],
 )

@@ -184,7 +184,7 @@ def edited(home: Path) -> None:
         (writable, "chmod go-w ~/.ssh/config"),
         (away, "outside your home"),
         (to_nothing, "link to nothing"),
-        (twice, "2 names"),
+        (twice, "2 hard links"),
         (taken, "was not written by hpc-onboard"),
         (a_folder, "is a folder"),
         (half, "changed by hand"),
