@@ -27,7 +27,7 @@ def test_a_module_takes_the_options_of_its_kind_and_the_key_of_fingerprints(kind
 
 
 def test_an_entry_is_checked_by_its_kind() -> None:
-    with pytest.raises(AccountError, match="contains '..'"):
+    with pytest.raises(AccountError, match=r"contains '\.\.'"):
         converge.module_entry("directory", {"path": "~/../x", "mode": "0700", "state": "present"})
 
 
