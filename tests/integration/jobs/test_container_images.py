@@ -246,7 +246,7 @@ def test_offboarding_takes_images_out_and_cancels_the_job(scene: Callable[..., S
         shown = play(here.bed, "-i", str(file), "--check", playbook="offboard.yml")
         if when == "there":
             assert re.search(
-                rf"to take out image {re.escape(IMAGE)}, \d+(\.\d)? (bytes|kB)", " ".join(shown.text.split())
+                rf"to remove image {re.escape(IMAGE)}, \d+(\.\d)? (bytes|kB)", " ".join(shown.text.split())
             )
         gone = play(here.bed, "-i", str(file), "-e", "offboard_sure=true", playbook="offboard.yml")
         assert gone.code == 0, gone.text

@@ -86,7 +86,7 @@ def test_without_a_new_one_nothing_is_tried_where_it_has_ended(
         (student.signing.programs / "cscs-key").unlink()
     run = student.at_terminal("onboard")
     for text in typed:
-        run.expect(r"certificate (ends|ended) on .*\[y/N\]|Code shown there: ")
+        run.expect(r"certificate (expires|expired) on .*\[y/N\]|Code shown there: ")
         run.sendline(text)
     code, said = ended(run)
     assert code == exit_code, claim + said
