@@ -8,6 +8,7 @@ import http.server
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import threading
 import time
@@ -218,14 +219,20 @@ def _working(account: Any) -> list[int]:
 
 @pytest.fixture
 def index(bed: Any, tmp_path: Path) -> Iterator[int]:
-    """An index of packages, with the wheels that the modules have; its port."""
+    """An index of packages over TLS, with the wheels that the modules have; its port."""
     wheels = Path(bed.modules("narval").root) / "cvmfs/wheels"
     for wheel in wheels.iterdir():
         folder = tmp_path / "simple" / wheel.name.split("-")[0].replace("_", "-")
         folder.mkdir(parents=True)
         shutil.copy(wheel, folder)
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
+    certificate, key = tmp_path / "index.crt", tmp_path / "index.key"
+    order = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=index", "-days", "1"]
+    subprocess.run([*order, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
     with http.server.ThreadingHTTPServer(("", 0), handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.server_address[1]
         server.shutdown()
@@ -235,10 +242,15 @@ def index(bed: Any, tmp_path: Path) -> Iterator[int]:
 def test_elsewhere_it_comes_from_an_index_and_lies_in_the_data_area(bed: Any, index: int, maker: str) -> None:
     account = bed.new_account("dfki", files={".local/bin/uv": uv()} if maker == "uv" else {})
     account.ssh("[ ! -e .local/bin/uv ] || chmod 755 .local/bin/uv")
+    host = seen_from(account)  # the user's own settings trust its certificate
+    account.ssh(
+        "mkdir -p .config/pip .config/uv; cat > .config/pip/pip.conf", text=f"[global]\ntrusted-host = {host}\n"
+    )
+    account.ssh("cat > .config/uv/uv.toml", text=f'allow-insecure-host = ["{host}:{index}"]\n')
     before = account.tree()
     said = settings(
         account, {"name": "ml", "packages": ["filelock"], "python": "/usr/bin/python3"},
-        index=f"http://{seen_from(account)}:{index}/simple",
+        index=f"https://{host}:{index}/simple",
     )  # fmt: skip
     ran = onboard(bed, account, more=ONLY, settings=said)
     assert ran.code == 0, ran.text
