@@ -211,7 +211,7 @@ def test_what_a_person_has_changed_is_said(bed: Any, home: Path) -> None:
     whole = config.read_text()
     config.write_text(whole.replace("Match all\nInclude ~/.ssh", "Include ~/.ssh"))
     gone = person.types("offboard", "-e", "offboard_sure=true")
-    assert (gone.returncode, "were changed by hand" in said(gone)) == (2, True), said(gone)
+    assert (gone.returncode, "was changed by hand" in said(gone)) == (2, True), said(gone)
     assert not account.exists(".apptainer"), "what is in the way here keeps nothing on the account"
     config.write_text(whole)
     out = ("ssh-config", "-e", "ssh_config_state=absent", "-e", "ssh_config_sure=true")
