@@ -28,7 +28,7 @@ from .rotation_scene import Stage, settled, staged
 pytestmark = [pytest.mark.testbed, turns(5)]
 
 FILE = "enroot/.credentials"
-SPREAD = "Bring it to the others"
+SPREAD = "Install it on the others"
 OTHER = "nvapi-" + "o" * 64
 FOREIGN = b"machine gitlab.example.org login me password foreign\n"
 
@@ -50,6 +50,7 @@ def met(stage: Stage, task: str, act: Callable[[], None], **wishes: Any) -> Ran:
         run = pool.submit(meeting.rotate, **wishes)
         while not (folder / "here").exists() and not run.done():
             time.sleep(0.01)
+        assert (folder / "here").exists(), f"no task is called {task}"
         try:
             act()
         finally:
