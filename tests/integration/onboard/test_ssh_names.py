@@ -145,7 +145,7 @@ def test_names_lead_to_accounts_and_go_with_them(bed: Any, home: Path) -> None:
 
     whole = person.tree()
     again = person.types("ssh-config", "-l", "wilson", "-e", "ssh_config_sure=true")
-    assert (again.returncode, "in place" in again.stdout) == (0, True), said(again)
+    assert (again.returncode, "unchanged" in again.stdout) == (0, True), said(again)
     rest = person.types("onboard")
     assert (rest.returncode, "ssh-config" in rest.stdout) == (0, False), said(rest)
     assert person.tree() == whole
