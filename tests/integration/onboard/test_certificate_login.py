@@ -72,7 +72,7 @@ OTHERWISE = [  # the certificate's days, what is typed, how the run ends, what i
     ("the person refuses", "-2d:-1h", ["n"], 4, "so nothing was tried. Get a new one: cscs-key sign"),
     ("a wrong code", "-2d:-1h", ["y", "111111"], 4, "so nothing was tried. Get a new one: cscs-key sign"),
     ("it ends within minutes, and will do", "-1d:+4m", [""], 0, "1 account: "),
-    ("the program is not there", "-2d:-1h", [], 4, "is not on your PATH; it comes from https://github.com/eth-cscs/"),
+    ("the program is not there", "-2d:-1h", [], 4, "is not on your PATH; install it from https://github.com/eth-cscs/"),
 ]
 
 
