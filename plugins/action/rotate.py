@@ -20,14 +20,14 @@ from ansible.utils.vars import load_extra_vars
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand.rotation import Shown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import refuse_unknown
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
     Variables,
     prepare,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import coordinator, results
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets as _targets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Account
@@ -42,10 +42,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options, PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import NoShare, RotationState, Share
     from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Work
@@ -169,7 +170,21 @@ def _declared_keys(session: AccountSession) -> list[PlanEntry]:
     refuse_unknown(session.variables)
     if session.sandbox:
         return []  # its keys are pretended
-    return _targets.holders((session.variables.get("account") or {}).get("without", []), session.value)
+    declared = _targets.holders((session.variables.get("account") or {}).get("without", []), session.value)
+    return [*declared, *_undeclared_keys(declared, session)]
+
+
+def _undeclared_keys(declared: list[PlanEntry], session: AccountSession) -> list[PlanEntry]:
+    """Return the entries of keys that hpc-onboard wrote for roles that are not declared any more."""
+    kept = receipts.kept(session.name, sandbox=False)
+    found: list[PlanEntry] = []
+    for entry in offboarding.undeclared(declared, kept, session.cluster):
+        note = kept[key_of(entry)]
+        if note.get("secret") and (note["made"] or note.get("replaced")):
+            options = {name: value for name, value in entry["options"].items() if name != "state"}
+            held: Options = {**options, "secret": note["secret"]}
+            found.append({**entry, "options": held})
+    return found
 
 
 def _foreseen(secret: str, lead: RotationState, files: list[_targets.File], session: AccountSession) -> Share:

@@ -26,8 +26,9 @@ def sorted_out(task: Task) -> Task:
     seen = task.gone_through(task.real, examine, False, {})
     own: Mapping[str, Document] = notes.read(seen.receipt["after"])
     found: Dict[int, Document] = {}
-    noted = own or task.real().copied
-    is_lost = not own and bool(noted)
+    copied = task.real().copied
+    is_lost = not own.keys() - {notes.folder_key(receipt.ABOVE)} and bool(copied)  # a rotation begins a new receipt
+    noted = dict(copied, **own) if is_lost else own
     resources = list(task.resources)
     for position, (entry, resource) in enumerate(zip(task.plan["resources"], task.resources)):
         there = seen.documents[position]

@@ -190,9 +190,13 @@ class KeptKey(Resource):
 
 
 def _is_at(host: Host, note: Mapping[str, Any], path: str) -> bool:
-    """Return True if a note is about a key in this file, or in a file of this folder."""
+    """Return True if a note is about a key in this file, or in a file of this folder.
+
+    A rotation leaves no fingerprint in a note, but it leaves the secret's name.
+    """
+    is_key = note.get("secret") or note.get("keyed")
     try:
-        place = host.expand(str(note["options"].get("path") or "")) if note.get("keyed") else ""
+        place = host.expand(str(note["options"].get("path") or "")) if is_key else ""
     except AccountError:
         return False
     return place != "" and path in (place, os.path.dirname(place))

@@ -91,6 +91,10 @@ class RotatedKey(Resource):
         shown = (one for part in self._held(host) for one in _fingerprints(part, host))
         return next((one for one in shown if one not in may_go), "")
 
+    def tightens(self, host: Host) -> State:
+        """Return the modes of file and folder that are not yet private."""
+        return self._held(host)[0].tightens(host) if self._held(host) else {}
+
     def remarks(self, host: Host) -> List[str]:
         """What the registry says of the key in the file, where it was tried."""
         if not self._is_tried(host):

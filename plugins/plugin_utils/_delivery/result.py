@@ -24,8 +24,8 @@ WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/
 }
 FORESEEN: dict[Status, str] = {"missing": "to make", "different": "to change", "unwanted": "to take out"}
 CHANGES = tuple(FORESEEN)
-QUESTIONS = ("scheduler",)  # what is only asked for what is made from it
 PRIVATE = {"mode": "0600", "folder mode": "0700"}  # of a file that holds a key, and of its folder
+QUESTIONS = ("scheduler",)  # what is only asked for what is made from it
 FAILURES: tuple[Status, ...] = ("blocked", "failed", "not_measured")
 
 
@@ -55,17 +55,17 @@ def result(outcomes: list[Outcome], declared: Declared, check: bool, empty: str 
         "remarks": [
             {"capability": outcome["capability"], "text": remark}
             for outcome in outcomes
-            for remark in (*outcome["remarks"], *_tightened(outcome))
+            for remark in (*outcome["remarks"], *(f"{one}; offboarding puts it back" for one in tightened(outcome)))
         ],
     }
 
 
-def _tightened(outcome: Outcome) -> list[str]:
-    """Return what is said of the modes that go from the user's to those of a private file and folder."""
+def tightened(outcome: Outcome) -> list[str]:
+    """Return a sentence for each mode that goes from the user's to that of a private file or folder."""
     if outcome["status"] not in CHANGES:
         return []
     return [
-        f"{outcome['identity']}: the {field} {was} becomes {PRIVATE[field]}; offboarding puts it back"
+        f"{outcome['identity']}: the {field} {was} becomes {PRIVATE[field]}"
         for field, was in outcome["was"].items()
         if field in PRIVATE
     ]

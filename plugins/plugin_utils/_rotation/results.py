@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES, FAILURES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import tightened
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import holds_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import NO_KEY
@@ -64,7 +65,8 @@ def share_result(
         "failed": bool(bad),
         "msg": " ".join(f"{target}: {WORDS[states.get(target, 'unknown')]}" for target in bad) or step.name,
     }
-    return {**result, "outcomes": shown, "notes": [], "remarks": []} if shown else result  # else the message is told
+    remarks: list[Remark] = [{"capability": "rotate", "text": text} for one in shown for text in tightened(one)]
+    return {**result, "outcomes": shown, "notes": [], "remarks": remarks} if shown else result  # else: the message
 
 
 def foreseen(secret: str, files: list[File], outcomes: list[Outcome]) -> Share:
@@ -76,6 +78,7 @@ def foreseen(secret: str, files: list[File], outcomes: list[Outcome]) -> Share:
     remarks: list[Remark] = [
         {"capability": "rotate", "text": f"{file.path} holds no key '{secret}', so none is replaced"} for file in bare
     ]
+    remarks += [{"capability": "rotate", "text": text} for one in shown for text in tightened(one)]
     return {
         "kind": "rotation_share",
         "changed": any(outcome["status"] in CHANGES for outcome in shown),

@@ -88,14 +88,20 @@ def kept(account: str, sandbox: bool) -> Notes:
 
 
 def disowned(account: str, sandbox: object, receipt: Receipt | None) -> Notes:
-    """Return the notes here, if the receipt on the account was lost: what was created is noted as the user's there."""
+    """Return the notes here, if the receipt on the account was lost: what was created is noted as the user's there.
+
+    If another machine offboarded the account, its receipt is gone too, but so are its links and scripts: a key alone
+    may be one that the user wrote since then. It shows a loss only if nothing else was created there.
+    """
     told = receipt["notes"] if receipt else {}
     if all(note["made"] for note in told.values()):
         return {}
     found = kept(account, bool(sandbox))
+    created = {key: note for key, note in found.items() if note["made"] and not note.get("for")}
+    shows_loss = {key: note for key, note in created.items() if not note["keyed"]} or created
     is_lost = any(
-        note["made"] and key in told and not told[key]["made"] and told[key]["hashes"] == note["hashes"]
-        for key, note in found.items()
+        key in told and not told[key]["made"] and told[key]["hashes"] == note["hashes"]
+        for key, note in shows_loss.items()
     )
     return found if is_lost else {}
 

@@ -59,19 +59,19 @@ class History:
 
     def _run(self, machine: int, *order: str) -> Ended:
         here = self.lab.machines[machine]
-        return self._judged(here.end(here.begin(*order)))
+        return self._judged(here.end(here.begin(*order)), self.lab.closed)
 
-    def _judged(self, ended: Ended) -> Ended:
-        """Check what holds of the end of any command."""
+    def _judged(self, ended: Ended, closed: set[str]) -> Ended:
+        """Check what holds of the end of any command; `closed` are those of its accounts that cannot be reached."""
         print(self.steps[-1], ended.code, ended.text[-PRINT:], flush=True)
         self.codes[ended.code] += 1
         assert ended.code in CODES, ended.text
         assert "accounts.yml:" not in ended.text, f"the accounts file was refused: {ended.text}"
         assert "Traceback" not in ended.text, ended.text
         assert "a bug of hpc.onboard" not in ended.text, ended.text
-        assert ended.code != 4 or self.lab.closed, f"exit 4, and every account can be reached: {ended.text}"
+        assert ended.code != 4 or closed, f"exit 4, and every account can be reached: {ended.text}"
         is_about_keys = "nothing is left to do" in ended.text or "on this machine" in ended.text
-        assert not self.lab.closed or ended.code != 0 or is_about_keys, f"exit 0, and {self.lab.closed} closed"
+        assert not closed or ended.code != 0 or is_about_keys, f"exit 0, and {closed} cannot be reached: {ended.text}"
         assert not [key for key in [*self.lab.keys, FOREIGN] if key in ended.text], "a key was printed"
         return ended
 
@@ -137,10 +137,11 @@ class History:
 
     def _offboard(self, machine: int, only: int | None) -> None:
         names = [self.lab.accounts[only].name] if only is not None else list(self.homes)
-        ended = self._run(machine, *self.lab.order("offboard", ",".join(names)))
-        self._is_left(names, ended)
+        here = self.lab.machines[machine]
+        run = here.begin(*self.lab.order("offboard", ",".join(names)))
+        self._is_left(names, self._judged(here.end(run), self.lab.closed & set(names)), machine)
 
-    def _is_left(self, names: list[str], ended: Ended) -> None:
+    def _is_left(self, names: list[str], ended: Ended, machine: int) -> None:
         """I1, I5: a green end leaves the user's own alone there; else what is left is named."""
         for name in set(names) - self.lab.closed:
             home = self.homes[name]
@@ -148,18 +149,23 @@ class History:
             left = home.left(here)
             if ended.code == 0:
                 self._hold(home.harm(here, self.lab.keys, True))
-                held = [path for path in self._held(home) if not self._is_adopted(name, path, ended)]
+                held = [path for path in self._held(home) if not self._is_unknown(name, path, ended, machine)]
                 assert not held, f"exit 0 beside a live key in {held}: {ended.text}"
-                excused = "is not empty, and stays" in ended.text or name in self.adopted
+                excused = "is not empty, and stays" in ended.text or self._has_forgotten(name, machine)
                 noted = set(RECEIPT) if excused else set[str]()
                 unsaid = {path for path in left - noted if not _is_named(path, ended.text)}
                 assert not unsaid, f"left and not named, exit 0: {unsaid}: {ended.text}"
             for path in self._held(home):
                 assert _is_named(path, ended.text), f"a key is left in {path} of {name}, and not named: {ended.text}"
 
-    def _is_adopted(self, name: str, path: str, ended: Ended) -> bool:
-        """Return True if nobody can know any more that hpc-onboard created this, and the run says that it stays."""
-        return name in self.adopted and _is_named(path, ended.text) and "existed before hpc-onboard" in ended.text
+    def _is_unknown(self, name: str, path: str, ended: Ended, machine: int) -> bool:
+        """Return True if this machine cannot know any more that hpc-onboard wrote this, and it says that it stays."""
+        says_so = "existed before hpc-onboard" in ended.text or "hpc-onboard did not create it" in ended.text
+        return self._has_forgotten(name, machine) and _is_named(path, ended.text) and says_so
+
+    def _has_forgotten(self, name: str, machine: int) -> bool:
+        """Return True if neither the account nor this machine has a record of what hpc-onboard created there."""
+        return name in self.adopted or (name in self.forgotten and machine not in self.copies[name])
 
     # -- keys ----------------------------------------------------------------------------------
 
@@ -181,6 +187,8 @@ class History:
 
     def _is_rotated(self, ended: Ended) -> None:
         """I5, I6: after a green end accounts hold the same key, or it says that it only knows of this machine."""
+        for home in self.homes.values():
+            home.accept_modes(look(home.account), ended.text)
         held = set().union(*(keys for home in self.homes.values() for keys in self._held(home).values()))
         assert ended.code != 0 or len(held) <= 1 or "on this machine" in ended.text, f"two keys are used: {ended.text}"
 
@@ -205,7 +213,7 @@ class History:
         machines = self.lab.machines
         runs = [machine.begin(*self._words(what)) for machine, what in zip(machines, (first, second), strict=True)]
         for machine, run in zip(machines, runs, strict=True):
-            self._judged(machine.end(run))
+            self._judged(machine.end(run), self.lab.closed)
 
     def _carry(self, machine: int) -> None:
         """Take what a machine remembers to the other one."""

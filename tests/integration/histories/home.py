@@ -91,6 +91,12 @@ class Home:
         self._as_user(f"rm -rf {path}")
         self.mine = {name: one for name, one in self.mine.items() if not f"{name}/".startswith(f"{path}/")}
 
+    def accept_modes(self, here: dict[str, Thing], text: str) -> None:
+        """Take the modes that a run made private, and named, for the user's."""
+        for path, was in self.mine.items():
+            if path in here and here[path].mode == was.mode & ~0o077 and f"{was.mode:04o} becomes" in text:
+                self.mine[path] = was._replace(mode=here[path].mode)
+
     def _as_user(self, command: str, text: str = "") -> None:
         done = self.account.ssh(command, text=text)
         assert done.returncode == 0, done.stderr

@@ -56,7 +56,7 @@ CONTROLLER = {
     },
     "_rotation": {
         *("_documents", "_input", "_state", "_secrets", "_validate", "_capabilities", "_capabilities/parts"),
-        *("_core", "_formats"),
+        *("_delivery/result", "_core", "_formats"),
     },
     "_transfer": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
     "_audit/judges": {"_documents", "_audit/finding_text", "_core"},
