@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .table import KeyFile, Settings, declare_nothing, resource
+from .table import KeyFileType, Settings, declare_nothing, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, PlanEntry
 
 CACHES = ("~/.cache/enroot", "~/.config/enroot", "~/enroot")  # where enroot has its cache by default
 CACHE_VARIABLES = ("ENROOT_CACHE_PATH", "ENROOT_CONFIG_PATH")
-KEYS = {"enroot_credential": KeyFile("ngc", by_containers=True)}
+KEYS = {"enroot_credential": KeyFileType("ngc", by_containers=True)}
 
 
 def declare(settings: Settings) -> Declaration:

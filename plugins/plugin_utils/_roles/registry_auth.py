@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .table import KeyFile, Settings, resource
+from .table import KeyFileType, Settings, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration
 
-KEYS = {"registry_auth": KeyFile("ngc", by_containers=True)}
+KEYS = {"registry_auth": KeyFileType("ngc", by_containers=True)}
 
 
 def declare(settings: Settings) -> Declaration:

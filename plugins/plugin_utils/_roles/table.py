@@ -42,7 +42,7 @@ class Role(NamedTuple):
         return all(settings.get(name) in (None, "", "none", [], {}) for name in self.unless)
 
 
-class KeyFile(NamedTuple):
+class KeyFileType(NamedTuple):
     """What is to know of a kind of file that holds a key; where it lies is among its options.
 
     service: whose key it is. by_containers: whether a container tool reads it, so that a registry can be asked with it
@@ -130,7 +130,7 @@ def usual_path(kind: str) -> str:
 
 
 @cache
-def key_files() -> dict[str, KeyFile]:
+def key_files() -> dict[str, KeyFileType]:
     """All kinds of files that hold a key."""
     return {kind: key for name, one in ROLES.items() if one.holds_keys for kind, key in load_role(name).KEYS.items()}
 

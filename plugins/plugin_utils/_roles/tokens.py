@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .table import KeyFile, Settings, resource, usual_path
+from .table import KeyFileType, Settings, resource, usual_path
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, PlanEntry, ResourceEntry
@@ -20,9 +20,9 @@ TOKENS = {
 TOKEN_PATH = "HF_TOKEN_PATH"
 LEADING = {"HF_HOME", "XDG_CACHE_HOME"}  # variables that lead to another token, too
 KEYS = {
-    "netrc_entry": KeyFile("wandb", in_jobs=True),
-    "ngc_config": KeyFile("ngc", copy=".BAK"),
-    "token_file": KeyFile("huggingface", in_jobs=True),
+    "netrc_entry": KeyFileType("wandb", in_jobs=True),
+    "ngc_config": KeyFileType("ngc", copy=".BAK"),
+    "token_file": KeyFileType("huggingface", in_jobs=True),
 }
 
 

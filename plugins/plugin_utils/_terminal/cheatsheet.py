@@ -22,7 +22,7 @@ Part = Mapping[str, Any]
 DETAIL = ""
 
 
-class Fact(NamedTuple):
+class SheetRow(NamedTuple):
     """A word for the first column, and its text. brief: what one screen says of it; None for its first sentence."""
 
     word: str
@@ -30,7 +30,7 @@ class Fact(NamedTuple):
     brief: str | None = None
 
 
-Rows = Iterator[Fact]
+Rows = Iterator[SheetRow]
 
 COLUMN = 10
 IN_SIGNING = ("login", "auth", "os", "arch", "python")
@@ -111,7 +111,7 @@ def _labelled(profile: Part, sections: Collection[str]) -> Rows:
         if field.label and section in sections:
             value = profile.get(section, {}).get(key) if key else profile.get(section)
             text = ", ".join(map(str, value)) if isinstance(value, list) else str("" if value is None else value)
-            yield Fact(field.label, text, DETAIL)
+            yield SheetRow(field.label, text, DETAIL)
 
 
 def _table(heading: str, rows: Iterable[tuple[str, str]], terminal: Terminal) -> list[Line]:
@@ -149,35 +149,35 @@ def _signing(profile: Part) -> Rows:
     login, auth = profile["login"], profile.get("auth", {})
     port = f", port {login['port']}" if "port" in login else ""
     jump = f", through {login['jump']['host']}" if "jump" in login else ""
-    yield Fact("login", login["host"] + port + jump)
+    yield SheetRow("login", login["host"] + port + jump)
     for host in login.get("hosts", ()):
-        yield Fact("", _joined(host["host"], host.get("arch"), host.get("what")), DETAIL)
-    yield Fact("network", login.get("network", ""))
-    yield Fact("", login.get("note", ""), DETAIL)
+        yield SheetRow("", _joined(host["host"], host.get("arch"), host.get("what")), DETAIL)
+    yield SheetRow("network", login.get("network", ""))
+    yield SheetRow("", login.get("note", ""), DETAIL)
     hours = f", good for {auth['certificate_hours']} hours" if "certificate_hours" in auth else ""
     session = f", good for {auth['session_hours']} hours" if "session_hours" in auth else ""
-    yield Fact("with", SIGNING.get(auth.get("archetype", ""), "") + hours + session)
-    yield Fact("factor", auth.get("second_factor", ""), DETAIL)
-    yield Fact("command", auth.get("command", ""))
-    yield Fact("keys", _joined(auth.get("keys_by"), auth.get("keys_url")), DETAIL)
-    yield Fact("", auth.get("note", ""), DETAIL)
-    yield Fact("system", _joined(profile.get("os"), *profile.get("arch", ())), DETAIL)
+    yield SheetRow("with", SIGNING.get(auth.get("archetype", ""), "") + hours + session)
+    yield SheetRow("factor", auth.get("second_factor", ""), DETAIL)
+    yield SheetRow("command", auth.get("command", ""))
+    yield SheetRow("keys", _joined(auth.get("keys_by"), auth.get("keys_url")), DETAIL)
+    yield SheetRow("", auth.get("note", ""), DETAIL)
+    yield SheetRow("system", _joined(profile.get("os"), *profile.get("arch", ())), DETAIL)
 
 
 def _places(profile: Part) -> Rows:
     home = profile["home"]
-    yield Fact("home", _joined(home.get("path"), *_limits(home)))
-    yield Fact("", home.get("note", ""), DETAIL)
+    yield SheetRow("home", _joined(home.get("path"), *_limits(home)))
+    yield SheetRow("", home.get("note", ""), DETAIL)
     for area in profile.get("storage", ()):
         facts = _joined(area.get("path") or area.get("variable"), *_limits(area))
         first, *more = [text for text in (facts, area.get("ask"), area.get("note")) if text]
-        yield Fact(area["name"], first)
-        yield from (Fact("", text, DETAIL) for text in more)
-    yield Fact("links", profile.get("links", {}).get("why", ""), DETAIL)
+        yield SheetRow(area["name"], first)
+        yield from (SheetRow("", text, DETAIL) for text in more)
+    yield SheetRow("links", profile.get("links", {}).get("why", ""), DETAIL)
     caches = profile.get("caches", {})
     below = f"{caches['below']} in {caches['area']}" if "below" in caches else ""
-    yield Fact("caches", caches.get("path") or below or caches.get("why_not", ""))
-    yield Fact("how full", profile.get("quota_command", ""))
+    yield SheetRow("caches", caches.get("path") or below or caches.get("why_not", ""))
+    yield SheetRow("how full", profile.get("quota_command", ""))
 
 
 def _limits(place: Part) -> list[str]:
@@ -199,41 +199,43 @@ def _running(profile: Part) -> Rows:
     account = "a job names its account" if scheduler.get("account_required") else ""
     longest = f"at most {scheduler['hours']} hours" if "hours" in scheduler else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
-    yield Fact(
+    yield SheetRow(
         "jobs",
         _joined(scheduler.get("kind", "").replace("slurm", "Slurm").replace("pbs", "PBS"), longest, jobs, account),
     )
-    yield Fact("accounts", scheduler.get("accounts_command", ""))
-    yield Fact("partitions", ", ".join(scheduler.get("partitions", ())), DETAIL)
-    yield Fact("one GPU", scheduler.get("gpu", ""))
-    yield from (Fact("", text, DETAIL) for text in scheduler.get("notes", ()))
+    yield SheetRow("accounts", scheduler.get("accounts_command", ""))
+    yield SheetRow("partitions", ", ".join(scheduler.get("partitions", ())), DETAIL)
+    yield SheetRow("one GPU", scheduler.get("gpu", ""))
+    yield from (SheetRow("", text, DETAIL) for text in scheduler.get("notes", ()))
     where = {True: "on login nodes, too", False: "on compute nodes only"}.get(container.get("on_login"), "")
     module = f"module load {container['module']}" if "module" in container else ""
     images = f"images in {container['images']}" if "images" in container else ""
     there = [container.get("runtime", "none"), *container.get("further", ())]
     tools = " and ".join(name for name in there if name != "none")
-    yield Fact("containers", _joined(tools, where, module, images))
-    yield Fact("", container.get("uri_note", ""), DETAIL)
-    yield Fact("", container.get("note", ""), DETAIL)
+    yield SheetRow("containers", _joined(tools, where, module, images))
+    yield SheetRow("", container.get("uri_note", ""), DETAIL)
+    yield SheetRow("", container.get("note", ""), DETAIL)
     for script in profile.get("launchers", ()):
         minutes = f"{script['minutes']} minutes" if "minutes" in script else ""
-        yield Fact(script["name"], _joined(script.get("image"), minutes) or "starts a command on a compute node")
-        yield Fact("", script.get("note", ""), DETAIL)
+        yield SheetRow(script["name"], _joined(script.get("image"), minutes) or "starts a command on a compute node")
+        yield SheetRow("", script.get("note", ""), DETAIL)
     conda, compute = profile.get("conda", {}), profile.get("compute", {})
-    yield Fact(
+    yield SheetRow(
         "conda",
         _sentences(conda.get("policy"), conda.get("why")),
         _first(conda.get("why", "")) and f"{conda['policy']}: {_first(conda['why'])}",
     )
-    yield Fact("instead", conda.get("instead", ""))
-    yield Fact("Python", _sentences(*(profile.get("wheels", {}).get(key) for key in ("search", "note"))), DETAIL)
+    yield SheetRow("instead", conda.get("instead", ""))
+    yield SheetRow("Python", _sentences(*(profile.get("wheels", {}).get(key) for key in ("search", "note"))), DETAIL)
     mirrors = profile.get("mirrors", {})
-    yield Fact("mirrors", _sentences(_joined(mirrors.get("pypi"), mirrors.get("conda")), mirrors.get("note")), DETAIL)
+    yield SheetRow(
+        "mirrors", _sentences(_joined(mirrors.get("pypi"), mirrors.get("conda")), mirrors.get("note")), DETAIL
+    )
     net = INTERNET.get(compute.get("internet", ""), "")
     opened = f"module load {compute['module']}" if "module" in compute else ""
-    yield Fact("Internet", _joined(net, opened, compute.get("proxy")))
-    yield Fact("node disk", compute.get("tmp", ""))
-    yield Fact("", compute.get("note", ""), DETAIL)
+    yield SheetRow("Internet", _joined(net, opened, compute.get("proxy")))
+    yield SheetRow("node disk", compute.get("tmp", ""))
+    yield SheetRow("", compute.get("note", ""), DETAIL)
 
 
 def _links(profile: Part) -> list[str]:
