@@ -202,7 +202,7 @@ def test_waivers_hold_until_they_end(scene: Scene, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ("waivers:\n- rule: LNK-002\n  account: '*'\n  expires: 2026-13-01\n  justification: x\n", 4, "calendar"),
+        ("waivers:\n- rule: LNK-002\n  account: '*'\n  expires: 2026-13-01\n  justification: x\n", 4, "is not a date"),
         ("waivers:\n- rule: LNK-999\n  account: '*'\n  expires: 2026-12-01\n  justification: x\n", 2, "LNK-999"),
         ("waivers:\n- rule: LNK-002\n  account: '*'\n  expires: 2026-12-01\n", 2, "justification"),
     ],
