@@ -126,11 +126,11 @@ def test_the_command_that_galaxy_brings_is_not_hidden_by_a_package_of_the_same_n
 
 TOLD = """
 import json, shlex, sys
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PLAYBOOKS, started
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PLAYBOOKS, read_invocation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import (
     resume_command, retired_command, rotate_command)
 limit = ["-l", "simone@wilson"]
-start = started(sys.argv[1:])
+start = read_invocation(sys.argv[1:])
 others = ("rotate", "doctor", "export-script", "import-result")
 told = [start.command(verb, limit) for verb in PLAYBOOKS if verb not in others]
 told += [start.command("onboard", [*limit, "--tags", "conda"]), start.command("audit", ["--tags", "watch"])]
