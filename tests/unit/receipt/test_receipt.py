@@ -348,7 +348,7 @@ def test_a_newer_receipt_says_what_to_do(scene: Scene) -> None:
     scene.make({**{path: Folder() for path in ("~/.config", "~/.config/hpc.onboard")}, PLACE: Plain(NEWER)})
     assert said(scene, LINK, work="examine")["receipt"]["problem"] == (
         "the receipt on this account was written by a newer hpc-onboard (receipt 2.0; this one reads 1.0)."
-        " Run: pip install -U hpc-onboard"
+        " Run: pip install -U hpc-onboard (formats from before the first release: commit 90de12b reads them)"
     )
 
 
