@@ -22,6 +22,11 @@ def note_key(kind: str, identity: str) -> str:
     return "%s %s" % (kind, identity)
 
 
+def is_key_note(note: Mapping[str, Any]) -> bool:
+    """Return True if a note is about a key. A rotation leaves it without fingerprints, but with the secret's name."""
+    return bool(note.get("secret") or note.get("keyed"))
+
+
 def check_path(name: str, value: Any) -> None:
     """Raise AccountError for a path that is relative, contains '..' or odd characters, or is in a private folder."""
     if not isinstance(value, str) or not value or not PATH.match(value):

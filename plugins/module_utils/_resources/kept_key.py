@@ -12,7 +12,7 @@ from typing import Any, List, Mapping, NamedTuple, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
-from .._core.values import note_key
+from .._core.values import is_key_note, note_key
 from .._receipt import former_copies
 
 
@@ -193,13 +193,9 @@ class KeptKey(Resource):
 
 
 def _is_at(host: Host, note: Mapping[str, Any], path: str) -> bool:
-    """Return True if a note is about a key in this file, or in a file of this folder.
-
-    A rotation leaves no fingerprint in a note, but it leaves the secret's name.
-    """
-    is_key = note.get("secret") or note.get("keyed")
+    """Return True if a note is about a key in this file, or in a file of this folder."""
     try:
-        place = host.expand(str(note["options"].get("path") or "")) if is_key else ""
+        place = host.expand(str(note["options"].get("path") or "")) if is_key_note(note) else ""
     except AccountError:
         return False
     return place != "" and path in (place, os.path.dirname(place))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...module_utils._core.values import is_key_note
 from .durable_files import StateError
 from .fingerprint_key import state_folder
 from .state_document import Document, StateDocument, account_file, check_document
@@ -65,7 +66,7 @@ def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | Non
         return {}
     notes = read_notes(account, bool(sandbox))
     created = {key: note for key, note in notes.items() if note["made"] and not note.get("for")}
-    evidence = {key: note for key, note in created.items() if not note["keyed"]} or created
+    evidence = {key: note for key, note in created.items() if not is_key_note(note)} or created
     is_lost = any(
         key in on_account and not on_account[key]["made"] and on_account[key]["hashes"] == note["hashes"]
         for key, note in evidence.items()
