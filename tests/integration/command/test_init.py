@@ -98,7 +98,7 @@ def test_all_answers_can_be_options_and_what_is_missing_is_said_at_once(bed: Any
         **person.with_key(),
     )
     assert ran.returncode == 2, ran.stdout + ran.stderr
-    assert "the name serv-6404.kl.dfki.de is not known here" in " ".join(ran.stdout.split())
+    assert "the name serv-6404.kl.dfki.de cannot be resolved" in " ".join(ran.stdout.split())
     assert wilson.logins() == 0, "nobody agreed to connect"
     assert entries(person.accounts) == {
         wilson.name: {"project": "deep_lgt"},

@@ -164,7 +164,7 @@ def _killed(bed: Any, account: Any, server: Web, moment: float, alone: bool) -> 
     text = run.communicate(timeout=60)[0]
     if found:
         assert run.returncode == 2, text
-        assert "goes on where it stopped" in " ".join(text.split())
+        assert "Run again to continue it" in " ".join(text.split())
     return bool(found)
 
 

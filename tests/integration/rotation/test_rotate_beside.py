@@ -128,7 +128,7 @@ def test_the_records_of_a_rotation_go_to_the_other_machine_and_it_goes_on(stage:
         done = command(one, "state", *words, str(file))
         assert done.returncode == 0, done.stderr
     version = next(
-        one for one in json.loads(file.read_text())["labels"]["ngc"]["versions"] if one["label"] == "pending"
+        one for one in json.loads(file.read_text())["key_versions"]["ngc"]["versions"] if one["label"] == "pending"
     )
     assert other.ring.keyring("set", "hpc.onboard", f"ngc@{version['id']}", value=new).returncode == 0
     ended = other.rotate(rotate_resume=True)
