@@ -69,6 +69,9 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         result["outcomes"] = fixed + _public_outcomes(plan, seen.documents)
         if plan.get("receipt"):
             news = _news(task, seen.documents, True) if plan["work"] == "reconcile" else {}
+            lost = not plan.get("only_made") and plan.get("notes")
+            if lost and receipt.shows_loss(task.make_host(), notes.parse_notes(seen.receipt["after"]), lost):
+                news = {**news, **notes.recover_notes(news, lost)}
             result["receipt"] = receipt.to_answer(_update_receipt(task, seen, news))
     except AccountError as error:
         result["error"] = str(error)
@@ -249,17 +252,21 @@ def _news(task: Task, documents: List[Document], done: bool) -> News:
         for at in set(kept) | set(task.kept.restored if done else ())
         if documents[at]["status"] not in FAILURES
     }
-    lost = task.plan.get("notes") if done and not task.plan.get("only_made") else None
-    return {**released, **news, **(notes.recover_notes(news, lost) if lost else {})}
+    return {**released, **news}
 
 
 def _update_receipt(task: Task, seen: Observation, news: News) -> Document:
-    """Write the news into the receipt, under the lock, if they differ from what was seen; return its outcome."""
+    """Write the news into the receipt, under the lock, if they differ from what was seen; return its outcome.
+
+    A receipt that has only marks is begun by a rotation where the receipt was lost; it goes with the last resource.
+    """
     found = seen.receipt
     keys = task.key_guard.marks_to_write(seen.documents) if task.plan["work"] == "reconcile" else {}
     if found["status"] in FAILURES:
         return found
-    if notes.to_state(notes.merge_changes(found["after"], news, task.cluster, keys)) == found["after"]:
+    merged = notes.merge_changes(found["after"], news, task.cluster, keys)
+    is_over = news and not merged["resources"] and not any(one["status"] in FAILURES for one in seen.documents)
+    if notes.to_state(merged) == found["after"] and not (is_over and found["after"]):
         return found
     things = {note_key(one.KIND, one.identity): one for one in task.resources}
     update: Resource = receipt.Receipt(news, task.cluster, keys, _decided_by(task, found["after"]), things)

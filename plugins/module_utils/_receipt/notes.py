@@ -124,12 +124,18 @@ def recover_notes(news: Mapping[str, Optional[Document]], copy: Mapping[str, Doc
     """Return the notes of the sender's copy that the lost receipt had: of unchanged created resources, and the rest.
 
     The rest is no longer declared, or a folder that was created for something; offboarding looks before it removes any.
+    Former values that a run changed are the user's, whoever created the resource.
     """
     found = {key: note for key, note in copy.items() if key not in news}
     for key, new in news.items():
         old = copy.get(key)
-        if new and old and old["made"] and old["hashes"] == new["hashes"]:
-            found[key] = dict(new, made=True)
+        if not (new and old):
+            continue
+        is_made = new["made"] or (old["made"] and old["hashes"] == new["hashes"])
+        was = dict(new.get("was", {}), **old.get("was", {}))
+        recovered = dict(new, made=is_made, was=was) if was else dict(new, made=is_made)
+        if recovered != new:
+            found[key] = recovered
     return found
 
 

@@ -20,6 +20,7 @@ from .._core.errors import AccountError
 from .._core.files import draft_path
 from .._core.host import Host
 from .._core.resource import CHANGES, Resource, State
+from .._core.values import is_key_note
 from .notes import (
     DONE,
     INTENDED,
@@ -155,7 +156,6 @@ class Receipt(Resource):
 
     def apply(self, host: Host) -> None:
         (path,), state = self.touches(host), self.desired(host)
-        before = self._read(host)
         old = host.read(path) if host.entry(path) else None
         if state:
             missing = _missing_folders(host, os.path.dirname(path))
@@ -167,7 +167,7 @@ class Receipt(Resource):
                 raise AccountError("the record in %s would exceed 1 MiB; declare fewer resources" % host.shown(path))
             _write(host, missing, path, old, content)
         elif old is not None:
-            _remove(host, path, [host.expand(ABOVE)] if folder_key(ABOVE) in before["resources"] else [])
+            _remove(host, path, [host.expand(ABOVE)] if folder_key(ABOVE) in host.receipt_notes else [])
         else:
             host.remove(host.expand(ABOVE))
 
@@ -281,6 +281,20 @@ def empty_draft(host: Host, folder: str) -> None:
         _empty(host, folder)
         if not host.names(folder):
             host.remove(folder)
+
+
+def shows_loss(host: Host, noted: Mapping[str, Document], copy: Mapping[str, Document]) -> bool:
+    """Return True if the sender's copy has a thing that hpc-onboard created, and the receipt does not say so any more.
+
+    If another machine offboarded the account, its receipt is gone too, but so are its links and scripts. A key alone
+    shows a loss only if nothing else was created: the user may have written it since then.
+    """
+    created = {key: note for key, note in copy.items() if note["made"] and not note["for"] and not is_key_note(note)}
+    for key, note in created.items():
+        own, path = noted.get(key), note["options"].get("path")
+        if (not own["made"] and own["hashes"] == note["hashes"]) if own else (path and host.entry(host.expand(path))):
+            return True
+    return not created
 
 
 def to_answer(outcome: Mapping[str, Any]) -> Document:

@@ -41,17 +41,20 @@ def deliver(
         wait = 0  # each check of a job would ask the user
     outcomes, receipt = _run_plan(session, declared.resources, wait, settings)
     if not (plan_rest or session.is_check_run):
-        lost = receipts.find_lost_notes(session.name, session.sandbox, receipt)
+        planned = {outcome["identity"] for outcome in outcomes}
+        lost = receipts.find_lost_notes(session.name, session.sandbox, receipt, planned)
         if lost:
             _outcomes, receipt = _run_plan(session, declared.resources, wait, {**settings, "notes": lost})
     rest = plan_rest(receipt["notes"]) if plan_rest and receipt else []
     if rest:
         later, receipt = _run_plan(session, rest, wait, settings)
         outcomes = _result.merge_outcomes(outcomes, later)
+    removed = {outcome["identity"] for outcome in outcomes if plan_rest and outcome["status"] not in _result.FAILURES}
     outcomes = _result.drop_absent(outcomes) if plan_rest else _result.drop_queries(outcomes)
     is_first = not plan_rest and _is_first_change(session, outcomes)  # before the receipt is kept
     empty = "nothing to remove" if plan_rest else "no resources declared"
-    result = _result.result([*outcomes, *_keep_receipt(session, receipt)], declared, session.is_check_run, empty)
+    outcomes = [*outcomes, *_keep_receipt(session, receipt, removed)]
+    result = _result.result(outcomes, declared, session.is_check_run, empty)
     if SESSION.source:
         result["keyring"] = SESSION.source
     if session.sandbox:
@@ -82,14 +85,14 @@ def _run_plan(
     return plan.merged(conversation.outcomes(wait)), conversation.receipt
 
 
-def _keep_receipt(session: AccountSession, receipt: AccountReceipt | None) -> list[ResourceOutcome]:
+def _keep_receipt(session: AccountSession, receipt: AccountReceipt | None, removed: set[str]) -> list[ResourceOutcome]:
     """Copy the account's receipt to this machine. Return a failed outcome if the account could not write it."""
     if receipt is None:
         return []
     if receipt["problem"]:
         return [_result.receipt_failure(receipt["problem"])]
     if not session.is_check_run:
-        problem = receipts.keep_receipt(session.name, bool(session.sandbox), receipt)
+        problem = receipts.keep_receipt(session.name, bool(session.sandbox), receipt, removed)
         if problem:
             session.warn(problem)
     return []

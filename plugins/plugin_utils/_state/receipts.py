@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...module_utils._core.values import is_key_note
 from .durable_files import StateError
 from .fingerprint_key import state_folder
 from .state_document import Document, StateDocument, account_file, check_document
 
 if TYPE_CHECKING:
-    from .._documents.answer import AccountReceipt, Notes
+    from collections.abc import Collection
+
+    from .._documents.answer import AccountReceipt, Notes, ReceiptNote
 
 SCHEMA = "hpc.onboard/receipt/1.0"  # as module_utils/_receipt/notes.py writes it; importing that takes time
 FOLDER = "receipts"
@@ -54,33 +55,40 @@ def has_receipt(account: str, sandbox: bool) -> bool:
     return (state_folder() / FOLDER / account_file(account, sandbox)).is_file()
 
 
-def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | None) -> Notes:
-    """Return the notes of the copy if the receipt on the account was lost, so that it calls created things the user's.
+def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | None, planned: Collection[str]) -> Notes:
+    """Return the notes of the copy if it calls a thing created that the receipt has no more, or calls the user's.
 
-    If another machine offboarded the account, its receipt is gone too, but so are its links and scripts. A key alone
-    shows a loss only if nothing else was created: the user may have written it since then. Return {} if nothing was
-    lost. Raise StateError.
+    Either the receipt was lost, or another machine offboarded the account: what is left there tells, which a run with
+    these notes looks at (module_utils/_receipt/receipt.py). planned: the identities of what the run was about; it knew
+    what to do with them. Return {} if the receipt and the copy agree. Raise StateError.
     """
     on_account = receipt["notes"] if receipt else {}
-    if all(note["made"] for note in on_account.values()):
-        return {}
     notes = read_notes(account, bool(sandbox))
+
+    def is_doubtful(key: str, note: ReceiptNote) -> bool:
+        own = on_account.get(key)
+        if own is None:
+            return note["identity"] not in planned
+        return not own["made"] and own["hashes"] == note["hashes"]
+
     created = {key: note for key, note in notes.items() if note["made"] and not note.get("for")}
-    evidence = {key: note for key, note in created.items() if not is_key_note(note)} or created
-    is_lost = any(
-        key in on_account and not on_account[key]["made"] and on_account[key]["hashes"] == note["hashes"]
-        for key, note in evidence.items()
-    )
-    return notes if is_lost else {}
+    return notes if any(is_doubtful(key, note) for key, note in created.items()) else {}
 
 
-def keep_receipt(account: str, sandbox: bool, receipt: AccountReceipt) -> str | None:
-    """Copy the receipt of an account. Return a warning if that is not possible."""
-    document = {"schema": SCHEMA, "resources": receipt["notes"], "keys": receipt["keys"]}
+def keep_receipt(account: str, sandbox: bool, receipt: AccountReceipt, removed: Collection[str] = ()) -> str | None:
+    """Copy the receipt of an account. Return a warning if that is not possible.
+
+    An account without notes was offboarded by another machine, or has lost its receipt. Then the copy alone shows who
+    created what is left there: it keeps all notes but those of `removed`, the identities that this run offboarded.
+    """
     kept = _document(account_file(account, sandbox))
     try:
-        known = kept.read()
-        if document != (known or {**document, "resources": {}, "keys": {}}):
+        known = kept.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
+        left = {key: note for key, note in known["resources"].items() if note["identity"] not in removed}
+        if receipt["notes"] or all(note.get("for") for note in left.values()):
+            left = receipt["notes"]
+        document = {"schema": SCHEMA, "resources": left, "keys": receipt["keys"]}
+        if document != known:
             kept.write(document)
     except StateError as error:
         return f"the receipt of {account} could not be copied to this machine: {error}"

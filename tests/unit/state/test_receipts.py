@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
+from account_scene import Link, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 
@@ -17,13 +18,39 @@ def note(kind: str, made: bool, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("keyed", [{"m": {"password": "h"}}, {}], ids=["as written", "after a rotation"])
-def test_a_key_alone_shows_no_lost_receipt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, keyed: Any) -> None:
+def test_a_key_alone_shows_no_lost_receipt_unless_something_created_is_left(scene: Scene, keyed: Any) -> None:
     """Another machine offboarded: the link is created again here, and the user has written the same key."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    link, key = (note("storage_link", made=True), note("enroot_credential", made=True, secret="ngc", keyed=keyed))
+    host = scene.host()
+    link = note("storage_link", made=True, options={"path": "~/dss"})
+    key = note("enroot_credential", made=True, secret="ngc", keyed=keyed)
+    adopted = {**key, "made": False}
+    written = {"link": link, "key": key}
+    assert not receipt.shows_loss(host, {"link": link, "key": adopted}, written)
+    assert receipt.shows_loss(host, {"link": {**link, "made": False}, "key": adopted}, written)
+    assert not receipt.shows_loss(host, {"key": adopted}, written)
+    assert receipt.shows_loss(host, {"key": adopted}, {"key": key})
+    scene.make({"~/dss": Link("/dss/x")})
+    assert receipt.shows_loss(host, {"key": adopted}, written)
+
+
+def test_a_copy_that_has_more_than_the_receipt_is_sent_along(state: None) -> None:
+    link, key = note("link", made=True), note("key", made=True, secret="ngc")
     written: Any = {"notes": {"link": link, "key": key}, "keys": {}, "problem": None}
     assert receipts.keep_receipt("ada@lrz", False, written) is None
-    adopted: Any = {**written, "notes": {"link": link, "key": {**key, "made": False}}}
-    assert receipts.find_lost_notes("ada@lrz", None, adopted) == {}
-    lost: Any = {**written, "notes": {"link": {**link, "made": False}, "key": {**key, "made": False}}}
-    assert set(receipts.find_lost_notes("ada@lrz", None, lost)) == {"link", "key"}
+
+    def lost(notes: Any, *planned: str) -> set[str]:
+        return set(receipts.find_lost_notes("ada@lrz", None, {**written, "notes": notes}, planned))
+
+    assert not lost(written["notes"])
+    assert lost({**written["notes"], "key": {**key, "made": False}}) == {"link", "key"}
+    assert lost({"key": key}) == {"link", "key"}
+    assert not lost({"key": key}, "link"), "this run removed it"
+
+
+def test_the_copy_of_an_account_without_notes_stays_until_all_is_removed(state: None) -> None:
+    written: Any = {"notes": {one: note(one, made=True) for one in ("link", "key")}, "keys": {}, "problem": None}
+    gone: Any = {**written, "notes": {}}
+    for removed, left in (((), {"link", "key"}), (("link",), {"key"}), (("link", "key"), set())):
+        assert receipts.keep_receipt("ada@lrz", False, written) is None
+        assert receipts.keep_receipt("ada@lrz", False, gone, removed) is None
+        assert set(receipts.read_notes("ada@lrz", False)) == left
