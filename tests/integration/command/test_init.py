@@ -199,11 +199,11 @@ def test_the_first_key_is_asked_for_unseen_and_a_slip_is_said_in_a_line(bed: Any
     run = person.at_terminal("init", "--account", "dfki", **ring)
     answer(run, "Write this to", "")
     answer(run, "Store it now", "y")
-    typed = (("Your NGC key: ", f"{KEYS}short"), ("no such key(?s:.*)Your NGC key: ", KEYS + "k" * 64))
+    typed = (("Your NGC key: ", f"{KEYS}short"), ("too short(?s:.*)Your NGC key: ", KEYS + "k" * 64))
     for question, words in (*typed, ("New passphrase.*: ", "correct horse"), ("same again: ", "another")):
         run.expect(question)
         run.sendline(words)
-    run.expect(r"Not stored: .*the\s+two\s+were\s+not\s+the\s+same")
+    run.expect(r"Not stored: .*the\s+passphrases\s+differ")
     seen = str(run.before)
     assert "Traceback" not in seen
     assert KEYS not in seen

@@ -103,7 +103,7 @@ def test_it_is_written_by_options_and_an_inventory_says_of_it_what_the_check_say
     assert "profile new attic --host login.example.org" in without.stderr
     wrong = desk.types("profile", "new", "attic", "--host", "a b")
     assert wrong.returncode == 2
-    assert "Such as:  login.example.org" in wrong.stderr
+    assert "Example: login.example.org" in wrong.stderr
     assert not (desk.folder / "our-clusters").exists()
 
     made = desk.types("profile", "new", "attic", "--from", "wilson", "--host", "attic.example.org")
