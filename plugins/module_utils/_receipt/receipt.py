@@ -292,7 +292,10 @@ def shows_loss(host: Host, noted: Mapping[str, Document], copy: Mapping[str, Doc
     created = {key: note for key, note in copy.items() if note["made"] and not note["for"] and not is_key_note(note)}
     for key, note in created.items():
         own, path = noted.get(key), note["options"].get("path")
-        if (not own["made"] and own["hashes"] == note["hashes"]) if own else (path and host.entry(host.expand(path))):
+        if own and not own["made"] and own["hashes"] == note["hashes"]:
+            return True
+        # only the home is known to answer; an environment has a list of paths
+        if not own and isinstance(path, str) and path.startswith("~/") and host.entry(host.expand(path)):
             return True
     return not created
 

@@ -24,7 +24,7 @@ def test_a_key_alone_shows_no_lost_receipt_unless_something_created_is_left(scen
     link = note("storage_link", made=True, options={"path": "~/dss"})
     key = note("enroot_credential", made=True, secret="ngc", keyed=keyed)
     adopted = {**key, "made": False}
-    written = {"link": link, "key": key}
+    written = {"link": link, "key": key, "rc": note("shell_environment", made=True, options={"path": ["~/bin"]})}
     assert not receipt.shows_loss(host, {"link": link, "key": adopted}, written)
     assert receipt.shows_loss(host, {"link": {**link, "made": False}, "key": adopted}, written)
     assert not receipt.shows_loss(host, {"key": adopted}, written)
