@@ -144,8 +144,9 @@ def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
 def create_sandbox(root: str, sandbox: Mapping[str, Any]) -> None:
     """Create below root what a site itself would provide: home and storage areas."""
     for folder in [sandbox["home"], *sandbox.get("folders", [])]:
-        if not os.path.isdir(root + folder):
-            os.makedirs(root + folder, 0o755)
+        inside = root + os.path.normpath("/" + folder.lstrip("/"))  # ".." leads to no place outside
+        if not os.path.isdir(inside):
+            os.makedirs(inside, 0o755)
 
 
 def _public_outcomes(plan: Mapping[str, Any], documents: List[Document]) -> List[Document]:

@@ -96,10 +96,10 @@ DEFINITIONS: dict[str, Form] = {
         ),
     },
     "path": {
-        "description": "Absolute path, or one that begins with ~/ or a variable of the site; {user} and {project} are"
-        " filled in.",
+        "description": "Absolute path, or one that begins with ~/ or a variable of the site, without .. in it; {user}"
+        " and {project} are filled in.",
         "type": "string",
-        "pattern": r"^(/|~/|\$[A-Za-z_])([A-Za-z0-9_./~$@%+=:, -]|\{user\}|\{project\})*$",
+        "pattern": r"^(?!.*/\.\.(/|$))(/|~/|\$[A-Za-z_])([A-Za-z0-9_./~$@%+=:, -]|\{user\}|\{project\})*$",
     },
     "options": {
         "description": "Options of sbatch that ask for resources, with = before their value, such as --partition=gpu"
