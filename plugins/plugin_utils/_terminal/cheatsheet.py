@@ -205,6 +205,8 @@ def _running(profile: Part) -> Rows:
     )
     yield SheetRow("accounts", scheduler.get("accounts_command", ""))
     yield SheetRow("partitions", ", ".join(scheduler.get("partitions", ())), DETAIL)
+    for number, (name, limits) in enumerate(scheduler.get("qos", {}).items()):
+        yield SheetRow("" if number else "QOS", f"{name}: {limits}", DETAIL)
     yield SheetRow("one GPU", scheduler.get("gpu", ""))
     yield from (SheetRow("", text, DETAIL) for text in scheduler.get("notes", ()))
     where = {True: "on login nodes, too", False: "on compute nodes only"}.get(container.get("on_login"), "")

@@ -25,6 +25,8 @@ def marked(node: dict[str, Any], place: str = "") -> Any:
     properties = node.get("properties")
     if properties:
         return {key: marked(each, f"{place}.{key}".strip(".")) for key, each in properties.items() if key != "source"}
+    if isinstance(node.get("additionalProperties"), dict):
+        return {"word": marked(node["additionalProperties"], place)}
     if node.get("type") == "array":
         return [marked(node["items"], place + "[]")]
     if place.removesuffix("[]") in SHOWN and node.get("type") == "string":
