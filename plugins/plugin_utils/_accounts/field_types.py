@@ -42,6 +42,7 @@ OPTIONS: Form = {"$ref": "#/$defs/options"}
 BOOL: Form = {"type": "boolean"}
 COUNT: Form = {"type": "integer", "minimum": 0}
 POSITIVE: Form = {"type": "integer", "minimum": 1}
+HOURS: Form = {"type": "number", "minimum": 0.25}
 PORT: Form = {"type": "integer", "minimum": 1, "maximum": 65535}
 ARCHITECTURE = one_of("x86_64", "aarch64", "ppc64le")
 SHARED_BY = one_of("user", "group", "project", "site")
