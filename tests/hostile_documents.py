@@ -42,6 +42,8 @@ GOOD = (  # tried in this order for a field that has a pattern
     "SHA256:" + "A" * 43,
     "SCRATCH",
     "~/data",
+    "16G",
+    "NCCL_NET",
 )
 
 

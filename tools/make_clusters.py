@@ -229,7 +229,13 @@ def value_of(form: Form) -> str:
         return f"list: {value_of(form['items'])}"
     if "$ref" in form:
         return str(form["$ref"]).rpartition("/")[2]
-    words = {"integer": "whole number", "boolean": "true or false", "object": "mapping", "string": "text"}
+    words = {
+        "number": "number",
+        "integer": "whole number",
+        "boolean": "true or false",
+        "object": "mapping",
+        "string": "text",
+    }
     low = f" from {form['minimum']}" if form.get("minimum") else ""
     high = f" to {form['maximum']}" if "maximum" in form else ""
     return words[form["type"]] + low + high

@@ -24,6 +24,16 @@ def matching(pattern: str) -> Form:
     return {"type": "string", "minLength": 1, "pattern": pattern}
 
 
+def mapping(key: Form, value: Form) -> Form:
+    """Return the form of a mapping from names that the site chose."""
+    return {
+        "type": "object",
+        "propertyNames": {"pattern": key["pattern"]},
+        "additionalProperties": value,
+        "minProperties": 1,
+    }
+
+
 SECTION: Form = {"type": "object"}  # the facts below it are its keys
 LIST: Form = {"type": "array", "minItems": 1}  # of sections
 TEXT: Form = {"$ref": "#/$defs/text"}
@@ -32,6 +42,7 @@ OPTIONS: Form = {"$ref": "#/$defs/options"}
 BOOL: Form = {"type": "boolean"}
 COUNT: Form = {"type": "integer", "minimum": 0}
 POSITIVE: Form = {"type": "integer", "minimum": 1}
+HOURS: Form = {"type": "number", "minimum": 0.25}
 PORT: Form = {"type": "integer", "minimum": 1, "maximum": 65535}
 ARCHITECTURE = one_of("x86_64", "aarch64", "ppc64le")
 SHARED_BY = one_of("user", "group", "project", "site")
@@ -66,11 +77,17 @@ BELOW = matching(r"^([A-Za-z0-9_-]|\{user\}|\{project\})([A-Za-z0-9_.+-]|/(?!\.)
 SCRIPT = matching(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\.sh$")
 MOUNT = matching(r"^((/|\$HOME)[A-Za-z0-9_.@%+=/-]*):\1(:ro|:rw)?$")
 PARTITION = matching(r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$")
+MEMORY = matching(r"^[1-9][0-9]*[KMGT]$")
+SUFFIX: Form = {"type": "string", "pattern": r"^[A-Za-z0-9_-]*$"}
+NCCL = mapping(  # no variable that names a file, and no value that is one: libraries are loaded by such
+    matching(r"^(NCCL|RCCL|FI|MPICH|UCX)_(?!.*(PATH|FILE|DIR))[A-Z0-9_]+$"),
+    matching(r"^[A-Za-z0-9^=][A-Za-z0-9_.,:^= -]*$"),
+)
 COMMAND = matching(r"^[A-Za-z0-9][A-Za-z0-9_./@%+=:, -]*$")
 SLURM_COMMAND = matching(r"^[A-Za-z0-9][A-Za-z0-9_./@%+=:,$ -]*$")
 QUOTA_COMMAND = matching(
     r"^(quota|myquota|showquota|getquota|lquota|disk-quota|sh_quota|hpcquota|check_quota|diskusage_report|dssusrinfo"
-    r"|df|lfs quota|jutil (user|project) (dataquota|show))( [A-Za-z0-9_./$=,-]+)*$"
+    r"|lumi-workspaces|df|lfs quota|jutil (user|project) (dataquota|show))( [A-Za-z0-9_./$=,-]+)*$"
 )
 LINK = matching(  # not a name below the home from which programs read settings or code
     r"^(?!(s?bin|lib(32|64|x32|exec)?|include|share|etc|opt|usr|local|var|man|R|perl5?|python|ruby|gems|go|julia|cargo"

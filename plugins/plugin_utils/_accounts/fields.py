@@ -199,6 +199,7 @@ FIELDS = (
     Field("compute.module", MODULE, "Environment module that opens the way to the proxy.", "_roles", "proxy/default"),
     Field("compute.proxy", PROXY, "Address of the proxy for jobs.", "_roles", "http://proxy.example.org:3128"),
     Field("compute.tmp", PATH, "Folder on the node's own disk, while a job lasts.", "_roles", "/tmp"),
+    Field("compute.nccl", NCCL, "Variables that the site wants for NCCL.", "_roles", {"NCCL_NET": "AWS Libfabric"}),
     Field("compute.note", TEXT, NOTE, PEOPLE, "Use $L_SCRATCH_JOB where several jobs of yours may share a node."),
     Field("mirrors", SECTION,
           "The site's own copies of package indexes. Packages are programs: only profiles that ship may "
@@ -236,14 +237,37 @@ FIELDS = (
           "_roles", "--partition=cpu"),
     Field("scheduler.test", OPTIONS, "How a small test asks for the least: options of its submit command.",
           "_readiness", "--partition=debug", label="a test"),
-    Field("scheduler.hours", POSITIVE, "Hours that a job may last at most.", PLANNED, 24),
+    Field("scheduler.hours", POSITIVE, "Hours that a job may last at most, wherever it runs.", "_roles", 24),
+    Field("scheduler.partition_hours", mapping(PARTITION, HOURS),
+          "Hours that a job may last in a partition, where that differs from scheduler.hours.", "_roles",
+          {"normal": 12, "debug": 0.5}),
+    Field("scheduler.partition_required", BOOL, "True when Slurm has no default partition there.", "_roles"),
+    Field("scheduler.gpu_vendor", one_of("nvidia", "amd"), "Who makes the GPUs.", "_roles", "nvidia"),
+    Field("scheduler.gpus_per_node", list_of(POSITIVE), "All numbers of GPUs that a job can have on one node.",
+          "_roles", [1, 2, 3, 4]),
+    Field("scheduler.gpu_nodes", mapping(PARTITION, POSITIVE), "How many nodes have GPUs of a type.", "_roles",
+          {"a100": 1}),
+    Field("scheduler.whole_nodes", BOOL, "True when a job gets, and is charged for, whole nodes.", "_roles"),
+    Field("scheduler.cpus_per_gpu", POSITIVE, "Processors for each GPU, as the site advises.", "_roles", 12),
+    Field("scheduler.memory_per_gpu", MEMORY, "Memory for each GPU, as the site advises.", "_roles", "32000M"),
+    Field("scheduler.memory_per_cpu", MEMORY, "Memory for each processor of a job without a GPU.", "_roles", "4000M"),
+    Field("scheduler.account_suffixes", SECTION, "What follows the project's name in the names of Slurm accounts."),
+    Field("scheduler.account_suffixes.cpu", SUFFIX, "For jobs without a GPU.", "_roles", "_cpu", required=True),
+    Field("scheduler.account_suffixes.gpu", SUFFIX, "For jobs with GPUs.", "_roles", "_gpu", required=True),
+    Field("scheduler.qos", mapping(PARTITION, TEXT), "Each QOS, with its limits in one sentence.", PEOPLE,
+          {"opp": "At most 50 jobs; may be ended by others."}),
+    Field("scheduler.budget", TEXT, "How users see what is left of their budget.", PEOPLE,
+          "https://portal.example.org shows the node hours of your projects.", label="budget"),
     Field("scheduler.jobs", POSITIVE, "Jobs that one user may have at a time.", PLANNED, 10),
     Field("scheduler.notes", list_of(TEXT), "What a person should know.", PEOPLE,
           ["normal lasts 24 hours, debug 30 minutes. Nodes are not shared."]),
     Field("quota_command", QUOTA_COMMAND,
-          "Command that shows quotas and changes nothing, by a name that is known (quota, myquota, "
-          "disk-quota, sh_quota, diskusage_report, dssusrinfo, df, lfs quota, jutil), and plain words.", "_audit",
+          "Command that shows quotas and changes nothing, by a name that is known (quota, myquota, disk-quota, "
+          "sh_quota, diskusage_report, dssusrinfo, lumi-workspaces, df, lfs quota, jutil), and plain words.", "_audit",
           "quota"),
+    Field("transfer", list_of(TEXT), "Ways to copy data in and out: transfer nodes, Globus.", PEOPLE,
+          ["Globus: the collection Attic."], label="data"),
+    Field("support", TEXT, "Where the site's staff answers.", PEOPLE, "help@example.org", label="support"),
     Field("policies", list_of(TEXT), "Rules of the site that users must keep.", PEOPLE,
           ["Do not ask for certain nodes; such jobs are deleted."]),
     Field("human_steps", LIST, "What only a person can do, in order."),
@@ -271,5 +295,5 @@ SEVERAL_FACTS = {field.key for field in FIELDS if field.form == list_of(TEXT)}  
 
 def is_relied_on(name: str) -> bool:
     """Return True if a program decides by this fact, today or when it is planned to: then it needs a source."""
-    field = BY_NAME.get(name.removesuffix("[]"))
+    field = BY_NAME.get(name.removesuffix("[]")) or BY_NAME.get(name.rpartition(".")[0])  # or of a key of a mapping
     return field is not None and field.reader not in FOR_NO_PROGRAM and not field.chosen

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a person wants to have at hand on a cluster: where to put what, how to run, what is forbidden.
 
-It is made of the cluster's profile alone. On one screen it says what is needed every day, in a sentence each; the whole
-sheet shows every word of the profile that no program reads. A fact that has a label in the table of facts
-(_accounts/fields.py) gets a row of its own; the other rows are composed here.
+It is made of the cluster's profile alone. One screen has what is needed every day, in a sentence each; the whole sheet
+has all that the profile says to people. A fact with a label in the table of facts (_accounts/fields.py) gets a row.
 """
 
 from __future__ import annotations
@@ -55,6 +54,7 @@ IN_JOBS = {
     "absent": "not there in jobs",
     "ticket": "unreadable in jobs, which have no ticket",
 }
+KINDS = {"slurm": "Slurm", "pbs": "PBS"}
 INTERNET = {"full": "jobs reach the Internet", "proxy": "jobs reach it by a proxy", "none": "jobs have none"}
 
 
@@ -69,6 +69,8 @@ def cheatsheet(profile: Part, unsourced: int = 0, terminal: Terminal | None = No
         lines += _table(heading, ((row.word, row.text) for row in rows), terminal)
     lines += _list("Rules of the site", profile.get("policies", ()), terminal)
     lines += _list("Mind", profile.get("traps", ()), terminal)
+    steps = profile.get("human_steps", ())
+    lines += _list("Manual steps", (f"{one['text']} {one.get('url', '')}".rstrip() for one in steps), terminal)
     return lines + _list("More", _links(profile), terminal)
 
 
@@ -110,8 +112,8 @@ def _labelled(profile: Part, sections: Collection[str]) -> Rows:
         section, _dot, key = field.name.partition(".")
         if field.label and section in sections:
             value = profile.get(section, {}).get(key) if key else profile.get(section)
-            text = ", ".join(map(str, value)) if isinstance(value, list) else str("" if value is None else value)
-            yield SheetRow(field.label, text, DETAIL)
+            for number, text in enumerate(value if isinstance(value, list) else [value or ""]):
+                yield SheetRow("" if number else field.label, text, DETAIL)
 
 
 def _table(heading: str, rows: Iterable[tuple[str, str]], terminal: Terminal) -> list[Line]:
@@ -195,18 +197,8 @@ def _limits(place: Part) -> list[str]:
 
 
 def _running(profile: Part) -> Rows:
-    scheduler, container = profile.get("scheduler", {}), profile.get("container", {})
-    account = "a job names its account" if scheduler.get("account_required") else ""
-    longest = f"at most {scheduler['hours']} hours" if "hours" in scheduler else ""
-    jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
-    yield SheetRow(
-        "jobs",
-        _joined(scheduler.get("kind", "").replace("slurm", "Slurm").replace("pbs", "PBS"), longest, jobs, account),
-    )
-    yield SheetRow("accounts", scheduler.get("accounts_command", ""))
-    yield SheetRow("partitions", ", ".join(scheduler.get("partitions", ())), DETAIL)
-    yield SheetRow("one GPU", scheduler.get("gpu", ""))
-    yield from (SheetRow("", text, DETAIL) for text in scheduler.get("notes", ()))
+    container = profile.get("container", {})
+    yield from _scheduling(profile.get("scheduler", {}))
     where = {True: "on login nodes, too", False: "on compute nodes only"}.get(container.get("on_login"), "")
     module = f"module load {container['module']}" if "module" in container else ""
     images = f"images in {container['images']}" if "images" in container else ""
@@ -236,6 +228,47 @@ def _running(profile: Part) -> Rows:
     yield SheetRow("Internet", _joined(net, opened, compute.get("proxy")))
     yield SheetRow("node disk", compute.get("tmp", ""))
     yield SheetRow("", compute.get("note", ""), DETAIL)
+    yield SheetRow("NCCL", ", ".join(f"{name}={value}" for name, value in compute.get("nccl", {}).items()), DETAIL)
+
+
+def _scheduling(scheduler: Part) -> Rows:
+    """How a job is asked for, and what limits it."""
+    account = "a job names its account" if scheduler.get("account_required") else ""
+    jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
+    yield SheetRow("jobs", _joined(KINDS.get(scheduler.get("kind", "")), _longest(scheduler), jobs, account))
+    if scheduler.get("kind") == "slurm":
+        yield SheetRow("yours", "squeue --me lists them, scancel JOB ends one, sattach JOB.0 shows its output", DETAIL)
+    ends = " and ".join(filter(None, scheduler.get("account_suffixes", {}).values()))
+    yield SheetRow("accounts", scheduler.get("accounts_command", ""))
+    yield SheetRow("", f"The accounts of a project end in {ends}." if ends else "", DETAIL)
+    hours = scheduler.get("partition_hours", {})
+    names = (f"{name} ({hours[name]:g} h)" if name in hours else name for name in scheduler.get("partitions", ()))
+    yield SheetRow("partitions", ", ".join(names), DETAIL)
+    for number, (name, limits) in enumerate(scheduler.get("qos", {}).items()):
+        yield SheetRow("" if number else "QOS", f"{name}: {limits}", DETAIL)
+    made_by = " (AMD)" if scheduler.get("gpu_vendor") == "amd" else ""
+    yield SheetRow("one GPU", scheduler["gpu"] + made_by if "gpu" in scheduler else "")
+    yield SheetRow("GPUs", _share(scheduler), DETAIL)
+    yield SheetRow("no GPU", scheduler.get("cpu", ""), DETAIL)
+    yield from (SheetRow("", text, DETAIL) for text in scheduler.get("notes", ()))
+
+
+def _longest(scheduler: Part) -> str:
+    """How long a job may last in the partition that it gets with a GPU, else anywhere."""
+    partition = "".join(re.findall(r"(?:--partition=|-p )(\S+)", scheduler.get("gpu", "")))
+    hours = scheduler.get("partition_hours", {}).get(partition, scheduler.get("hours"))
+    return f"at most {hours:g} hours" if hours else ""
+
+
+def _share(scheduler: Part) -> str:
+    """What a job with GPUs may have of a node."""
+    numbers = scheduler.get("gpus_per_node", [])
+    is_range = len(numbers) > 2 and numbers == [*range(numbers[0], numbers[-1] + 1)]
+    many = f"{numbers[0]} to {numbers[-1]}" if is_range else " or ".join(map(str, numbers))
+    processors = count(scheduler["cpus_per_gpu"], "processor") if "cpus_per_gpu" in scheduler else ""
+    share = " and ".join(filter(None, (processors, scheduler.get("memory_per_gpu"))))
+    whole = "whole nodes are charged" if scheduler.get("whole_nodes") else ""
+    return "; ".join(filter(None, (f"{many} on a node" if many else "", f"{share} for each" if share else "", whole)))
 
 
 def _links(profile: Part) -> list[str]:

@@ -37,6 +37,8 @@ def test_a_fact_says_who_reads_it_and_belongs_to_a_section_of_the_table(field):
 def test_a_source_is_needed_by_what_a_program_reads_or_will_read():
     assert is_relied_on("storage[].purge.days")
     assert is_relied_on("scheduler.hours")
+    assert is_relied_on("scheduler.partition_hours.normal")  # a key of a mapping
     assert not is_relied_on("conda.area")  # chosen by hpc-onboard
     assert not is_relied_on("policies[]")  # for people
+    assert not is_relied_on("scheduler.qos.normal")
     assert not is_relied_on("sandbox_environment.SCRATCH")

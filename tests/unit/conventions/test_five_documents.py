@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.subcommands import SUBCOMMANDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, text_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal
 
 from tests.integration.runs import REPOSITORY
 
@@ -16,6 +19,38 @@ ID = r"(?m)^  - id: (\w+)$"
 MARKS = ("kept", "job", "seen", "yours", "told", "not")
 TEMPLATES = REPOSITORY / "roles" / "job_scripts" / "files"
 PROFILES = REPOSITORY / "inventory" / "clusters"
+TOLD = {  # by the cheat sheet of each cluster: what it must show for the steps of its section that are told
+    "lrz": {
+        "Ask the data curator": "its data curator makes them",
+        "Do not mount data": "a link in the home does",
+        "Know that enroot": "enroot, on compute nodes only",
+        "Do not run `squeue`": "Do not ask the scheduler in a loop",
+    },
+    "dfki": {
+        "`squeue`, `scancel`": "squeue --me lists them, scancel JOB ends one, sattach JOB.0",
+        "`squeue`": "stays at hand in screen (Ctrl-a Ctrl-d leaves it, screen -r comes back)",
+        "Copy data with scp": "scp, from your own machine",
+    },
+    "wilson": {
+        "Choose among opp": "opp: At most 8 hours and 50 submitted jobs",
+        "Never mix GPU types": "Ask for one kind of GPU per job",
+        "Move data with Globus": "the endpoint fnal#wilson",
+    },
+    "narval": {
+        "Scratch is purged": "deleted 60 days after",
+        "Copy with the transfer": "narval.alliancecan.ca is the transfer node",
+        "Move data with Globus": 'the collection "Compute Canada - Narval"',
+        "`/tmp` is memory": "/tmp is memory",
+    },
+    "daint": {
+        "Do not share an account": "Accounts are not shared",
+        "Look at the project": "budget https://portal.cscs.ch",
+        "Ask for help by ticket": "By ticket at https://support.cscs.ch",
+        "Copy data through": "a job in the partition xfer",
+        "Move data with Globus": "search for the endpoint CSCS",
+    },
+}
+ELSEWHERE = ("Learn the project", "Prefer a personal key", "No `sudo`")  # told by other subcommands, or by nothing
 
 
 def rows() -> Iterator[tuple[str, str, str]]:
@@ -52,3 +87,16 @@ def test_each_step_has_an_answer_of_a_known_kind() -> None:
 def test_what_an_answer_names_is_there(pattern: str, there: set[str]) -> None:
     assert named(pattern)
     assert named(pattern) <= there
+
+
+@pytest.mark.parametrize("cluster", TOLD)
+def test_the_cheat_sheet_shows_what_the_page_says_it_tells(cluster: str) -> None:
+    known = Catalogue().known(cluster)
+    assert known
+    text = " ".join(text_of(cheatsheet(known.profile, 0, Terminal(width=4000))).split())
+    assert [words for words in TOLD[cluster].values() if words not in text] == []
+
+
+def test_each_step_that_is_told_is_looked_for_in_a_cheat_sheet() -> None:
+    looked_for = (*ELSEWHERE, *(step for steps in TOLD.values() for step in steps))
+    assert [step for step, mark, _answer in rows() if mark == "told" and not step.startswith(looked_for)] == []

@@ -25,11 +25,13 @@ def marked(node: dict[str, Any], place: str = "") -> Any:
     properties = node.get("properties")
     if properties:
         return {key: marked(each, f"{place}.{key}".strip(".")) for key, each in properties.items() if key != "source"}
+    if isinstance(node.get("additionalProperties"), dict):
+        return {"word": marked(node["additionalProperties"], place)}
     if node.get("type") == "array":
         return [marked(node["items"], place + "[]")]
     if place.removesuffix("[]") in SHOWN and node.get("type") == "string":
         return f"<{place.removesuffix('[]')}>"
-    kinds = {"integer": 7, "boolean": True}
+    kinds = {"integer": 7, "number": 7.5, "boolean": True}
     return node["enum"][0] if "enum" in node else kinds.get(str(node.get("type")), "word")
 
 
@@ -51,7 +53,7 @@ def test_it_fits_the_terminal(cluster, width):
     lines = cheatsheet(known.profile, 0, Terminal(width=width))
     assert max(count_cells(plain(line)) for line in lines) <= width
     assert "{" not in text_of(lines)
-    for heading in ("Signing in", "Where to put what", "How to run", "More"):
+    for heading in ("Signing in", "Where to put what", "How to run", "Manual steps", "More"):
         assert f"\n{heading}\n" in text_of(lines)
 
 
@@ -66,3 +68,14 @@ def test_what_is_needed_every_day_fits_one_screen(cluster):
         assert said in text
     assert text.count("https://") >= min(2, sum("url" in source for source in profile["sources"]))
     assert len(lines) < len(cheatsheet(profile, 0, Terminal(width=80)))
+
+
+@pytest.mark.parametrize(("cluster", "hours"), [("clariden", 12), ("sherlock", 48), ("wilson", 24), ("lumi", 72)])
+def test_hours_are_those_of_the_partition_that_a_job_gets(cluster, hours):
+    lines = [plain(line) for line in one_screen(Catalogue().known(cluster).profile, "x", 0, Terminal(width=100))]
+    assert any(f"Slurm, at most {hours} hours" in line for line in lines)
+
+
+def test_manual_steps_have_their_addresses():
+    text = " ".join(text_of(cheatsheet(Catalogue().known("daint").profile, 0, Terminal(width=100))).split())
+    assert "Be invited to a project by its principal investigator. https://portal.cscs.ch" in text
