@@ -34,6 +34,7 @@ def test_what_is_declared_is_tried() -> None:
     assert checks == [
         "~ is writable",
         "/work/ada is writable",
+        "~/bin/usrun.sh is readable",
         "~/enroot/.credentials exists and is private",
         "the environment loads",
         "nvcr.io is reachable",
@@ -44,9 +45,32 @@ def test_what_is_declared_is_tried() -> None:
 
 
 def test_what_cannot_work_is_not_tried_and_said() -> None:
-    checks, skipped = whats({"compute": {"internet": "none"}}, JobTestSettings(False, "", "/work/ada"))
-    assert checks == ["/work/ada is writable"]
-    assert skipped == ["~", "~/enroot/.credentials", "nvcr.io", "a container"]
+    cluster = {"compute": {"internet": "none"}, "home": {"on_compute": "ro"}}
+    checks, skipped = whats(cluster, PLAIN, [LINK, KEY])
+    assert checks == ["/work/ada is writable", "~/enroot/.credentials exists and is private"]
+    assert skipped == ["~ is writable", "nvcr.io"]
+
+
+ENV: Any = {"kind": "python_env", "capability": "python_envs", "options": {"path": "~/envs/ml"}}
+OUTPUT: Any = {"kind": "directory", "capability": "job_scripts", "options": {"path": "~/jobs/output"}}
+IMPORT: Any = {"kind": "path_script", "capability": "job_scripts", "options": {"path": "~/jobs/import.sh"}}
+
+
+def test_what_jobs_need_in_a_home_that_they_cannot_read_is_tried_all_the_same() -> None:
+    cluster = {"home": {"on_compute": "ticket"}, "container": {"on_login": True}}
+    settings = JobTestSettings(False, "/i.sqsh", "/work/ada")
+    checks, skipped = whats(cluster, settings, [*EVERY, ENV, OUTPUT])
+    assert checks == [
+        "/work/ada is writable",
+        "~/jobs/output is writable",
+        "~/bin/usrun.sh is readable",
+        "~/envs/ml/activate is readable",
+        "nvcr.io is reachable",
+        "a container starts from /i.sqsh",
+    ]
+    assert skipped == ["~ is writable", "~/enroot/.credentials"]
+    assert "~/enroot/.credentials exists and is private" in whats(cluster, settings, [KEY, IMPORT])[0]
+    assert "~/enroot/.credentials exists and is private" in whats({"home": cluster["home"]}, settings, [KEY])[0]
 
 
 def test_a_proxy_stands_for_the_registry() -> None:
@@ -77,7 +101,10 @@ def test_where_no_image_is_usual_the_first_one_that_is_kept_is_started() -> None
 def test_where_the_site_has_a_partition_for_tests_the_job_goes_there() -> None:
     scheduler = {"gpu": "--gpus=1", "cpu": "--partition=cpu", "test": "--partition=debug"}
     jobs = [plan_job({"scheduler": scheduler}, [], [], JobTestSettings(gpu, "", ""))[1] for gpu in (False, True)]
-    assert [one["options"]["options"] for one in jobs] == [["--partition=debug"], ["--gpus=1"]]
+    assert [one["options"]["options"] for one in jobs] == [
+        ["--partition=debug", "--account=@slurm_cpu_account@"],
+        ["--gpus=1", "--account=@slurm_account@"],
+    ]
 
 
 def test_the_job_asks_for_the_least() -> None:
@@ -85,10 +112,11 @@ def test_the_job_asks_for_the_least() -> None:
     question: Any = {"kind": "scheduler", "capability": "launchers", "options": {"account": "p1"}}
     asked, job = plan_job({"scheduler": scheduler}, [question], [], JobTestSettings(False, "", ""))
     assert asked["options"] == {"account": "p1"}
-    assert (job["options"]["folder"], job["options"]["options"]) == ("~/.hpc.onboard-test-job", ["--partition=cpu"])
+    assert job["options"]["folder"] == "~/.hpc.onboard-test-job"
+    assert job["options"]["options"] == ["--partition=cpu", "--account=@slurm_cpu_account@"]
     job = plan_job({"scheduler": scheduler}, [], [], JobTestSettings(True, "", "/work/ada"))[1]
     assert job["options"]["folder"] == "/work/ada/.hpc.onboard-test-job"
-    assert job["options"]["options"] == ["--partition=gpu", "--gres=gpu:1"]
+    assert job["options"]["options"] == ["--partition=gpu", "--gres=gpu:1", "--account=@slurm_account@"]
 
 
 def test_each_check_is_an_outcome() -> None:
