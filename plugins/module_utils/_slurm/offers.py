@@ -32,18 +32,19 @@ def choose_account(
     """Return the Slurm account of jobs of one purpose, a key of PURPOSES.
 
     setting: the user's choice. likely: the project, if accounts are named so. suffixes: purpose -> the end of the names
-    of its accounts; empty if the site does not tell them apart.
+    of its accounts; empty if the site does not tell them apart. A name for the other purpose stands for its project.
     """
     if offers.get("accounts") is None:
         return SlurmAccountChoice(setting or likely)
     names = [one["name"] for one in offers["accounts"]]
     by_lower_name = {name.lower(): name for name in names}  # Slurm stores names in small letters
     suffix = suffixes.get(purpose, "")
+    others = tuple(other for other in suffixes.values() if other != suffix)
     chosen = (setting or likely).lower()
-    for name in (chosen, chosen + suffix):
+    is_for_others = bool(others) and chosen.endswith(others)
+    for name in ([strip_suffix(chosen, suffixes) + suffix] if is_for_others else []) + [chosen, chosen + suffix]:
         if name in by_lower_name:
             return SlurmAccountChoice(by_lower_name[name])
-    others = tuple(other for other in suffixes.values() if other != suffix)
     fitting = [name for name in names if not name.endswith(others)] if others else names
     if not setting and len(fitting) == 1:
         return SlurmAccountChoice(fitting[0])

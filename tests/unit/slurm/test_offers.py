@@ -149,7 +149,7 @@ PAIR = ["def-pi_cpu", "def-pi_gpu"]
         (PAIR, "", "", "def-pi_gpu", "def-pi_cpu"),
         (PAIR, "def-pi", "", "def-pi_gpu", "def-pi_cpu"),
         (PAIR, "Def-Pi", "", "def-pi_gpu", "def-pi_cpu"),
-        (PAIR, "def-pi_gpu", "", "def-pi_gpu", "def-pi_gpu"),  # the user's own word, for all jobs
+        (PAIR, "def-pi_gpu", "", "def-pi_gpu", "def-pi_cpu"),  # of the same project
         ([*PAIR, "rrg-b_cpu", "rrg-b_gpu"], "", "rrg-b", "rrg-b_gpu", "rrg-b_cpu"),
         ([*PAIR, "rrg-b_cpu"], "", "", "def-pi_gpu", "several Slurm accounts (def-pi_cpu, def-pi_gpu, rrg-b_cpu)"),
         (PAIR[:1], "", "", "no Slurm account for jobs with GPUs (yours: def-pi_cpu). Ask your", "def-pi_cpu"),
