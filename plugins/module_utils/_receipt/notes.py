@@ -24,6 +24,7 @@ NUMBERS = ("lines", "entries", "keys")  # fields that count the entries of a fil
 KEPT = ("mode", "folder mode", "leads to", "form", "order") + NUMBERS  # fields about how content is stored
 KEY = "key "  # the first characters of a key's fingerprint
 ROTATION = "rotation "  # the first characters of a mark's field in the state; no resource type has this name
+JOINED = "joined"  # in a new note: an entry of the user's was joined with the created one, and is theirs from now on
 RELEASED = {}  # type: Document
 """The note of a resource that this cluster no longer declares, though it is still there."""
 
@@ -96,11 +97,13 @@ def is_newer(mark: Mapping[str, Any], rotation: Mapping[str, Any]) -> bool:
 
 def _merge_note(old: Optional[Document], new: Document) -> Document:
     """Return the new note with what the old one knows: who created the resource, its clusters, its former states."""
+    is_joined = new.get(JOINED, False)
+    new = {field: value for field, value in new.items() if field != JOINED}
     if old is None:
         return new
     is_changing = "found" in new  # another key is there, so hashes of the former one no longer apply
     merged = dict(old, **new)
-    merged["made"] = bool(new["made"] or old["made"])
+    merged["made"] = bool(new["made"] or old["made"]) and not is_joined
     merged["for"] = new["for"] or old["for"]
     merged["clusters"] = sorted(set(old["clusters"]) | set(new["clusters"]))
     merged["keyed"] = new["keyed"] if is_changing else dict(old["keyed"], **new["keyed"])
@@ -219,6 +222,8 @@ def make_note(declared: Mapping[str, Any], outcome: Mapping[str, Any], own: str,
         note["was"] = outcome["was"]
     if outcome.get("evidence", {}).get("replaces"):
         note["replaced"] = True
+    if is_changed and any(outcome["before"].get(field, "1") not in ("0", "1") for field in NUMBERS):
+        note[JOINED] = True
     return note
 
 
