@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Mapping
@@ -60,10 +59,9 @@ class Agreement(NamedTuple):
 
         options: of Ansible's command line.
         """
-        given = [(name, one) for name, one in self.settings(variables, value).items() if name != self.sure]
-        assigned = [f"{name}={one}" if isinstance(one, str) else json.dumps({name: one}) for name, one in given]
+        subcommand = self.sure.removesuffix("_sure").replace("_", "-")
         words = ["-l", str(options["subset"])] if options.get("subset") else []
-        words += [word for assignment in assigned for word in ("-e", assignment)]
-        words += command_line.unattended_options(self.sure.removesuffix("_sure"))
+        settings = {**self.settings(variables, value), self.sure: True}
+        words += command_line.setting_options(subcommand, settings)
         typed = command_line.repeat_command(options, sys.argv[1:], options.get("args") or ())
         check(answer, self.nothing, f"{typed} {shlex.join(words)}")
