@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a person answers who was shown what is to be done: only a yes is one."""
+"""The question before a change, and its answer: only a yes counts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ YES = ("y", "yes")
 
 
 def check(answer: str, nothing: str, again: str) -> None:
-    """Raise AccountError unless the answer is a yes; an empty one may mean that nobody is at the terminal.
+    """Raise AccountError unless the answer is a yes; an empty one may mean that there is no terminal.
 
-    nothing: what did not happen then. again: the command that asks nobody.
+    nothing: what did not happen then. again: the command that does not ask.
     """
     if answer.lower() in YES:
         return
-    why = "it was not agreed to" if answer else f"nobody agreed to it. Without a terminal: {again}"
-    raise AccountError(f"{nothing}: {why}")
+    if answer:
+        raise AccountError(f"cancelled: {nothing}")
+    raise AccountError(f"{nothing}: not confirmed. Without a terminal, run: {again}")
 
 
 class Agreement(NamedTuple):
