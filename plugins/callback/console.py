@@ -8,12 +8,12 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: console
 type: stdout
-short_description: What came of each account, in words
+short_description: The result of each account, in words
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Shows for each account what M(hpc.onboard.converge) made, changed, left out and could not do, and why.
-  - Other tasks look as with P(ansible.builtin.default#callback), and so does everything from C(-vv) on.
+  - Shows for each account what M(hpc.onboard.converge) created, changed, skipped and could not do, and why.
+  - Other tasks, and all tasks from C(-vv) on, are shown as by P(ansible.builtin.default#callback).
 extends_documentation_fragment:
   - default_callback
   - result_format_callback

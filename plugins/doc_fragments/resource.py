@@ -21,19 +21,19 @@ attributes:
     description: Runs on the controller and sends one command, as M(hpc.onboard.converge) does.
     support: full
   async:
-    description: Work of minutes goes on by itself on the account and is waited for.
+    description: Work that takes minutes continues in the background on the account, and the task waits for it.
     support: none
 options:
   fingerprint_key:
     description:
-      - The key that fingerprints of secrets are made with, in hexadecimal. Without it that of this machine
-        for the account is taken.
+      - The key for fingerprints of secrets, in hexadecimal. By default, the key of this machine for the account is
+        used.
     type: str
 requirements:
   - python >= 3.6 on the account
 notes:
-  - What it makes is noted on the account (C(~/.config/hpc.onboard/receipt.json)). So it changes and takes out what it
-    has made itself and nobody has changed since, and C(offboard) takes that out, too.
+  - What it creates is recorded on the account (C(~/.config/hpc.onboard/receipt.json)). It changes and removes only what
+    it has created itself and what is unchanged since then; C(offboard) removes that, too.
 seealso:
   - module: hpc.onboard.converge
 """

@@ -12,15 +12,15 @@ version_added: 0.1.0
 author:
   - The hpc.onboard authors (@hpc-onboard)
 description:
-  - Makes one host, named C(user@cluster), of each account in a YAML file.
-  - Puts it in the groups C(accounts), the cluster's name, the family of sites where there is one, such as
-    C(cscs) or C(alliance), the container runtime, C(enroot) or C(apptainer), and C(needs_person) where only a person
-    can open the way in, or renew the certificate or ticket that has ended.
-  - Gives it the variables C(cluster), which is the cluster's profile with the account's names filled in, and
-    C(account), and those that Ansible needs to connect.
-  - A mistake in the file, or a C(--limit) that names nothing in it, is one error with file, line and the
-    nearest word that is known, and ends the run.
-  - Where a file C(accounts.yml) is not there and C(practice.yml) lies beside it, as in a checkout, that one is read.
+  - Creates one host, named C(user@cluster), for each account in a YAML file.
+  - Adds it to the groups C(accounts), the cluster's name, the family of sites if there is one, such as C(cscs) or
+    C(alliance), the container runtime, C(enroot) or C(apptainer), and C(needs_person) if only an interactive login
+    works, or the expired certificate or ticket must be renewed.
+  - Sets the variables C(cluster), which is the cluster's profile with the account's names filled in, and C(account),
+    and those that Ansible needs to connect.
+  - A mistake in the file, or a C(--limit) that names nothing in it, is one error with file, line and the nearest known
+    word, and ends the run.
+  - If C(accounts.yml) does not exist and C(practice.yml) is next to it, as in a checkout, that file is read.
 options:
   plugin:
     description: Tells Ansible that this file is for this plugin.
@@ -29,50 +29,50 @@ options:
     choices: [hpc.onboard.accounts]
   sandbox:
     description:
-      - Whether the accounts are directories on this machine instead of accounts on clusters.
-      - They lie in C(.sandbox) beside the file. One account can set it for itself.
+      - The accounts are directories on this machine instead of accounts on clusters.
+      - The directories are in C(.sandbox) next to the file. A single account can set it, too.
     type: bool
     default: false
   profiles:
     description:
       - Folders with cluster profiles of your own, relative to the file.
-      - A profile there goes before the one of the same name that ships with the collection.
+      - A profile there overrides the collection's profile of the same name.
     type: list
     elements: path
     default: []
   defaults:
     description:
-      - What all accounts share, written as the entry of an account is.
-      - What an account says itself goes before. Where both say a mapping, such as the settings of a role, the keys are
-        joined, one level deep, and the account's own win; a list, and anything else, takes the place of the default.
-      - What a cluster does not have is not forced on it. A path under C(storage) counts where the cluster has an area
-        of that name, C(jump_user) where it has a jump host. C(ssh) belongs to one account and may not stand here.
+      - Settings that all accounts share, in the form of an account's entry.
+      - An account's own setting wins. If both are mappings, such as the settings of a role, the keys are merged, one
+        level deep, and the account's keys win. Lists and other values replace the default.
+      - A default applies only to clusters that can use it - a path under C(storage) if the cluster has an area of that
+        name, C(jump_user) if it has a jump host. C(ssh) belongs to one account and is an error here.
     type: dict
     default: {}
   accounts:
     description:
       - One entry for each account, named C(user@cluster). An entry may be empty.
       - C(project) is the project, group or Slurm account whose folders it uses.
-      - C(scheduler) chooses the Slurm account of your jobs, C(account), where you have several.
-      - C(storage) gives paths of storage areas, by name.
-      - C(links) makes links of your own in the home, from C(~/data) to C($SCRATCH/data), say.
-      - C(steps) gives days (C(due)) to what only you can do there, and holds steps of your own (C(text)).
-        C(hpc-onboard status) and the audit tell of one from 30 days before its day, until C(hpc-onboard done) says that
-        it is done.
-      - C(without) lists roles that the account does not want.
+      - C(scheduler) selects the Slurm account of your jobs, C(account), if you have several.
+      - C(storage) sets paths of storage areas, by name.
+      - C(links) creates your own links in the home, such as from C(~/data) to C($SCRATCH/data).
+      - C(steps) sets days (C(due)) of manual steps at the site, and adds your own steps (C(text)). C(hpc-onboard
+        status) and the audit report a step from 30 days before its day, until C(hpc-onboard done) marks it as done.
+      - C(without) lists roles to skip.
       - C(sandbox) is as above, for this account.
-      - C(jump_user) is the user name on the jump host, where it differs.
-      - C(ssh) is a name from your own ssh settings that leads to the account; host, port and jump host are then theirs.
-      - A session that you have opened there by hand (C(ssh -MNf narval), with a ControlPath in your settings) is used,
-        for the login host as well as for a name of yours that is the cluster's and leads to that host.
-      - C(auth) says C(key) where your key alone lets you in although the cluster's profile says that a code is asked
-        for, and C(ask) where ssh asks you for something at every connection, such as the passphrase of a key. What is
-        asked for is asked at the terminal before the work begins; the session then stays open for later runs. C(none)
-        says that no program may enter; C(hpc-onboard export-script) writes a file that you run there yourself.
+      - C(jump_user) is the user name on the jump host, if it differs.
+      - C(ssh) is a name in your own ssh settings that connects to the account; host, port and jump host come from
+        there.
+      - A session that you have opened yourself (C(ssh -MNf narval), with a ControlPath in your settings) is used, for
+        the login host and for your own name of that host if it is the cluster's name.
+      - C(auth) is C(key) if your key is enough to log in although the cluster's profile says that a code is needed, and
+        C(ask) if ssh asks you for something at every connection, such as the passphrase of a key. ssh then asks at the
+        terminal before the work begins, and the session stays open for later runs. C(none) means that programs may not
+        log in; C(hpc-onboard export-script) writes a file that you run there yourself.
       - C(forward_agent), when true, lets programs on that login node use your ssh agent. Agent, display and ports are
         not forwarded otherwise, whatever your own ssh settings say.
-      - C(vars) holds any variables of Ansible's own, and wins over everything else.
-      - The name of a role of this collection holds that role's settings, without the role's prefix.
+      - C(vars) has variables of Ansible; they override everything else.
+      - The name of a role has that role's settings, without the role's prefix.
     type: dict
     required: true
 seealso:

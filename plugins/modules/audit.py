@@ -8,19 +8,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: audit
-short_description: Say what has drifted on an account
+short_description: Report drift of an account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(audit.yml). Looks at each account in one command over one connection, and changes nothing there.
-  - What M(hpc.onboard.converge) would keep is compared, and what else is worth knowing of an account is looked at.
-  - Then all accounts together make a report. It fails when a finding is as severe as C(audit_fail_on), V(high) unless
-    given, or when an account could not be measured, unless C(audit_incomplete) is V(ignore).
-  - Nobody is asked anything. ssh fails where it would ask.
+  - Made for C(audit.yml). Examines each account with one command over one connection, and changes nothing there.
+  - Compares the account with its desired state (see M(hpc.onboard.converge)), and runs the audit checks.
+  - Then makes one report of all accounts. It fails if a finding is as severe as C(audit_fail_on) (default V(high)), or
+    if an account could not be examined, unless C(audit_incomplete) is V(ignore).
+  - Asks no questions. ssh fails where it would ask.
 options:
   part:
     description: >-
-      Whether to check the run's own settings, to look at one account, or to make the report of all that were looked at.
+      Check the settings of the run, examine one account, or make the report of all examined accounts.
     type: str
     required: true
     choices:
@@ -28,16 +28,16 @@ options:
     - account
     - report
   capabilities:
-    description: Names of roles whose things are compared. All of them unless given.
+    description: Names of roles whose resources are compared. Default is all roles.
     type: list
     elements: str
   resources:
-    description: Further things that were declared, see M(hpc.onboard.converge).
+    description: Further declared resources, see M(hpc.onboard.converge).
     type: list
     elements: dict
     default: []
   seconds:
-    description: How long one look may take before it counts as not measured.
+    description: Time limit of one check, in seconds; after it, the result is unknown.
     type: int
     default: 30
 attributes:
@@ -56,19 +56,19 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: See what is asked for
+- name: Check the settings
   hpc.onboard.audit:
     part: settings
   run_once: true
 
-- name: Look at the account
+- name: Examine the account
   hpc.onboard.audit:
     part: account
   register: audited
   ignore_errors: true
   ignore_unreachable: true
 
-- name: Say what was found
+- name: Report the findings
   hpc.onboard.audit:
     part: report
   run_once: true
@@ -77,11 +77,11 @@ EXAMPLES = r"""
 RETURN = r"""
 kind:
   description:
-    - What the result is of, by which the console shows it - C(audit_settings), C(audit_account) or C(audit_report).
+    - The type of the result, for the console - C(audit_settings), C(audit_account) or C(audit_report).
   type: str
   returned: always
 audit:
-  description: What the account came to.
+  description: The result of the account.
   type: dict
   returned: by an account
 report:

@@ -8,30 +8,30 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: connect
-short_description: Open the session by which an account is entered, at the terminal
+short_description: Log in at the terminal, and keep the session for later runs
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(connect.yml), and for the playbooks that do work. Where a person is asked for something at every
-    connection (a code, a password, the passphrase of a key), ssh itself asks them, once and unseen, also for a jump
-    host; the session stays open for this run and for later ones.
-  - The session goes when nobody has used it for four hours, or for as many as the cluster's profile names.
-  - Where a certificate or a Kerberos ticket has ended, or ends within minutes, the program that the profile names is
-    offered and run at the terminal if the person agrees, before anything else. Its arguments are this collection's.
-  - Without a terminal nothing is tried where somebody would be asked. The account is not entered then, and the
-    command that opens a session is said.
-  - Where the host key of a login node is not known yet, ssh asks for it here, too. It is compared with the fingerprints
-    that the cluster's profile holds; one that the site does not publish ends the attempt. Nothing is trusted by itself.
-  - Any other account is entered once, in a connection in which nobody is asked; if a question is in its way, at
-    whatever host, it is asked at the terminal. An account whose session is open is left alone.
+  - Made for C(connect.yml), and for the playbooks that change accounts. If a site asks for something at every
+    connection (a code, a password, the passphrase of a key), ssh itself asks you, once and hidden, also for a jump
+    host. The session stays open for this run and for later ones.
+  - A session ends after four hours without use, or after the time that the cluster's profile names.
+  - If a certificate or a Kerberos ticket has expired, or expires within minutes, the program that the profile names is
+    offered first, and run at the terminal if you agree. This collection sets its arguments.
+  - Without a terminal, an account with an interactive login is not tried, and the command that opens a session is
+    printed.
+  - If the host key of a login node is unknown, ssh asks for it here, too. It is compared with the fingerprints in the
+    cluster's profile; one that the site does not publish ends the attempt. Nothing is trusted without a check.
+  - For any other account, one connection without questions is tried. If any host asks a question, it is asked at the
+    terminal. An account with an open session is skipped.
 options:
   ahead:
-    description: Whether work follows, which tells itself of an account that is not reached.
+    description: More work follows in this run, which reports an account that is not reached.
     type: bool
     default: false
 attributes:
   check_mode:
-    description: The session is opened in a check run, too, since it is the way to look.
+    description: The session is opened in check mode, too, because examining the account needs it.
     support: none
   diff_mode:
     description: Nothing on the account changes.
@@ -53,15 +53,15 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description: >-
-    unasked: a practice account. entered: the account was entered, and asked nothing. each_time: it was entered; it asks
-    in each run, for no session may stay. open: a session was open. opened: now it is. renewed: a new certificate or
-    ticket is there. closed: nobody was there to be asked, and nothing was tried. ended: the certificate or ticket has
-    ended, and nothing was tried. refused: there was no way in.
+    unasked: a practice account. entered: the login worked without a question. each_time: the login worked; it asks in
+    each run, because no session may stay. open: a session was open. opened: a session was opened. renewed: the
+    certificate or ticket was renewed. closed: there was no terminal, and nothing was tried. ended: the certificate or
+    ticket has expired, and nothing was tried. refused: the login failed.
   returned: always
   type: str
   sample: opened
 msg:
-  description: What is to be done, or what ssh said.
+  description: What to do, or the message of ssh.
   returned: when the session is not open
   type: str
 """

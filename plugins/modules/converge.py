@@ -8,21 +8,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: converge
-short_description: Bring an account to what the roles declare, in one command over one connection
+short_description: Bring an account to its desired state, with one command over one connection
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Takes what the named capabilities declare, and resources given directly, to the account as one plan.
-  - The plan and the program that carries it out go in on standard input and one answer comes back. Nothing is
-    copied, no remote temporary directory is made, and nothing is left behind but what was asked for.
-  - Every resource is examined, changed where it differs, and examined again. One that fails, or a file system that
-    hangs, costs its own resources and what depends on them, never the rest.
-  - Nothing of the user's is overwritten. Another kind of thing in the way is reported as C(blocked).
+  - Sends what the named roles declare, and resources given directly, to the account as one plan.
+  - The plan and the program that applies it go through standard input, and one answer comes back. Nothing is copied, no
+    remote temporary directory is created, and nothing stays on the account but the requested resources.
+  - Examines every resource, changes it if it differs, and examines it again. A failure, or a file system that hangs,
+    affects only its own resources and what depends on them, never the rest.
+  - Overwrites nothing of the user's. A conflict is reported as C(blocked).
 options:
   capabilities:
     description:
-      - Names of this collection's roles. What follows from their settings is kept, each role's defaults among them.
-      - In a task that is tagged C(always), C(--tags) and C(--skip-tags) choose among them by name.
+      - Names of this collection's roles. Each one declares resources from its settings and defaults.
+      - In a task that is tagged C(always), C(--tags) and C(--skip-tags) select roles by name.
     type: list
     elements: str
     default: []
@@ -34,18 +34,18 @@ options:
     elements: dict
     default: []
   seconds:
-    description: How long one resource may take before its file system counts as hung, in seconds.
+    description: Time limit of one resource, in seconds; after it, its file system counts as hung.
     type: int
     default: 30
   wait:
     description:
-      - How long to wait for work that takes minutes and goes on by itself on the account, in seconds. What is not done
-        by then goes on; the next run waits for it.
+      - How long to wait for work that takes minutes and continues in the background on the account, in seconds. What is
+        not done by then continues; the next run waits for it.
     type: int
     default: 3600
 attributes:
   check_mode:
-    description: Foresees exactly what a run would do.
+    description: Shows exactly what a run would change.
     support: full
   diff_mode:
     description: Shows the state before and after; keys appear as fingerprints.
@@ -55,12 +55,12 @@ attributes:
     support: full
 requirements:
   - python >= 3.6 on the account
-  - keyring on the controller, where a secret is named
-  - cryptography >= 44 on the controller, where keys lie in the encrypted file
+  - keyring on the controller, if a secret is named
+  - cryptography >= 44 on the controller, if keys are in the encrypted file
 """
 
 EXAMPLES = r"""
-- name: Keep what two roles say, in one trip
+- name: Apply two roles over one connection
   hosts: accounts
   gather_facts: false
   vars:
@@ -74,7 +74,7 @@ EXAMPLES = r"""
   hosts: accounts
   gather_facts: false
   tasks:
-    - name: Keep both, in one trip
+    - name: Keep both, over one connection
       hpc.onboard.converge:
         resources:
           - {kind: directory, path: /work1/deep_lgt/simone}
@@ -83,7 +83,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 kind:
-  description: What the result is of, by which the console shows it - C(account).
+  description: The type of the result, for the console - C(account).
   type: str
   returned: always
 outcomes:
@@ -92,34 +92,34 @@ outcomes:
   elements: dict
   returned: always
   contains:
-    identity: {description: What the resource is called., type: str}
+    identity: {description: The name of the resource., type: str}
     capability: {description: The role that declared it., type: str}
     status:
       description:
-        - What was found (C(ok), C(missing), C(different), C(extra)), or why nothing came of it (C(blocked),
-          C(failed), C(unknown)).
+        - What was found (C(ok), C(missing), C(different), C(extra)), or why nothing was done (C(blocked), C(failed),
+          C(unknown)).
       type: str
     fields: {description: The fields of the state that differed., type: list, elements: str}
     before: {description: The state found. Empty is absent; keys are fingerprints., type: dict}
-    after: {description: The state wanted., type: dict}
-    reason: {description: "Why it is blocked or failed or was not measured, and what to do.", type: str}
+    after: {description: The desired state., type: dict}
+    reason: {description: "Why it is blocked, failed or unknown, and what to do.", type: str}
     seconds: {description: How long it took., type: float}
-    remarks: {description: What you should know though nothing differs., type: list, elements: str}
-    evidence: {description: "What was seen beside the state and is acted on, as answer.schema.json has it.", type: dict}
+    remarks: {description: Warnings about a resource that does not differ., type: list, elements: str}
+    evidence: {description: "What was observed in addition to the state; see answer.schema.json.", type: dict}
     was: {description: "Former modes of files and folders of yours that became private.", type: dict}
-    missing_secret: {description: "The name of the key that it waits for, where the keyring has none.", type: str}
-    left: {description: "How far work is that goes on by itself, where it was not waited for any longer.", type: dict}
+    missing_secret: {description: "The name of the key that it needs, if the keyring does not have it.", type: str}
+    left: {description: "Progress of work that continues in the background after the time limit.", type: dict}
     progress:
-      description: How far work is that goes on by itself, in a check run. Otherwise it is waited for.
+      description: Progress of work in the background, in check mode. Otherwise the run waits for it.
       type: dict
 remarks:
-  description: What the owner of the account should know though nothing differs, each a C(capability) and a C(text).
+  description: Warnings, each with its role (C(capability)) and C(text).
   type: list
   elements: dict
   returned: always
 notes:
-  description: Why a capability declared less than it could, each a C(capability), a C(code), a C(text) and, where
-    it is one, the storage C(area).
+  description: Why a role declared less than it could, each with its role (C(capability)), C(code), C(text) and, if it
+    is about one, the storage C(area).
   type: list
   elements: dict
   returned: always

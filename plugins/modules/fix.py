@@ -12,15 +12,13 @@ short_description: Fix what the last audit found on an account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(fix.yml). Takes those findings of the last M(hpc.onboard.audit) from this machine that can be fixed
-    without a loss, shows them and asks; then fixes each account and looks at it again, in one command over one
-    connection.
-  - A thing is looked for by the fingerprint of what was found. What was changed meanwhile, or hangs together with
-    other things, is left as it is.
-  - What a role keeps is put right by M(hpc.onboard.converge), not here.
+  - Made for C(fix.yml). Takes the findings of the last M(hpc.onboard.audit) from this machine that can be fixed without
+    a loss, shows them and asks. Then fixes each account and audits it again, with one command over one connection.
+  - Locates each thing by the fingerprint of what was found. What has changed since then, or is used elsewhere, stays.
+  - Resources of roles are fixed by M(hpc.onboard.converge), not here.
 options:
   part:
-    description: Whether to show what is offered, to ask, to fix one account, or to report what is there now.
+    description: Show the offered fixes, ask, fix one account, or report the result.
     type: str
     required: true
     choices:
@@ -29,24 +27,24 @@ options:
     - account
     - report
   capabilities:
-    description: Names of roles whose things are looked at afterwards. All of them unless given.
+    description: Names of roles whose resources are examined afterwards. Default is all roles.
     type: list
     elements: str
   resources:
-    description: Further things that were declared, see M(hpc.onboard.converge).
+    description: Further declared resources, see M(hpc.onboard.converge).
     type: list
     elements: dict
     default: []
   seconds:
-    description: How long one thing may take before it counts as not measured.
+    description: Time limit of one resource, in seconds; after it, the result is unknown.
     type: int
     default: 30
 attributes:
   check_mode:
-    description: Nobody is asked, and what would be fixed is foreseen on the account.
+    description: Asks no questions, and reports what would be fixed on the account.
     support: full
   diff_mode:
-    description: It tells what it fixes.
+    description: It reports what it fixes.
     support: none
   action:
     description: Runs on the controller.
@@ -66,14 +64,14 @@ EXAMPLES = r"""
     part: ask
   run_once: true
 
-- name: Fix the account, and look at it again
+- name: Fix the account, and audit it again
   hpc.onboard.fix:
     part: account
   register: audited
   ignore_errors: true
   ignore_unreachable: true
 
-- name: Say what is left
+- name: Report what is left
   hpc.onboard.fix:
     part: report
   run_once: true
@@ -81,7 +79,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 kind:
-  description: What the result is of, by which the console shows it.
+  description: The type of the result, for the console.
   type: str
   returned: always
 offered:
@@ -90,12 +88,12 @@ offered:
   elements: dict
   returned: by show
 outcomes:
-  description: What came of each fix.
+  description: The result of each fix.
   type: list
   elements: dict
   returned: by an account
 audit:
-  description: What the account comes to afterwards.
+  description: The result of the audit afterwards.
   type: dict
   returned: by an account
 report:

@@ -16,8 +16,7 @@ description:
 - Searches the home for a replaced key, which it knows only by its fingerprint, in start-up
   files, histories, scripts and copies of key files.
 - Removes drafts that a killed run of hpc-onboard left next to the files in O(own), and the
-  tokens that enroot keeps of its pulls. All else stays, and is named in the outcome's remarks
-  with its line.
+  tokens that enroot keeps of its pulls. All else stays; the outcome names it with its line.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: offboard
-short_description: Take out of an account what was set up there
+short_description: Remove from an account what hpc-onboard created there
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Takes out what M(hpc.onboard.converge) has made on the account, in one command over one connection. Keys go first.
-  - What was there before stays, as the account's receipt tells it, and so does every folder with something in it.
-    Empty folders that were made for a thing go with it.
-  - A role that refuses its settings needs none here, since the receipt says what was made for it. A note says so.
+  - Removes what M(hpc.onboard.converge) has created on the account, with one command over one connection. Keys go
+    first.
+  - What existed before stays, by the account's receipt, and so does every folder that is not empty. Empty folders that
+    were created for a resource are removed with it.
+  - A role with invalid settings needs none here, since the receipt lists what was created for it. A note reports that.
 options:
   part:
     description:
-      - Which part of C(offboard.yml) this is - V(settings), whether a person must agree and is there; V(show), what
-        would be taken out of an account; V(ask), whether they agree; V(account), take it out, without a question.
-      - The first three do nothing in a check run and with C(offboard_sure).
+      - The part of C(offboard.yml) - V(settings) checks that the user can be asked if that is needed; V(show) shows
+        what would be removed from an account; V(ask) asks the user to agree; V(account) removes it, without a question.
+      - The first three do nothing in check mode and with C(offboard_sure).
     type: str
     default: account
     choices:
@@ -30,32 +31,32 @@ options:
     - ask
     - account
   capabilities:
-    description: Names of roles whose things are taken out. All of them unless given.
+    description: Names of roles whose resources are removed. Default is all roles.
     type: list
     elements: str
   resources:
-    description: Further things that were declared, see M(hpc.onboard.converge).
+    description: Further declared resources, see M(hpc.onboard.converge).
     type: list
     elements: dict
     default: []
   only:
-    description: Whether V(everything) goes, or what is V(undeclared), that is noted as made and not declared any more.
+    description: Remove V(everything), or what is V(undeclared), that is, created once and no longer declared.
     type: str
     default: everything
     choices:
     - everything
     - undeclared
   seconds:
-    description: How long one resource may take before it counts as not measured.
+    description: Time limit of one resource, in seconds; after it, the result is unknown.
     type: int
     default: 30
   wait:
-    description: How long to wait for work that goes on by itself, in seconds.
+    description: How long to wait for work that continues in the background, in seconds.
     type: int
     default: 3600
 attributes:
   check_mode:
-    description: Says what would be taken out.
+    description: Reports what would be removed.
     support: full
   diff_mode:
     description: Keys appear as fingerprints.
@@ -68,21 +69,21 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: Take out all that was set up
+- name: Remove everything that was set up
   hpc.onboard.offboard:
 
-- name: Take out what is not declared any more
+- name: Remove what is no longer declared
   hpc.onboard.offboard:
     only: undeclared
 """
 
 RETURN = r"""
 kind:
-  description: What the result is of, by which the console shows it.
+  description: The type of the result, for the console.
   type: str
   returned: always
 outcomes:
-  description: What came of each resource; see M(hpc.onboard.converge).
+  description: The result of each resource; see M(hpc.onboard.converge).
   type: list
   elements: dict
   returned: by an account

@@ -41,7 +41,7 @@ options:
     - present
     - absent
   asks:
-    description: The check that Slurm makes in each run; its answer is among the remarks. Nothing
+    description: The check that Slurm makes in each run; its answer is in the outcome. Nothing
       is submitted.
     type: str
     default: ''

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: Say whether accounts can be entered now, without a person
+short_description: Check that accounts can be reached now, without questions
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(preflight.yml). Tells apart an account that is open, one whose ticket or certificate has ended, one
-    where only a person can open a session, a refused key, a host key that is unknown or has changed, a name that is
-    not found, a network or VPN that is missing, a login node that turns connections away, and an account that answers
-    but whose Python, home or quota is not as work needs it.
-  - Of each account one connection is opened at most, with one attempt. Where what this machine knows says that nobody
-    would be let in, none is. Nothing is changed, and nobody is asked anything.
-  - C(-e preflight_output=FILE) writes the report as JSON; its schema is C(docs/schemas/preflight.schema.json).
+  - Made for C(preflight.yml). Distinguishes an account that can be reached, an expired ticket or certificate, an
+    interactive login without a session, a refused key, an unknown or changed host key, a name that is not found, a
+    missing network or VPN, a login node that refuses connections, and a login that works while Python, home or quota
+    do not fit.
+  - Opens at most one connection to each account, with one attempt, and none if this machine knows that the login would
+    fail. Changes nothing and asks no questions.
+  - C(-e preflight_output=FILE) writes the results as JSON; the schema is C(docs/schemas/preflight.schema.json).
 options:
   part:
-    description: Whether to check the settings of the run, to look at one account, or to report on all of them.
+    description: Check the settings of the run, check one account, or report on all accounts.
     type: str
     required: true
     choices:
@@ -30,10 +30,10 @@ options:
     - report
 attributes:
   check_mode:
-    description: It only looks.
+    description: It changes nothing.
     support: full
   diff_mode:
-    description: It only looks.
+    description: It changes nothing.
     support: none
   action:
     description: Runs on the controller.
@@ -43,14 +43,14 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: Look whether the account can be entered
+- name: Check that the account can be reached
   hpc.onboard.preflight:
     part: account
   register: looked
   ignore_errors: true
   ignore_unreachable: true
 
-- name: Say what was found
+- name: Report the results
   hpc.onboard.preflight:
     part: report
   run_once: true
@@ -63,7 +63,7 @@ state:
   returned: by an account
   sample: open
 text:
-  description: What was seen.
+  description: What was observed.
   type: str
   returned: by an account
 next:

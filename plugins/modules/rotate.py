@@ -12,34 +12,35 @@ short_description: Take a part in the rotation of a key
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(rotate_ngc.yml) and C(rotate.yml). The lead decides from the records what comes next and takes every step
-    that needs no account; each account takes its share of a step in one command over one connection.
-  - The new key comes by prompt, from the file that C(rotate_key_file) names, or with C(-) from standard input.
-  - What a person wants of it comes by variables that begin with C(rotate_), all of which are in docs/rotation.md; one
-    that is not known is an error. Sandboxes are not rotated, since their keys are pretended.
+  - Made for C(rotate_ngc.yml) and C(rotate.yml). The coordinator (part V(lead)) decides from the records what comes
+    next and takes every step that needs no account. Each account takes its share of a step with one command over one
+    connection.
+  - The new key comes from a prompt, from the file that C(rotate_key_file) names, or with C(-) from standard input.
+  - The settings are variables that begin with C(rotate_); docs/rotation.md lists them. An unknown one is an error.
+    Sandboxes are skipped, because their keys are simulated.
 options:
   part:
-    description: Which part is taken.
+    description: The part to run.
     type: str
     required: true
     choices:
     - lead
     - account
   secret:
-    description: The name of the key in the keyring; without it, those that the accounts hold are named, as an error.
+    description: The name of the key in the keyring; without it, the task fails and lists the keys of the accounts.
     type: str
     default: ''
   lead:
-    description: The result of the lead before.
+    description: The previous result of the coordinator.
     type: dict
     default: {}
   last:
-    description: Whether nothing follows in this run, so that what is not done is a failure.
+    description: This is the last part of the run, so that unfinished work is a failure.
     type: bool
     default: false
 attributes:
   check_mode:
-    description: Judges the new key, looks at each account once and says what would be written; nothing is kept.
+    description: Tests the new key, examines each account once and reports what would be written; nothing is stored.
     support: full
   diff_mode:
     description: Keys appear as fingerprints.
@@ -53,7 +54,7 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: See where the rotation of my NGC key stands
+- name: Show the state of the rotation of my NGC key
   hpc.onboard.rotate:
     part: lead
     secret: ngc
@@ -62,24 +63,24 @@ EXAMPLES = r"""
 
 RETURN = r"""
 kind:
-  description: What the result is of, by which the console shows it - C(rotation_lead) or C(rotation_share).
+  description: The type of the result, for the console - C(rotation_lead) or C(rotation_share).
   type: str
   returned: always
 checks:
-  description: What the lead found and did, each a C(name), C(status), C(text) and C(next).
+  description: What the coordinator found and did, each with C(name), C(status), C(text) and C(next).
   type: list
   elements: dict
   returned: by the lead
 then:
-  description: The command that goes on with the rotation; empty where nothing is left to do.
+  description: The command that continues the rotation; empty if nothing is left to do.
   type: str
   returned: by the lead
 step:
-  description: What the accounts are to do, its C(name), C(version) and C(targets).
+  description: The step for the accounts, with C(name), C(version) and C(targets).
   type: dict
   returned: by the lead
 outcomes:
-  description: What came of each file; see M(hpc.onboard.converge).
+  description: The result of each file; see M(hpc.onboard.converge).
   type: list
   elements: dict
   returned: by an account

@@ -16,8 +16,8 @@ description:
 - Puts the key in all places of one file that hold a key, reads it back as its reader does,
   and asks the registry whether it accepts the key from here. A place that holds no key stays
   without one. If anything fails, the file gets its exact old bytes and mode back.
-- If the login node cannot reach the registry, the answer is unknown, which the outcome's remarks
-  say. It is no failure.
+- If the login node cannot reach the registry, the answer is unknown. That is reported, and
+  is no failure.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:

@@ -12,21 +12,21 @@ short_description: Let ssh know all accounts by a short name
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(ssh_config.yml), and of use in a playbook of your own as one task with C(run_once). Afterwards
-    C(ssh wilson) leads to the account on C(wilson), and C(ssh simone-wilson) where there are two accounts.
-  - Writes the entries of all accounts of the inventory, whatever C(--limit) says, into C(~/.ssh/hpc.onboard.conf) on
-    this machine, and three lines at the end of C(~/.ssh/config) that read it. Nothing else in that file changes, and
-    since ssh takes the first value that it finds, what stands there wins.
-  - An entry says what runs say to ssh, with what your own settings say of the login host. Sessions are shared with
-    runs where the site allows it.
-  - A name that your own settings say anything of stays yours. Sandboxes have no entry, and neither have accounts with
-    settings of ssh that an entry cannot say; the result says why.
-  - It connects to nothing.
+  - Made for C(ssh_config.yml); works in your own playbook as one task with C(run_once). Afterwards C(ssh wilson)
+    connects to the account on C(wilson), and C(ssh simone-wilson) if there are two accounts.
+  - Writes the entries of all accounts of the inventory, whatever C(--limit) is, into C(~/.ssh/hpc.onboard.conf) on this
+    machine, and three lines at the end of C(~/.ssh/config) that include it. Nothing else in that file changes. ssh uses
+    the first value that it finds, so your own settings win.
+  - An entry has the options that runs use for ssh, with your own settings of the login host. Sessions are shared with
+    runs if the site allows it.
+  - A name that your own settings mention stays yours. Sandboxes have no entry, nor do accounts with ssh settings that
+    an entry cannot express; the result says why.
+  - Connects to nothing.
 options:
   part:
     description:
-      - Whether to check the settings of the run, to show what would be written, to ask, or to write it.
-      - As a task of its own it writes, and asks nobody.
+      - Check the settings of the run, show what would be written, ask, or write it.
+      - A task in your own playbook writes without a question.
     type: str
     default: keep
     choices:
@@ -36,9 +36,9 @@ options:
     - keep
   state:
     description:
-      - Whether the entries are to be there. C(absent) takes all of them out, with the lines in C(~/.ssh/config).
-      - C(offboarded) takes out those of the accounts that the play still holds; M(hpc.onboard.offboard) runs before.
-      - C(-e ssh_config_state=absent) says it for a run; without either it is C(present).
+      - The desired state of the entries. C(absent) removes all of them, with the lines in C(~/.ssh/config).
+      - C(offboarded) removes those of the accounts that are still in the play; M(hpc.onboard.offboard) runs before.
+      - C(-e ssh_config_state=absent) sets it for a run; the default is C(present).
     type: str
     choices:
     - present
@@ -46,10 +46,10 @@ options:
     - offboarded
 attributes:
   check_mode:
-    description: Nobody is asked, and the result says what would be written.
+    description: Asks no questions, and reports what would be written.
     support: full
   diff_mode:
-    description: It shows what of both files differs.
+    description: Shows the changes of both files.
     support: full
   action:
     description: Runs on the controller.
@@ -59,11 +59,11 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: Let ssh know my accounts
+- name: Write the entries of my accounts
   hpc.onboard.ssh_config:
   run_once: true
 
-- name: Take all of it out again
+- name: Remove all entries
   hpc.onboard.ssh_config:
     state: absent
   run_once: true
@@ -71,7 +71,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 names:
-  description: Account, name and text of each account; the text says why it has none, or where it leads instead.
+  description: Account, name and text of each account; the text says why it has no entry, or where the name points.
   type: list
   elements: dict
   returned: always
@@ -80,7 +80,7 @@ names:
       name: wilson
       text: ""
 outcome:
-  description: What was found and what is there now, see M(hpc.onboard.converge).
+  description: The state before, and the state now; see M(hpc.onboard.converge).
   type: dict
   returned: always
 """

@@ -134,7 +134,7 @@ start = read_invocation(sys.argv[1:])
 others = ("rotate", "doctor", "export-script", "import-result")
 told = [start.command(verb, limit) for verb in PLAYBOOKS if verb not in others]
 told += [start.command("onboard", [*limit, "--tags", "conda"]), start.command("audit", ["--tags", "watch"])]
-told += [start.command("offboard", [*limit, "-e", "offboard_only=undeclared"]), start.command("doctor")]
+told += [start.command("offboard", [*limit, "--only", "undeclared"]), start.command("doctor")]
 sys.argv = ["ansible-playbook", *sys.argv[1:]]
 commands = (rotate_command, resume_command, retired_command)
 told += [shlex.split(one(name)) for one in commands for name in ("ngc", "wandb")]

@@ -34,7 +34,7 @@ ROLES = [
                 set_by=FROM_PROFILE,
             ),
             ROOT,
-            Setting("why", "", "Why there is no such folder, in a few words."),
+            Setting("why", "", "Why the folder does not exist, in a few words."),
             Setting(
                 "clean",
                 False,

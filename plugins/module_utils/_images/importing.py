@@ -43,7 +43,7 @@ kill "$watch" 2>/dev/null
 wait "$watch" 2>/dev/null
 [ "$code" = 0 ] || exit "$code"
 [ -s {draft} ] || {{ echo "{tool} ended well, but has made no image"; exit 1; }}
-[ ! -e {target} ] || {{ echo {name}" was created meanwhile, not by hpc-onboard: it stays"; exit 1; }}
+[ ! -e {target} ] || {{ echo {name}" was created by another program since the start: it stays"; exit 1; }}
 sync {draft} 2>/dev/null
 printf '{{"digest": "%s", "bytes": %s}}' {digest} "$(stat -c %s {draft})" >note.new && mv note.new {note} || exit 1
 mv -n {draft} {target} && [ ! -e {draft} ] || exit 1

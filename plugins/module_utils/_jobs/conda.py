@@ -127,7 +127,7 @@ class CondaJob(ProgramJob):
         self.report("installing %s" % spec.title, 1, self._steps)
         if not self._update:
             if os.path.lexists(self._prefix):
-                raise AccountError("%s was created meanwhile, not by hpc-onboard: it stays" % spec.prefix)
+                raise AccountError("%s was created by another program since the start: it stays" % spec.prefix)
             self._note_unfinished(spec.prefix)
         line = ["bash", self._installer, "-b", "-p", spec.prefix] + (["-u"] if self._update else [])
         self._run(line, "the installer", HOME=self.folder)  # it writes into the home, wherever the prefix is
@@ -157,7 +157,7 @@ class CondaJob(ProgramJob):
             line = ["install", "--yes", "-n", name] if explicit else ["env", "update", "--prune", "-n", name]
         else:
             if os.path.lexists(folder):
-                raise AccountError("the environment %s was created meanwhile, not by hpc-onboard: it stays" % name)
+                raise AccountError("the environment %s was created by another program since the start: it stays" % name)
             self._note_unfinished(os.path.join(self._spec.prefix, "envs", name))
             line = ["create", "--yes", "-n", name] if explicit else ["env", "create", "-n", name]
         conda = os.path.join(self._prefix, "bin", "conda")

@@ -17,8 +17,8 @@ PIECE = 256 * 1024
 LARGEST = 1024**3  # bytes; the largest installer that is published has a tenth
 LONGEST = 3600.0  # seconds for one file, with all attempts
 REDIRECTED = (
-    "%s: the server leads elsewhere, in a ring or to a place that is not public with https: it was not followed. Name"
-    " the address where the file lies in conda_installers"
+    "%s: the server redirects in a circle, or to an address that is not public with https: it was not followed. Set"
+    " the final address of the file in conda_installers"
 )
 
 ReportBytes = Callable[[int, Optional[int]], None]

@@ -51,7 +51,7 @@ class EnvSpec:
 
     def about(self) -> str:
         """Return the content of the file that marks the folder of all versions as ours."""
-        return "The environments that %s leads or led to; hpc.onboard made them.\n" % os.path.basename(self.path)
+        return "Environments of %s, made by hpc.onboard. The link points to one.\n" % os.path.basename(self.path)
 
     def mark(self, locked: List[str]) -> str:
         """Return the content of the file that marks a finished environment."""

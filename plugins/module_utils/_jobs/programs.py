@@ -47,7 +47,7 @@ class ProgramJob(Job):
         """Raise AccountError if another user has replaced the folder above what is created."""
         above = os.path.dirname(makes)
         if not (os.path.isdir(above) and os.path.samefile(above, self.above)):
-            raise AccountError("%s was changed for another folder meanwhile: ask who did it, then run again" % above)
+            raise AccountError("another user has replaced the folder %s: ask who did it, then run again" % above)
 
 
 def read_if_exists(path: str) -> Optional[str]:

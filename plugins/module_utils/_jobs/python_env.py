@@ -150,7 +150,7 @@ class PythonEnvJob(ProgramJob):
         """Point the link here, in one step. Return the name of the version that it pointed to before."""
         before, link = self._link_target(), os.path.join(self.above, os.path.basename(self._spec.path))
         if os.path.lexists(link) and os.path.dirname(before) != os.path.basename(self._versions):
-            raise AccountError("%s was created meanwhile, not by hpc-onboard: it stays" % self._spec.path)
+            raise AccountError("%s was created by another program since the start: it stays" % self._spec.path)
         draft = os.path.join(self.folder, "link")
         if os.path.lexists(draft):
             os.unlink(draft)

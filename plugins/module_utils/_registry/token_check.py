@@ -49,7 +49,7 @@ def check_key(registry: Mapping[str, Any], login: str, password: str) -> Registr
     if own == 200 and wrong == 200:
         return RegistryVerdict(NOT_MEASURED, "the registry also accepts a wrong key")
     words = {200: TAKEN, 401: REFUSED, 403: NOT_ENTITLED}
-    return RegistryVerdict(words[own], "the registry answers %d to the key as it stands in the file" % own)
+    return RegistryVerdict(words[own], "the registry answers %d to the key in this file" % own)
 
 
 class RegistryUnclear(Exception):

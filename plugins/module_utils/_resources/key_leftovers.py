@@ -18,7 +18,7 @@ class KeyLeftovers(Resource):
     and copies of key files.
 
     Removes drafts that a killed run of hpc-onboard left next to the files in O(own), and the tokens that enroot keeps
-    of its pulls. All else stays, and is named in the outcome's remarks with its line.
+    of its pulls. All else stays; the outcome names it with its line.
 
     Options:
         known: What to call the key of each fingerprint, such as C("key 0123456789ab") and C(the old key).

@@ -29,7 +29,7 @@ class RotatedKey(Resource):
     whether it accepts the key from here. A place that holds no key stays without one. If anything fails, the file gets
     its exact old bytes and mode back.
 
-    If the login node cannot reach the registry, the answer is unknown, which the outcome's remarks say. It is no
+    If the login node cannot reach the registry, the answer is unknown. That is reported, and is no
     failure.
 
     Options:

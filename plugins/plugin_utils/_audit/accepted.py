@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from ...module_utils._core import document_version
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.files import replace
+from .._input.command_line import describe_options
 from . import waivers as _waivers
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _read_baseline(settings: Settings) -> dict[str, str] | None:
         if not file.parent.is_dir():
             raise AccountError(f"audit_baseline: the folder {file.parent} does not exist. Run: mkdir -p {file.parent}")
         return None
-    advice = "write one with -e audit_baseline_write=true"
+    advice = f"write one with {describe_options('audit', '--baseline-write')}"
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         findings = {str(fingerprint): _first_day(one) for fingerprint, one in found["findings"].items()}

@@ -100,7 +100,7 @@ def _limit(findings: list[FoundDifference]) -> list[FoundDifference]:
     rest = worst[MOST:]
     if not rest:
         return findings
-    text = f"{len(rest)} more findings are left out: fix these first, then run again."
+    text = f"{len(rest)} more findings are not listed: fix these first, then run again."
     left_out = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
     return [*worst[:MOST], {**left_out, "capability": rest[0]["capability"]}]
 

@@ -55,7 +55,7 @@ def ask_to_fix(
         ):
             return agreed
         limit = ["-l", str(called.options["subset"])] if called.options.get("subset") else []
-        again = shlex.join(command_line.command_for("fix", [*limit, *command_line.unattended_options("fix")]))
+        again = shlex.join(command_line.command_for("fix", [*limit, "--yes"]))
         agreement.check(ask(QUESTION), NOTHING, again)
     except (AccountError, StateError) as error:
         return {"kind": "fix_asked", "failed": True, "msg": str(error)}

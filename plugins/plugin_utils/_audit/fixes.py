@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._receipt.set_aside import set_aside_command
 from .._documents.fix import Fix, FixStep, account_command, advice, local_command
-from .._input.command_line import Invocation, replace_options
+from .._input.command_line import Invocation
 from .rules.catalogue import RULES
 from .rules.rule import UNPLACED
 
@@ -52,7 +52,7 @@ class FixCommands:
         if rule == "ORP-001" and finding.get("in_the_way"):
             return [advice(NOT_OURS)]
         if rule == "ORP-001":
-            return [local_command(*self._start.command("offboard", ["-l", account, "-e", "offboard_only=undeclared"]))]
+            return [local_command(*self._start.command("offboard", ["-l", account, "--only", "undeclared"]))]
         if rule == "RUN-004":
             return [onboard] if finding["class"] == "missing" else [advice(FORGED), onboard]
         if finding["capability"] != "watch" and rule != "RUN-001":
@@ -61,7 +61,7 @@ class FixCommands:
 
     def _onboard(self, finding: FoundDifference, account: str) -> FixStep:
         tags = [] if finding["capability"] == "resources" else ["--tags", finding["capability"]]
-        consent = replace_options(self._start) if finding.get("case") == "unknown_key" else []
+        consent = ["--replace"] if finding.get("case") == "unknown_key" else []
         return local_command(*self._start.command("onboard", ["-l", account, *tags, *consent]))
 
     def _before_onboarding(self, finding: FoundDifference, account: str) -> Fix:
@@ -83,7 +83,7 @@ class FixCommands:
         return advice(
             text.format(
                 place=place or "it",
-                rotate=shlex.join(self._start.command("rotate")),
+                resume=shlex.join(self._start.command("rotate", ["--resume"])),
                 onboard=shlex.join(onboard),
                 keep=KEEP_KEY,
                 folder=posixpath.dirname(place) if PLAIN_PATH.fullmatch(place) else "FOLDER",

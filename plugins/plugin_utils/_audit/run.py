@@ -66,7 +66,10 @@ def read_settings(variables: Iterable[object], value: Value) -> dict[str, Any]:
     given = extra_vars.read_settings("the audit", SETTINGS, variables, lambda name: value(name) or None)
     settings = {**DEFAULTS, **given}
     if settings["audit_baseline_write"] and not settings["audit_baseline"]:
-        raise AccountError("audit_baseline_write needs a file: -e audit_baseline=FILE")
+        option, file = (
+            command_line.describe_options("audit", *words) for words in (["--baseline-write"], ["--baseline", "FILE"])
+        )
+        raise AccountError(f"{option} needs a file: {file}")
     return settings
 
 

@@ -12,9 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .._input.playbook_options import FLAGS, NAMES, VALUED, read_options
+from .._input.playbook_options import FLAGS, NAMES, SETTING_OPTIONS, VALUED, SettingOption, read_options
 from .accounts import CommandError
-from .options import OPTIONS, SettingOption
 from .subcommands import SUBCOMMANDS
 
 PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."
@@ -78,7 +77,7 @@ class CommandParser(argparse.ArgumentParser):
         if not word.startswith("-"):
             return f'unexpected word "{word}"'
         flag = word.partition("=")[0]
-        owners = [name for name, options in OPTIONS.items() if flag in [one.flag for one in options]]
+        owners = [name for name, options in SETTING_OPTIONS.items() if flag in [one.flag for one in options]]
         if owners:
             return f"{flag} is an option of {', '.join(owners)}"
         listed = re.findall(r"(?<!\w)--[a-z][a-z-]+", self.format_help())
@@ -87,7 +86,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 class StoreSetting(argparse.Action):
-    """Keep an option of OPTIONS by its flag in `given`; several values of a list are joined."""
+    """Keep an option of SETTING_OPTIONS by its flag in `given`; several values of a list are joined."""
 
     is_list = False
 
@@ -161,7 +160,7 @@ def to_playbook_words(options: argparse.Namespace) -> list[str]:
     name = options.subcommand or "onboard"
     given = dict(options.given)
     secret = ["--secret", given.pop("--secret")] if "--secret" in given else []
-    variables = {one.flag: one.variable for one in OPTIONS.get(name, ()) if one.variable}
+    variables = {one.flag: one.variable for one in SETTING_OPTIONS.get(name, ()) if one.variable}
     settings = {variables[flag]: value for flag, value in given.items() if flag in variables}
     names = list(options.names)
     if name == "import-result":
@@ -189,11 +188,12 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     elif name != "doctor":
         complete_by(parser.add_argument("names", nargs="*", metavar="NAME", help=NAME_HELP), "list_names")
     add_inventory(parser)
-    for option in OPTIONS.get(name, ()):
+    for option in SETTING_OPTIONS.get(name, ()):
         _add_setting(parser, option)
     group = parser.add_argument_group("options of ansible-playbook; the others work too")
     listed = (*SUBCOMMANDS[name].ansible, *ALWAYS_LISTED)
-    taken = {option.flag for option in OPTIONS.get(name, ())} | {"--help", "--version", "--inventory", "--key-file"}
+    taken = {"--help", "--version", "--inventory", "--key-file"}
+    taken |= {option.flag for option in SETTING_OPTIONS.get(name, ())}
     for table, nargs in ((FLAGS, 0), (VALUED, None)):
         for flag, others in table.items():
             if flag in taken:

@@ -79,6 +79,5 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     if outcome["capability"] == "module":
         return {**outcome, "reason": f"{outcome['reason']}. To replace it, set replace: true in the task ({copy})"}
     tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]
-    replace = command_line.replace_options(command_line.read_invocation())
-    again = shlex.join(command_line.command_for("onboard", ["-l", account, *tags, *replace]))
+    again = shlex.join(command_line.command_for("onboard", ["-l", account, *tags, "--replace"]))
     return {**outcome, "reason": f"{outcome['reason']}. To replace it: {again} ({copy})"}

@@ -35,8 +35,8 @@ AGREEMENT = Agreement(
         "offboard_sure": extra_vars.read_bool,
     },
     "offboard_sure",
-    "Take this out? [y/N] ",
-    "nothing was taken out",
+    "Remove this? [y/N] ",
+    "nothing was removed",
 )
 AROUND = ("directory", "storage_link")  # resource types that other things may be below
 LONGEST = 4096  # characters of a path: no system allows more, but an account's receipt may contain any
@@ -61,7 +61,7 @@ def plan_removal(
 
 def refusal_notes(chosen: DeclaredResources) -> list[Note]:
     """Return a note for each role whose settings are invalid: only its things in the receipt are removed."""
-    text = "its settings are refused ({}); what the receipt lists of it is taken out"
+    text = "its settings are refused ({}); what the receipt lists of it is removed"
     return [
         {"capability": name, "code": "settings_refused", "text": text.format(reason)}
         for name, reason in chosen.refused.items()

@@ -19,18 +19,18 @@ from .wishes import DesiredAccount
 
 HEAD = """\
 # Your accounts on clusters: one entry each, named USER@CLUSTER. This file is yours, edit it as you like:
-# "hpc-onboard doctor" checks it, and what is misspelt is one error with its line and the nearest word.
-# One account more:  hpc-onboard init --add
+# "hpc-onboard doctor" checks it and reports each mistake with its line and the nearest known word.
+# Add another account:  hpc-onboard init --add
 #
-# What else an entry may say:
-#   ssh: mycluster              a name of your ~/.ssh/config that leads there; its settings count
-#   auth: key                   your key alone lets you in, whatever the profile says
+# Further settings of an entry:
+#   ssh: mycluster              a name in your ~/.ssh/config that connects there; its settings are used
+#   auth: key                   your key is enough to log in, whatever the profile says
 #   auth: ask                   ssh asks you for something at every connection
-#   without: [conda]            capabilities that this account does not want
-#   conda: {distribution: miniforge}    settings of a capability, below its name
-#   vars: {ansible_port: 2222}  anything of Ansible's own; it wins
-# Beside "accounts:", what all of them share is said once:  defaults: {without: [conda]}
-# and clusters of your own come from  profiles: [FOLDER]
+#   without: [conda]            roles to skip on this account
+#   conda: {distribution: miniforge}    settings of a role, below its name
+#   vars: {ansible_port: 2222}  variables of Ansible; they override everything else
+# Next to "accounts:", settings that all accounts share:  defaults: {without: [conda]}
+# and folders with profiles of your own clusters:  profiles: [FOLDER]
 ---
 plugin: hpc.onboard.accounts
 

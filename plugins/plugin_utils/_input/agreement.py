@@ -1,10 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a person answers who was shown what is to be done: only a yes is one."""
+"""The question before a change, and its answer: only a yes counts."""
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Mapping
@@ -17,14 +16,15 @@ YES = ("y", "yes")
 
 
 def check(answer: str, nothing: str, again: str) -> None:
-    """Raise AccountError unless the answer is a yes; an empty one may mean that nobody is at the terminal.
+    """Raise AccountError unless the answer is a yes; an empty one may mean that there is no terminal.
 
-    nothing: what did not happen then. again: the command that asks nobody.
+    nothing: what did not happen then. again: the command that does not ask.
     """
     if answer.lower() in YES:
         return
-    why = "it was not agreed to" if answer else f"nobody agreed to it. Without a terminal: {again}"
-    raise AccountError(f"{nothing}: {why}")
+    if answer:
+        raise AccountError(f"cancelled: {nothing}")
+    raise AccountError(f"{nothing}: not confirmed. Without a terminal, run: {again}")
 
 
 class Agreement(NamedTuple):
@@ -60,10 +60,9 @@ class Agreement(NamedTuple):
 
         options: of Ansible's command line.
         """
-        given = [(name, one) for name, one in self.settings(variables, value).items() if name != self.sure]
-        assigned = [f"{name}={one}" if isinstance(one, str) else json.dumps({name: one}) for name, one in given]
+        subcommand = self.sure.removesuffix("_sure").replace("_", "-")
         words = ["-l", str(options["subset"])] if options.get("subset") else []
-        words += [word for assignment in assigned for word in ("-e", assignment)]
-        words += command_line.unattended_options(self.sure.removesuffix("_sure"))
+        settings = {**self.settings(variables, value), self.sure: True}
+        words += command_line.setting_options(subcommand, settings)
         typed = command_line.repeat_command(options, sys.argv[1:], options.get("args") or ())
         check(answer, self.nothing, f"{typed} {shlex.join(words)}")

@@ -74,7 +74,7 @@ def read_text(file: Path) -> str:
         content = file.read_bytes()
         return content.decode("utf-8")
     except FileNotFoundError:
-        found = Mistake(file, 0, "there is no such file.")
+        found = Mistake(file, 0, "file not found.")
     except OSError as error:
         from ...module_utils._core.errors import errno_name
 
@@ -129,7 +129,7 @@ class YamlText:
 
     def duplicates(self) -> list[Mistake]:
         """One mistake for each key that stands twice in a mapping; YAML would let the last one win."""
-        advice = '"{}" stands here again; the first is on line {}. Keep one of them.'
+        advice = '"{}" is here again; the first is on line {}. Keep one of them.'
         return [Mistake(self.file, line, advice.format(key, first)) for key, first, line in repeated_keys(self.root())]
 
     def impossible_days(self) -> list[Mistake]:
@@ -196,7 +196,7 @@ def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake
     mark = error.problem_mark or error.context_mark
     said = f"this is not YAML: {error.problem}. Mind the indentation, colons and quotes."
     if mark and has_tab(text, mark.line):
-        said = "this is not YAML: a tab stands before the first word. Put blanks in its place."
+        said = "this is not YAML: there is a tab before the first word. Use spaces instead."
     return Mistake(file, mark.line + 1 if mark else 0, said)
 
 

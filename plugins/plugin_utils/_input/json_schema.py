@@ -88,7 +88,7 @@ class Checker:
             below = (*place, key)
             if not matches(names.get("pattern", ""), str(key)):
                 hint = names.get("description", f"It must match {names.get('pattern')}").rstrip(".")
-                yield SchemaViolation(below, f'"{key}" is not a name that may stand here. {hint}.', at_key=True)
+                yield SchemaViolation(below, f'"{key}" is not a valid name here. {hint}.', at_key=True)
             if key in properties:
                 yield from self._check(item, properties[key], below)
             elif others is False:
@@ -99,7 +99,7 @@ class Checker:
     def array(self, value: list[Any], schema: Schema, place: Place) -> Iterator[SchemaViolation]:
         """A list that is too short, then every item."""
         if len(value) < schema.get("minItems", 0):
-            yield SchemaViolation(place, f"{name_subject(place)} is empty; fill it or take it out.", at_key=True)
+            yield SchemaViolation(place, f"{name_subject(place)} is empty; fill it or remove it.", at_key=True)
         if "items" in schema:
             for index, item in enumerate(value):
                 yield from self._check(item, schema["items"], (*place, index))
@@ -109,7 +109,7 @@ class Checker:
         unseen = next((each for each in value if visible(each) != each), None)
         if len(value) < schema.get("minLength", 0):
             yield SchemaViolation(
-                place, f"{name_subject(place)} is empty; fill it or take it out.{name_example(place, schema)}"
+                place, f"{name_subject(place)} is empty; fill it or remove it.{name_example(place, schema)}"
             )
         elif matches(schema.get("pattern", ""), value):
             return

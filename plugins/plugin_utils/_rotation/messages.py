@@ -91,7 +91,8 @@ def _describe_target(name: str, target: str, state: str, last: Record | None, is
         command = onboard_command(target.partition(":")[0])
         return f"holds no key '{name}', so none was replaced: {command} creates it"
     if state == "foreign":
-        return f"{WORDS['foreign']}; to continue without it: -e rotate_resume=true -e rotate_excuse={target}"
+        excuse = command_line.describe_options("rotate", "--resume", "--excuse", target)
+        return f"{WORDS['foreign']}; to continue without it: {excuse}"
     if is_given_up and state in ("staged", "rolled_back"):
         return BACK if state == "rolled_back" else "old key"
     if last and last.step == "plan" and state == "failed":
@@ -139,8 +140,8 @@ def describe_rest(
         return RemainingWork([make_check("rotation", "warning", text)], retired_command(name))
     if step.name == "retire" and step.is_manual:
         text = _describe_deactivation(situation, step, f"{TITLES[service]}'s page: {KEY_PAGES[service]}")
-        more = f" -e rotate_key_file={shlex.quote(key_file)}" if key_file and situation.new_version is None else ""
-        return RemainingWork([make_check("rotation", "warning", text)], retired_command(name) + more)
+        more = ["--key-file", key_file] if key_file and situation.new_version is None else []
+        return RemainingWork([make_check("rotation", "warning", text)], retired_command(name, *more))
     text, command = _describe_unfinished(situation, step, progress)
     return RemainingWork([make_check("rotation", "failed", text + (f": {sentence}" if sentence else ""))], command)
 
@@ -187,7 +188,7 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
         text = f"not settled: another key than the new one is at {', '.join(changed)}; this gives them the new one"
         return text, resume
     if step.name == "prove" and verdict in ("invalid", "not_entitled"):
-        return f"{progress}; the new key is {verdict}", f"{rotate_command(situation.name)} -e rotate_give_up=true"
+        return f"{progress}; the new key is {verdict}", rotate_command(situation.name, "--give-up")
     if step.name == "abort":
         names = ", ".join(step.targets)
         text = f"not given up yet; these may still hold the new key: {names}" if names else "not given up yet"

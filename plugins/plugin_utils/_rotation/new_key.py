@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...module_utils._core.errors import AccountError
+from .._input.command_line import describe_options
 from .._secrets.passphrase import explain_not_private
 from .._secrets.prompt import NotAnswered, NoTerminal, ask
 from .._validate.key_kinds import CheckedKey, MalformedKey, check_key
@@ -14,8 +15,6 @@ from .options import parse_last_day
 
 LARGEST = 10_000
 STDIN = "-"
-NO_TERMINAL = "there is no terminal to ask for the new key: name a file with it, mode 600: -e rotate_key_file=PATH"
-NOTHING_PIPED = "standard input is empty: pipe the new key in, or omit rotate_key_file to be asked for it"
 
 
 def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str = "") -> CheckedKey:
@@ -25,7 +24,8 @@ def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str =
     """
     if file == STDIN:
         if not stdin:
-            raise AccountError(NOTHING_PIPED)
+            option = describe_options("rotate", "--key-file", STDIN)
+            raise AccountError(f"standard input is empty: pipe the new key in, or omit {option} to be asked for it")
         text = stdin.decode("utf-8", "replace").rstrip("\r\n")
     else:
         text = _read_file(file) if file else _ask_key(secret, hint)
@@ -54,7 +54,9 @@ def _ask_key(secret: str, hint: str) -> str:
     try:
         return ask(f"{hint}New key of '{secret}' (it is not shown): ", is_hidden=True)
     except NoTerminal:
-        raise AccountError(NO_TERMINAL) from None
+        option = describe_options("rotate", "--key-file", "FILE")
+        text = f"there is no terminal to ask for the new key: name a file with it, mode 600: {option}"
+        raise AccountError(text) from None
     except NotAnswered:
         raise AccountError(f"no new key of '{secret}' was given, and nothing was changed") from None
 

@@ -229,16 +229,17 @@ def onboard_command(account: str = "") -> str:
     return shlex.join(command_line.command_for("onboard", ["-l", account] if account else []))
 
 
-def rotate_command(name: str) -> str:
-    """Return the beginning of every command about the rotation of that secret."""
-    return shlex.join(command_line.command_for("rotate", [] if name == "ngc" else ["--secret", name]))
+def rotate_command(name: str, *options: str) -> str:
+    """Return the command that rotates that secret. options: of the subcommand rotate."""
+    secret = [] if name == "ngc" else ["--secret", name]
+    return shlex.join(command_line.command_for("rotate", [*secret, *options]))
 
 
 def resume_command(name: str) -> str:
     """Return the command that continues the rotation."""
-    return f"{rotate_command(name)} -e rotate_resume=true"
+    return rotate_command(name, "--resume")
 
 
-def retired_command(name: str) -> str:
-    """Return the command by which a user says that the old key is deactivated."""
-    return f"{rotate_command(name)} -e rotate_retired=true"
+def retired_command(name: str, *options: str) -> str:
+    """Return the command by which a user reports that the old key is deactivated."""
+    return rotate_command(name, "--retired", *options)

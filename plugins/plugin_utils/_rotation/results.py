@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._core.resource import CHANGES, FAILURES
 from .._delivery.result import describe_modes
+from .._input.command_line import describe_options
 from .._input.diagnostics import nearest
 from .adapters import holds_key
 from .ledger import NO_KEY
@@ -108,4 +109,5 @@ def _with_excuse(outcome: ResourceOutcome, target: str) -> ResourceOutcome:
     """Return the outcome of an unknown key with the setting that lets a rotation continue without it."""
     if not outcome["evidence"].get("held"):
         return outcome
-    return {**outcome, "reason": f"{outcome['reason']}; to continue without it: -e rotate_excuse={target}"}
+    excuse = describe_options("rotate", "--excuse", target)
+    return {**outcome, "reason": f"{outcome['reason']}; to continue without it: {excuse}"}

@@ -57,7 +57,7 @@ def explain_named_backend(error: Exception) -> str | None:
         return f"{named}, which {_explain_missing(found.backend, error.name or '')}, or {found.undo}"
     if isinstance(error, AttributeError | ValueError):
         listed = f"{shlex.quote(sys.executable)} -m keyring --list-backends"
-        return f"{named}, and there is no such backend: {listed} shows the available ones; or {found.undo}"
+        return f"{named}, and this backend does not exist: {listed} shows the available ones; or {found.undo}"
     return f"{named}, which cannot start here ({type(error).__name__}): fix that, or {found.undo}"
 
 

@@ -93,7 +93,7 @@ class Secret:
         for one in self.versions:
             if one.id == version:
                 return one
-        raise VersionError(f"the secret '{self.name}' has no such version")
+        raise VersionError(f"the secret '{self.name}' does not have this version")
 
 
 def new_id() -> str:

@@ -15,9 +15,9 @@ from ...module_utils._formats import section
 
 FOLDER, CONFIG, FILE = "~/.ssh", "~/.ssh/config", "~/.ssh/hpc.onboard.conf"
 READ = f"Match all\nInclude {FILE}\n"
-WHY = "# hpc.onboard: names of my accounts. Keep this last: what stands above it wins."
+WHY = "# hpc.onboard: names of my accounts. Keep this last: settings above it win."
 BLOCK = f"{WHY}\n{READ}"
-JOINED = f"{WHY} (No line end stood above.)\n{READ}"  # so that the file is restored without one
+JOINED = f"{WHY} (The line above had no end.)\n{READ}"  # so that the file is restored without one
 TRACE = re.compile(r"^[ \t]*(?:# hpc\.onboard:|include\b.*hpc\.onboard\.conf).*$", re.MULTILINE | re.IGNORECASE)
 
 HEADER = "# Kept by hpc-onboard ssh-config. Settings of your own belong into ~/.ssh/config, where they win.\n"

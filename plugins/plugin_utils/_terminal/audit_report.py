@@ -24,6 +24,7 @@ from .._audit.formats.shared import (
 from .._audit.rules.catalogue import RULES
 from .._documents.finding import AuditedAccount, AuditReport, Finding
 from .._documents.fix import FixPart, describe_fix
+from .._input.command_line import describe_options
 from .._text.amounts import count, duration
 from .._text.sanitise import flat
 from .layout import (
@@ -54,7 +55,6 @@ STYLES = {
 EACH = 24  # with more findings, those of one rule are one line
 ROWS = 12  # with more accounts, the matrix shows those with findings, and at most twice as many
 INFOS = 4  # the most facts without a severity that are listed
-IN_FILES, NO_FILES = "in the report's files", "which -e audit_output=FOLDER writes into files"
 NEXT = 4  # the most commands that are listed
 
 
@@ -65,12 +65,13 @@ def text(report: AuditReport, terminal: Terminal | None = None) -> str:
 
 def lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = ()) -> list[Line]:
     """Return the whole report for a terminal. files: where the report was written."""
-    report, rest = harmless(report), IN_FILES if files else NO_FILES
+    report, output = harmless(report), describe_options("audit", "--output", "FOLDER")
+    rest = "in the report's files" if files else f"which {output} writes into files"
     parts = (
         _findings(report, terminal, rest),
         _missed(report, terminal),
         matrix(report, terminal),
-        _last(report, terminal, files),
+        _last(report, terminal, files, rest),
     )
     out: list[Line] = []
     for part in parts:
@@ -186,11 +187,8 @@ def _missed(report: AuditReport, terminal: Terminal) -> list[Line]:
             reasons.setdefault((account["reason"], tuple(describe_fix(account["next"]))), []).append(account["name"])
     out: list[Line] = []
     for (reason, then), names in reasons.items():
-        heading = (
-            Span(f"{terminal.mark('bad')} unknown", "error"),
-            Span("  "),
-            Span(_names(names, terminal), "bold"),
-        )
+        mark = Span(f"{terminal.mark('bad')} unknown", "error")
+        heading = (mark, Span("  "), Span(_names(names, terminal), "bold"))
         out += wrap_spans(heading, terminal) + indented_lines(reason or "No reason was given.", 4, terminal)
         out += _to_do(then, 4, terminal)
     return out
@@ -256,8 +254,8 @@ def _listed(rows: Iterable[AuditedAccount], terminal: Terminal) -> list[Line]:
     return out
 
 
-def _last(report: AuditReport, terminal: Terminal, files: Sequence[str]) -> list[Line]:
-    """The numbers, why it fails, where it is written, and what to run next."""
+def _last(report: AuditReport, terminal: Terminal, files: Sequence[str], rest: str) -> list[Line]:
+    """Return the numbers, why the run fails, where the report is, and what to run next."""
     summary, run = report["summary"], report["run"]
     head = f"{count(summary['accounts'], 'account')}: {severities(summary['by_severity'])}"
     style = "error" if summary["failed"] else "changed" if any(summary["by_severity"].values()) else "ok"
@@ -271,7 +269,7 @@ def _last(report: AuditReport, terminal: Terminal, files: Sequence[str]) -> list
         out += indented_lines(
             f"Written to {folder}: {', '.join(file.rpartition('/')[2] for file in files)}", 0, terminal
         )
-    return out + _next(report, terminal, IN_FILES if files else NO_FILES)
+    return out + _next(report, terminal, rest)
 
 
 def _counts(report: AuditReport) -> Iterator[str]:

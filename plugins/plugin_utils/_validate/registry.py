@@ -25,6 +25,7 @@ from ...module_utils._formats.token_challenge import (
     read_token,
     token_address,
 )
+from .._input.command_line import describe_options
 from .https import HttpRequest, HttpResponse, HttpsClient, ServiceUnreachable
 from .key_kinds import CheckedKey, random_key_like
 from .verdict import MANIFEST, TOKEN, KeyVerdict, LevelFinding
@@ -116,7 +117,7 @@ def _find_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> L
     if control == 200:
         sentence = (
             f"inconclusive: {image.registry} gives a token for a wrong key too; name a private image of yours:"
-            " -e rotate_canary_image=REPOSITORY:TAG"
+            f" {describe_options('rotate', '--canary-image', 'REPOSITORY:TAG')}"
         )
         return LevelFinding(TOKEN, KeyVerdict.NOT_MEASURED, sentence, status)
     return LevelFinding(TOKEN, KeyVerdict.VALID, f"{image.registry} accepts the key and refuses a wrong one", status)

@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass, field
 
 from ...module_utils._formats.key_forms import HUGGING_FACE, NGC, WANDB
+from .._input.command_line import describe_options
 from .https import HttpsClient, ServiceUnreachable, Transport
 from .issuers import HUGGING_FACE_ISSUER, NGC_ISSUER, WANDB_ISSUER, check_issuer
 from .key_kinds import CheckedKey
@@ -78,6 +79,6 @@ def _check_level(level: str, key: CheckedKey, settings: ValidationSettings, clie
     if level == TOKEN:
         return check_token(key, settings.registry_image(settings.image), client)
     if not settings.canary:
-        sentence = "name an image that only you can pull: -e rotate_canary_image=REPOSITORY:TAG"
-        return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, sentence)
+        option = describe_options("rotate", "--canary-image", "REPOSITORY:TAG")
+        return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, f"name an image that only you can pull: {option}")
     return check_manifest(key, settings.registry_image(settings.canary), client)

@@ -74,12 +74,12 @@ class Judgement:
 
     @property
     def sentence(self) -> str:
-        """What each level found, the worst first, what was not measured, and the next step."""
+        """Return what each level found, the worst first, what is unknown, and the next step."""
         measured = sorted(
             (one for one in self._service_findings if one.is_measured), key=lambda one: one.verdict != self.verdict
         )
         missing = [one for one in self._service_findings if not one.is_measured]
-        texts = [one.sentence for one in measured] + [f"not measured at {one.level}: {one.sentence}" for one in missing]
+        texts = [one.sentence for one in measured] + [f"unknown at {one.level}: {one.sentence}" for one in missing]
         return ("" if self.is_agreed else "the services disagree: ") + "; ".join(texts)
 
     @property

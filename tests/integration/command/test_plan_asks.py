@@ -94,9 +94,9 @@ def test_who_must_be_asked_and_is_not_there_is_told_the_word(bed: Any) -> None:
     account = bed.new_account("wilson")
     desk = Desk(bed, account)
     assert desk.types("onboard").returncode == 0
-    refused = desk.types("offboard")
+    refused = desk.types("offboard", "--only", "everything")
     assert refused.returncode == 2
-    assert "hpc-onboard offboard --yes" in " ".join(refused.stderr.split())
+    assert "hpc-onboard offboard --only everything --yes" in " ".join(refused.stderr.split())
     assert account.exists(MADE)
 
 

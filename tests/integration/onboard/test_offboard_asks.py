@@ -50,7 +50,7 @@ class Person:
         run = pexpect.spawn(program, words, cwd=str(REPOSITORY), env=environment, encoding="utf-8", timeout=60)
         shown = ""
         if answer:
-            run.expect(r"Take this out\? \[y/N\] ")
+            run.expect(r"Remove this\? \[y/N\] ")
             shown = run.before
             run.send(f"{answer}\r")
         run.expect(pexpect.EOF)
@@ -69,7 +69,7 @@ def test_without_a_terminal_nothing_is_touched_and_the_command_that_needs_none_i
     ran = play(person.bed, *order, playbook="offboard.yml")
     said = " ".join(ran.text.split())
     assert (ran.code, person.trips(), person.trees()) == (2, [(0, 0)] * 2, before), said
-    command = re.fullmatch(r"\[ERROR\]: nothing was taken out: nobody agreed to it\. Without a terminal: (.*)", said)
+    command = re.fullmatch(r"\[ERROR\]: nothing was removed: not confirmed\. Without a terminal, run: (.*)", said)
     assert command, said
     assert shlex.split(command[1]) == [
         *("ansible-playbook", "-i", person.inventory, "offboard.yml", "--tags", "storage_links", "-l", "lrz,wilson"),
@@ -87,7 +87,7 @@ def test_it_is_shown_and_done_when_a_person_agrees(person: Person) -> None:
     before = person.trees()
     code, shown, after = person.at_terminal(answer="n")
     assert (code, person.trees()) == (2, before), after
-    assert "nothing was taken out: it was not agreed to" in after
+    assert "cancelled: nothing was removed" in after
     for said in (
         "to remove folder ~/enroot",
         "link ~/dss: changed since hpc-onboard wrote it: it stays",

@@ -53,7 +53,7 @@ def test_offboarding_needs_no_valid_setting_of_a_role(scene: Scene) -> None:
     said = " ".join(gone.text.split())
     assert f"shell_environment: its settings are refused (the value of {WHY}" in said
     assert "own_files: its settings are refused (the file " in said
-    assert "what the receipt lists of it is taken out" in said
+    assert "what the receipt lists of it is removed" in said
     assert tree(account) == before
 
 

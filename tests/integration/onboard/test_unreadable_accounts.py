@@ -15,9 +15,9 @@ from tests.integration.runs import REPOSITORY
 
 ACCOUNTS = b"plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n"
 FILES = {  # name, what it holds, and what is said of it
-    "nowhere": (None, "{file}: there is no such file."),
+    "nowhere": (None, "{file}: file not found."),
     "latin": (ACCOUNTS + b"  ada@lrz:\n    project: gr\xfcn\n", "{file}:5: is not UTF-8: byte 0xfc."),
-    "tab": (ACCOUNTS + b"\tada@lrz: {}\n", "{file}:4: this is not YAML: a tab stands before the first word."),
+    "tab": (ACCOUNTS + b"\tada@lrz: {}\n", "{file}:4: this is not YAML: there is a tab before the first word."),
     "zero": (ACCOUNTS + b"  ada@lrz: {}\n\x00", "{file}: this is not YAML: it holds characters that no text file has."),
 }
 CALLS = (

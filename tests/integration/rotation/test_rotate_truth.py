@@ -185,7 +185,7 @@ def test_an_open_rotation_goes_on_after_its_ledger_was_moved_away(two: Stage) ->
     assert "The ledger of rotations is damaged" in status(two)
     assert (onboarded(two).code, two.rotate(rotate_resume=True).code) == (2, 2)
     moved_away(two)
-    assert "rotate_resume=true" in status(two)
+    assert "--resume" in status(two)
     seen = onboarded(two)
     assert "rotate_resume=true" in words(seen)
     assert [set(two.held(account)) for account in two.accounts] == [{new}, {two.old}]

@@ -234,7 +234,7 @@ MISTAKES = [
         5,
         ['"data" has not the form', "Absolute path"],
     ),
-    (HEAD + "accounts:\n  a@dfki:\n  a@dfki:\n", 4, ['"a@dfki" stands here again', "line 3"]),
+    (HEAD + "accounts:\n  a@dfki:\n  a@dfki:\n", 4, ['"a@dfki" is here again', "line 3"]),
     (HEAD + "accounts:\n  a@wilson:\n", 3, ['"a@wilson" needs "project: NAME"', "{project}"]),
     (
         HEAD + "accounts:\n  a@dfki:\n    without: [conda, storage_lynx]\n",

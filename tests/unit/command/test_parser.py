@@ -11,7 +11,6 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import fix_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import run as audit_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import CommandError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.options import OPTIONS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.parser import (
     PACKAGE,
     build_parser,
@@ -20,6 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.parser import
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.subcommands import SUBCOMMANDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import SETTING_OPTIONS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import options as rotation_options
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import run as ssh_config_run
@@ -113,7 +113,7 @@ READERS = {
 def test_every_setting_of_a_playbook_has_an_option_and_its_values_are_valid(name: str) -> None:
     """--tags chooses what offboard_capabilities would."""
     prefixes = {one.partition("_")[0] for one in READERS[name]}
-    options = {one.variable: one for one in OPTIONS[name] if one.variable.partition("_")[0] in prefixes}
+    options = {one.variable: one for one in SETTING_OPTIONS[name] if one.variable.partition("_")[0] in prefixes}
     assert set(options) == set(READERS[name])
     for variable, option in options.items():
         for value in option.choices:

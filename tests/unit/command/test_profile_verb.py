@@ -38,7 +38,7 @@ def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...])
     ("words", "told"),
     [
         (("check",), "no profiles of your own"),
-        (("check", "none.yml"), "none.yml: there is no such file."),
+        (("check", "none.yml"), "none.yml: file not found."),
         (("new", "At tic", "--host", "a"), '"At tic" is invalid; a cluster name has'),
         (("new", "../attic", "--host", "a"), '"../attic" is invalid; a cluster name has'),
         (("new", "attic", "--host", "a", "--from", "wilsn"), 'unknown cluster "wilsn"; did you mean "wilson"?'),

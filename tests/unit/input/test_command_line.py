@@ -4,17 +4,26 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
+from ansible.parsing.splitter import parse_kv
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import (
     PLAYBOOKS,
     Invocation,
     command_for,
+    describe_options,
     relative_path,
     repeat_command,
+    setting_options,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import (
+    SETTING_OPTIONS,
+    to_options,
+    to_variables,
 )
 
 PLAY = "ansible-playbook onboard.yml"
@@ -48,6 +57,9 @@ COMMANDS = [
     ("front", "onboard", ["-l", "a@b"], "hpc-onboard onboard -l a@b"),
     ("front", "plan", [], "hpc-onboard plan"),
     ("front", "rotate", ["--secret", "wandb", "-e", "x=1"], "hpc-onboard rotate --secret wandb -e x=1"),
+    ("front", "rotate", ["--retired"], "hpc-onboard rotate --retired"),
+    ("front", "offboard", ["-l", "a@b", "--only", "undeclared"], "hpc-onboard offboard -l a@b --only undeclared"),
+    ("front by its path", "audit", ["--output", "a b"], "/x/hpc-onboard audit -i 'a b.yml' --output 'a b'"),
     ("front by its path", "audit", ["--tags", "watch"], "/x/hpc-onboard audit -i 'a b.yml' --tags watch"),
     ("front by its path", "ledger", ["verify"], "/x/hpc-onboard ledger verify"),
     ("checkout", "onboard", ["-l", "a@b"], "ansible-playbook -i 'a b.yml' /home/ada/hpc.onboard/onboard.yml -l a@b"),
@@ -56,12 +68,26 @@ COMMANDS = [
     (
         "checkout",
         "rotate",
-        ["--secret", "wandb", "-e", "rotate_resume=true"],
+        ["--secret", "wandb", "--resume"],
         "ansible-playbook -i 'a b.yml' /home/ada/hpc.onboard/rotate.yml -e secret=wandb -e rotate_resume=true",
     ),
     ("checkout", "rekey", [], "hpc-onboard rekey"),
     ("checkout", "done", ["a@b", "step"], "hpc-onboard done -i 'a b.yml' a@b step"),
     ("installed", "offboard", ["-l", "a@b"], "hpc-onboard offboard -i 'a b.yml' -l a@b"),
+    ("installed", "rotate", ["--resume"], "hpc-onboard rotate -i 'a b.yml' --resume"),
+    (
+        "installed, accounts from a setting",
+        "audit",
+        ["--format", "html,json", "--output", "out"],
+        "ansible-playbook hpc.onboard.audit -e audit_formats=html,json -e audit_output=out",
+    ),
+    (
+        "installed by Galaxy",
+        "rotate",
+        ["--retired", "--key-file", "my key"],
+        "ansible-playbook -i 'a b.yml' hpc.onboard.rotate_ngc -e rotate_retired=true"
+        """ -e '{"rotate_key_file": "my key"}'""",
+    ),
     ("installed, accounts from a setting", "audit", [], "ansible-playbook hpc.onboard.audit"),
     ("installed by Galaxy", "doctor", [], "ansible-playbook -i 'a b.yml' hpc.onboard.doctor"),
 ]
@@ -72,6 +98,36 @@ def test_a_command_is_told_in_the_words_of_the_one_that_was_typed(
     way: str, verb: str, options: list[str], words: str
 ) -> None:
     assert shlex.join(WAYS[way].command(verb, options)) == words
+
+
+def test_options_in_a_sentence_are_those_of_the_command_that_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HPC_ONBOARD_COMMAND", "hpc-onboard")
+    assert describe_options("rotate", "--resume", "--excuse", "a@b:c") == "--resume --excuse a@b:c"
+    monkeypatch.delenv("HPC_ONBOARD_COMMAND")
+    assert describe_options("rotate", "--resume", "--excuse", "a@b:c") == "-e rotate_resume=true -e rotate_excuse=a@b:c"
+
+
+def test_settings_become_options_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"audit_formats": ("html", "md"), "audit_baseline_write": False, "fix_sure": True, "mine": 3}
+    monkeypatch.setenv("HPC_ONBOARD_COMMAND", "hpc-onboard")
+    written = ["--format", "html,md", "-e", "audit_baseline_write=false", "--yes", "-e", "mine=3"]
+    assert setting_options("fix", settings) == written
+    monkeypatch.delenv("HPC_ONBOARD_COMMAND")
+    assert shlex.join(setting_options("fix", settings)) == (
+        "-e audit_formats=html,md -e audit_baseline_write=false -e fix_sure=true -e mine=3"
+    )
+
+
+@pytest.mark.parametrize("subcommand", SETTING_OPTIONS)
+def test_every_option_becomes_its_variable_and_back(subcommand: str) -> None:
+    for option in SETTING_OPTIONS[subcommand]:
+        if option.variable:
+            typed = [option.flag, *(["some text"] if option.metavar else [])]
+            written = to_variables(subcommand, typed)
+            value = parse_kv(written[1]) if "{" not in written[1] else json.loads(written[1])
+            assert list(value) == [option.variable]
+            given = {option.variable: value[option.variable] if option.metavar else True}
+            assert to_options(subcommand, given) == typed
 
 
 def test_the_start_is_read_from_environment_and_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
     ("content", "said"),
     [
         (b"a: 1\nb: gr\xfcn\n", "accounts.yml:2: is not UTF-8: byte 0xfc. Save the file as UTF-8."),
-        (None, "accounts.yml: there is no such file."),
+        (None, "accounts.yml: file not found."),
         ("a folder", "accounts.yml: cannot be read: EISDIR. See who may:  ls -ld "),
     ],
 )
@@ -34,8 +34,8 @@ def test_a_file_that_cannot_be_read_is_one_mistake(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a:\n\tb: 1\n", "x.yml:2: this is not YAML: a tab stands before the first word. Put blanks in its place."),
-        ("a:\n  b: 1\n \t c: 1\n", "x.yml:3: this is not YAML: a tab stands before the first word."),
+        ("a:\n\tb: 1\n", "x.yml:2: this is not YAML: there is a tab before the first word. Use spaces instead."),
+        ("a:\n  b: 1\n \t c: 1\n", "x.yml:3: this is not YAML: there is a tab before the first word."),
         ("a: {b\n", "this is not YAML: "),
     ],
 )

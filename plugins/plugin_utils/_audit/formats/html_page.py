@@ -33,7 +33,7 @@ from .shared import (
 from .templates import PAGE, template_environment
 
 UNICODE_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
-INCOMPLETE = {"fail": "not measured fails", "ignore": "not measured is let pass"}
+INCOMPLETE = {"fail": "unknown fails", "ignore": "unknown is ignored"}
 NO_FINDING = ("ok", "not_applicable", "unknown")
 WIDE, HIGH, EDGE = 520, 30, 4  # size and margin of a plot, in units of its own
 

@@ -87,7 +87,7 @@ def _contents(report: AuditReport) -> dict[str, Any]:
         "verdict": verdict(report),
         "number_heads": [
             *(f"{SYMBOLS[name][0]} {name}" for name in SEVERITIES),
-            *("new", "resolved", "waived", "in the baseline", "not measured", "up to date"),
+            *("new", "resolved", "waived", "in the baseline", "unknown", "up to date"),
         ],
         "numbers": [*numbers, f"{summary['ok']} of {summary['checks']}"],
         "matrix_heads": ["account", *(prose(words(name)) for name in columns)],

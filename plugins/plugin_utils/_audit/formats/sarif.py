@@ -75,7 +75,8 @@ def _invocation(report: AuditReport) -> Sarif:
     ended = started + timedelta(seconds=round(report["run"]["seconds"]))
     missed = [account for account in report["accounts"] if account["state"] == "unknown"]
     said = [
-        f"{one['name']} was not measured: {one['reason']} {render_in_one_line(one['next'])}".strip() for one in missed
+        f"{one['name']} could not be examined: {one['reason']} {render_in_one_line(one['next'])}".strip()
+        for one in missed
     ]
     return {
         "executionSuccessful": not missed,

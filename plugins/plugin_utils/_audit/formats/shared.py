@@ -32,7 +32,7 @@ SYMBOLS = {  # each with its replacement in ASCII
     "not_applicable": ("-", "-"),
     "unknown": ("?", "?"),
 }
-WORDS = {"not_applicable": "does not apply", "unknown": "not measured"}
+WORDS = {"not_applicable": "does not apply"}
 CAUSES = {
     "spec": "the settings were changed",
     "hand": "changed by hand on the account",

@@ -240,6 +240,6 @@ KEY_RULES = {
         fix="Deactivate it on the issuer's page, then run `ansible-playbook rotate_ngc.yml -e rotate_resume=true -e"
         " rotate_retired=true`.",
         found_class="at_risk",
-        advice="Deactivate it on its issuer's page, then: {rotate} -e rotate_resume=true",
+        advice="Deactivate it on its issuer's page, then: {resume}",
     ),
 }

@@ -53,7 +53,7 @@ PLACE_RULES = {
         title="A link points to itself, or to storage that is purged",
         severity="medium",
         owner=CHECKS,
-        why="The link points to itself, or to storage that the site purges although its name stands for something that"
+        why="The link points to itself, or to storage that the site purges although its name is that of something that"
         " should last. Files vanish without a message.",
         fix="Name a place that is not purged in the accounts file, then run `ansible-playbook onboard.yml -l ACCOUNT"
         " --tags storage_links`.",

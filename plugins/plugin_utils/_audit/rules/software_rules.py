@@ -213,7 +213,7 @@ SOFTWARE_RULES = {
         title="An account could not be measured",
         severity="high",
         owner="the audit",
-        why="An account that was not measured does not count as up to date, so the audit fails by default"
+        why="An account that could not be examined does not count as up to date, so the audit fails by default"
         " (`audit_incomplete: fail`).",
         fix="Do what the finding says, such as `kinit` or opening a connection with `ssh -MNf HOST`, then run it again"
         " with `-l ACCOUNT`.",

@@ -114,7 +114,7 @@ def test_github_tells_all_results_apart() -> None:
 def test_an_account_that_was_not_measured_makes_the_run_unsuccessful() -> None:
     (said,) = run(example())["invocations"]
     assert (said["executionSuccessful"], said["exitCode"]) == (False, 2)
-    assert "ada@narval was not measured" in said["toolExecutionNotifications"][0]["message"]["text"]
+    assert "ada@narval could not be examined" in said["toolExecutionNotifications"][0]["message"]["text"]
     assert said["endTimeUtc"] == "2026-11-21T18:00:41Z"
     assert run(REPORTS["in_order"])["invocations"][0]["executionSuccessful"] is True
 
