@@ -70,8 +70,11 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         if plan.get("receipt"):
             news = _news(task, seen.documents, True) if plan["work"] == "reconcile" else {}
             lost = not plan.get("only_made") and plan.get("notes")
-            if lost and receipt.shows_loss(task.make_host(), notes.parse_notes(seen.receipt["after"]), lost):
-                news = {**news, **notes.recover_notes(news, lost)}
+            if lost:
+                from .._receipt import lost_receipt
+
+                if lost_receipt.shows_loss(task.make_host(), notes.parse_notes(seen.receipt["after"]), lost):
+                    news = {**news, **lost_receipt.recover_notes(news, lost)}
             result["receipt"] = receipt.to_answer(_update_receipt(task, seen, news))
     except AccountError as error:
         result["error"] = str(error)

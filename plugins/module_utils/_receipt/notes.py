@@ -123,25 +123,6 @@ def _merge_note(old: Optional[Document], new: Document) -> Document:
     return merged
 
 
-def recover_notes(news: Mapping[str, Optional[Document]], copy: Mapping[str, Document]) -> Dict[str, Document]:
-    """Return the notes of the sender's copy that the lost receipt had: of unchanged created resources, and the rest.
-
-    The rest is no longer declared, or a folder that was created for something; offboarding looks before it removes any.
-    Former values that a run changed are the user's, whoever created the resource.
-    """
-    found = {key: note for key, note in copy.items() if key not in news}
-    for key, new in news.items():
-        old = copy.get(key)
-        if not (new and old):
-            continue
-        is_made = new["made"] or (old["made"] and old["hashes"] == new["hashes"])
-        was = dict(new.get("was", {}), **old.get("was", {}))
-        recovered = dict(new, made=is_made, was=was) if was else dict(new, made=is_made)
-        if recovered != new:
-            found[key] = recovered
-    return found
-
-
 def _clusters_of(notes: Mapping[str, Mapping[str, Any]], key: str) -> List[str]:
     """Return the clusters that declare a resource; a folder that was created for one belongs to those of that one."""
     note = notes.get(key, {})

@@ -20,7 +20,6 @@ from .._core.errors import AccountError
 from .._core.files import draft_path
 from .._core.host import Host
 from .._core.resource import CHANGES, Resource, State
-from .._core.values import is_key_note
 from .notes import (
     DONE,
     INTENDED,
@@ -281,23 +280,6 @@ def empty_draft(host: Host, folder: str) -> None:
         _empty(host, folder)
         if not host.names(folder):
             host.remove(folder)
-
-
-def shows_loss(host: Host, noted: Mapping[str, Document], copy: Mapping[str, Document]) -> bool:
-    """Return True if the sender's copy has a thing that hpc-onboard created, and the receipt does not say so any more.
-
-    If another machine offboarded the account, its receipt is gone too, but so are its links and scripts. A key alone
-    shows a loss only if nothing else was created: the user may have written it since then.
-    """
-    created = {key: note for key, note in copy.items() if note["made"] and not note["for"] and not is_key_note(note)}
-    for key, note in created.items():
-        own, path = noted.get(key), note["options"].get("path")
-        if own and not own["made"] and own["hashes"] == note["hashes"]:
-            return True
-        # only the home is known to answer; an environment has a list of paths
-        if not own and isinstance(path, str) and path.startswith("~/") and host.entry(host.expand(path)):
-            return True
-    return not created
 
 
 def to_answer(outcome: Mapping[str, Any]) -> Document:

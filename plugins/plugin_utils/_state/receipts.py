@@ -59,8 +59,8 @@ def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | Non
     """Return the notes of the copy if it calls a thing created that the receipt has no more, or calls the user's.
 
     Either the receipt was lost, or another machine offboarded the account: what is left there tells, which a run with
-    these notes looks at (module_utils/_receipt/receipt.py). planned: the identities of what the run was about; it knew
-    what to do with them. Return {} if the receipt and the copy agree. Raise StateError.
+    these notes looks at (module_utils/_receipt/lost_receipt.py). planned: the identities of what the run was about; it
+    knew what to do with them. Return {} if the receipt and the copy agree. Raise StateError.
     """
     on_account = receipt["notes"] if receipt else {}
     notes = read_notes(account, bool(sandbox))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from account_scene import Link, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt import lost_receipt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 
@@ -25,12 +25,12 @@ def test_a_key_alone_shows_no_lost_receipt_unless_something_created_is_left(scen
     key = note("enroot_credential", made=True, secret="ngc", keyed=keyed)
     adopted = {**key, "made": False}
     written = {"link": link, "key": key, "rc": note("shell_environment", made=True, options={"path": ["~/bin"]})}
-    assert not receipt.shows_loss(host, {"link": link, "key": adopted}, written)
-    assert receipt.shows_loss(host, {"link": {**link, "made": False}, "key": adopted}, written)
-    assert not receipt.shows_loss(host, {"key": adopted}, written)
-    assert receipt.shows_loss(host, {"key": adopted}, {"key": key})
+    assert not lost_receipt.shows_loss(host, {"link": link, "key": adopted}, written)
+    assert lost_receipt.shows_loss(host, {"link": {**link, "made": False}, "key": adopted}, written)
+    assert not lost_receipt.shows_loss(host, {"key": adopted}, written)
+    assert lost_receipt.shows_loss(host, {"key": adopted}, {"key": key})
     scene.make({"~/dss": Link("/dss/x")})
-    assert receipt.shows_loss(host, {"key": adopted}, written)
+    assert lost_receipt.shows_loss(host, {"key": adopted}, written)
 
 
 def test_a_copy_that_has_more_than_the_receipt_is_sent_along(state: None) -> None:
