@@ -16,7 +16,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_ch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit, unmeasured_account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
@@ -32,7 +32,7 @@ STARTED = time.monotonic()
 class ActionModule(AccountAction):
     """hpc.onboard.audit"""
 
-    PLACES = {**PLACES, **payload.places(audit_checks.KINDS)}
+    PLACES = payload.with_places(audit_checks.KINDS)
     ERRORS = (*AccountAction.ERRORS, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["settings", "account", "report"], "required": True},

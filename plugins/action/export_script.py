@@ -26,7 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import relative_path
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import login_of, scp_arguments
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exported_scripts, receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ScriptExported
 
-MODULES = {**PLACES, **payload.places(audit_checks.KINDS)}
+MODULES = payload.with_places(audit_checks.KINDS)
 FIRST_LINES = b'#!/usr/bin/env python3\n"""hpc.onboard '
 
 

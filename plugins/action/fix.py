@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import Called
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
@@ -34,7 +34,7 @@ STARTED = time.monotonic()
 class ActionModule(AccountAction):
     """hpc.onboard.fix"""
 
-    PLACES = {**PLACES, **payload.places(audit_checks.KINDS), **payload.places(offered_fixes.KINDS)}
+    PLACES = payload.with_places(audit_checks.KINDS, offered_fixes.KINDS)
     ERRORS = (*AccountAction.ERRORS, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["show", "ask", "account", "report"], "required": True},
@@ -52,8 +52,8 @@ class ActionModule(AccountAction):
             return fix_run.report_fixes(session.variables, session.value, called, session.warn, STARTED)
         if arguments["part"] == "account":
             return self._fix(session, arguments)
-        ask = partial(prompt.ask_or_stop, not_done=fix_run.NOTHING)
-        return fix_run.ask_to_fix(session.variables, session.value, called, session.is_check_run, ask)
+        ask = partial(prompt.ask_or_stop, not_done=fix_run.AGREEMENT.nothing)
+        return fix_run.ask_to_fix(session.variables, session.value, called, ask)
 
     def _fix(self, session: AccountSession, arguments: Arguments) -> FixAccount:
         """Apply the offered fixes, or preview them, and audit the account again in the same SSH session."""

@@ -28,7 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_session import ScriptSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command_for
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exported_scripts
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, AuditAccount
 
-MODULES = {**PLACES, **payload.places(audit_checks.KINDS)}
+MODULES = payload.with_places(audit_checks.KINDS)
 MESSAGE = {"work": "imported", "receipt": True}  # is not sent, and no job is waited for
 
 

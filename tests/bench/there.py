@@ -82,6 +82,6 @@ def _sent(variables: Mapping[str, Any]) -> list[tuple[list[str], bytes]]:
         (order, payload.build_payload({**common, "work": kind, "receipt": True, "resources": resources}, places))
         for kind, resources, places in (
             ("reconcile", entries, PLACES),
-            ("examine", [*entries, *looks], {**PLACES, **payload.places(audit_checks.KINDS)}),
+            ("examine", [*entries, *looks], payload.with_places(audit_checks.KINDS)),
         )
     ]

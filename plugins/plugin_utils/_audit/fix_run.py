@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.resource import FAILURES
-from .._input import agreement, command_line, extra_vars
+from .._input import command_line, extra_vars
+from .._input.agreement import Agreement
 from .._input.extra_vars import Value
 from .._state.durable_files import StateError
 from . import offered_fixes, run
@@ -19,15 +20,19 @@ if TYPE_CHECKING:
     from .._documents.result import AuditReported, FixAsked, FixShown, RefusedResult
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
-SETTINGS = {"fix_sure": extra_vars.read_bool}
-QUESTION = "Fix this? Only what is listed above is touched. [y/N] "
-NOTHING = "nothing was fixed"
+AGREEMENT = Agreement(
+    "fix",
+    {"fix_sure": extra_vars.read_bool},
+    "fix_sure",
+    "Fix this? Only what is listed above is touched. [y/N] ",
+    "nothing was fixed",
+)
 
 
 def show_fixes(variables: Variables, value: Value, called: run.Called) -> FixShown | RefusedResult:
     """Return the fixes that the last audits of these accounts offer. Accounts without an audit are an error."""
     try:
-        _needs_no_answer(variables, value)
+        AGREEMENT.settings(variables, value)
         run.read_settings(variables, value)
         audit = shlex.join(command_line.command_for("audit"))
         if not offered_fixes.was_audited(called.options):
@@ -43,20 +48,13 @@ def show_fixes(variables: Variables, value: Value, called: run.Called) -> FixSho
 
 
 def ask_to_fix(
-    variables: Variables, value: Value, called: run.Called, is_check_run: bool, ask: Callable[[str], str]
+    variables: Variables, value: Value, called: run.Called, ask: Callable[[str], str]
 ) -> FixAsked | RefusedResult:
     """Return whether the user agrees; without a terminal fix_sure must be set. ask: prompts and returns the answer."""
     agreed: FixAsked = {"kind": "fix_asked", "changed": False}
     try:
-        if (
-            is_check_run
-            or _needs_no_answer(variables, value)
-            or not offered_fixes.find_fixable(variables, called.options)
-        ):
-            return agreed
-        limit = ["-l", str(called.options["subset"])] if called.options.get("subset") else []
-        again = shlex.join(command_line.command_for("fix", [*limit, "--yes"]))
-        agreement.check(ask(QUESTION), NOTHING, again)
+        if AGREEMENT.is_needed(variables, value) and offered_fixes.find_fixable(variables, called.options):
+            AGREEMENT.require_yes(ask(AGREEMENT.question), variables, value, called.options)
     except (AccountError, StateError) as error:
         return {"kind": "fix_asked", "failed": True, "msg": str(error)}
     return agreed
@@ -72,8 +70,3 @@ def report_fixes(
     if not left or found["failed"]:
         return found
     return {**found, "failed": True, "msg": f"{left} could not be fixed; see above"}
-
-
-def _needs_no_answer(variables: Variables, value: Value) -> bool:
-    """Return True if fix_sure is set. Raises AccountError for an unknown setting."""
-    return bool(extra_vars.read_settings("fix", SETTINGS, variables, value).get("fix_sure"))

@@ -83,6 +83,7 @@ class FixCommands:
         return advice(
             text.format(
                 place=place or "it",
+                rotate=shlex.join(self._start.command("rotate")),
                 resume=shlex.join(self._start.command("rotate", ["--resume"])),
                 onboard=shlex.join(onboard),
                 keep=KEEP_KEY,

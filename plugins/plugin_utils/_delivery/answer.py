@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ...module_utils._core import document_version
-from .._text.sanitise import bounded, harmless, harmless_lines, plain_values
+from .._text.sanitise import bounded, harmless, harmless_lines, harmless_values
 from .._text.slurm_answer import offers
 from . import payload
 from .result import WORDS
@@ -204,7 +204,7 @@ def _read_note(note: Document) -> ReceiptNote:
         "state": read_choice(NOTE_STATES, note["state"]),
         "for": harmless(note["for"], 500),
         "made": note["made"] is True,
-        "options": plain_values(note["options"]),
+        "options": harmless_values(note["options"]),
         "hashes": _read_state(note["hashes"]),
         "keyed": keyed,
         "clusters": [harmless(one, 100) for one in note["clusters"]],

@@ -72,12 +72,12 @@ def _spelled(character: str) -> str:
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
-def plain_values(found: Mapping[str, Any], levels: int = LEVELS) -> dict[str, Any]:
-    """Foreign data by name, of plain types, each text as harmless_lines() makes it. Raises ValueError for any other."""
-    return {harmless(name, 500): _plain_value(value, levels) for name, value in found.items()}
+def harmless_values(found: Mapping[str, Any], levels: int = LEVELS) -> dict[str, Any]:
+    """Return foreign data by name, each text as harmless_lines() makes it. Raises ValueError for any other type."""
+    return {harmless(name, 500): _harmless_value(value, levels) for name, value in found.items()}
 
 
-def _plain_value(value: Any, levels: int) -> Any:
+def _harmless_value(value: Any, levels: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -85,7 +85,7 @@ def _plain_value(value: Any, levels: int) -> Any:
     if isinstance(value, int) and abs(value) <= MOST:
         return value
     if isinstance(value, list) and levels:
-        return [_plain_value(one, levels - 1) for one in value]
+        return [_harmless_value(one, levels - 1) for one in value]
     if isinstance(value, dict) and levels:
-        return plain_values(value, levels - 1)
+        return harmless_values(value, levels - 1)
     raise ValueError("no plain value")

@@ -98,7 +98,7 @@ def test_what_cannot_be_meant_is_refused(line: str, text: str) -> None:
 
 READERS = {
     "audit": {**audit_run.SETTINGS},
-    "fix": {**audit_run.SETTINGS, **fix_run.SETTINGS},
+    "fix": {**audit_run.SETTINGS, **fix_run.AGREEMENT.readers},
     "offboard": {
         one: reader for one, reader in offboarding.AGREEMENT.readers.items() if one != "offboard_capabilities"
     },
