@@ -69,8 +69,8 @@ class SlurmTestJob(Resource):
     Options:
         folder: The job's own folder, which nodes can see, in one that no other user can change.
         checks: The checks, each with C(what) it is called, C(way), C(words) and how many of these are C(paths).
-        options: Options of sbatch. C(@slurm_account@) stands for the Slurm account of jobs with GPUs,
-            C(@slurm_cpu_account@) for that of jobs without one.
+        options: Options of sbatch. C(@slurm_account@) becomes the Slurm account of jobs with GPUs,
+            C(@slurm_cpu_account@) that of jobs without one.
         minutes: The time limit.
         state: Whether the job exists. C(absent) cancels it and removes its files.
 
