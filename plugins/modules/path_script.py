@@ -28,7 +28,8 @@ options:
     type: str
   found:
     description: The names that the text contains as C(@NAME@) and that M(hpc.onboard.scheduler)
-      finds on the account. Only C(slurm_account) exists.
+      finds on the account. C(slurm_account) is the Slurm account of jobs with GPUs, C(slurm_cpu_account)
+      that of jobs without one.
     type: list
     elements: str
     default: []

@@ -18,7 +18,8 @@ description:
   types of GPUs. Nothing is changed. The answer is C(evidence.slurm) in the outcome.
 - Each program is asked once, for ten seconds at most. No answer is reported as unknown, not
   as a failure.
-- In a plan it comes before the files whose O(hpc.onboard.own_file#module:found) names C(slurm_account).
+- In a plan it comes before the files whose O(hpc.onboard.own_file#module:found) names C(slurm_account)
+  or C(slurm_cpu_account).
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
@@ -38,6 +39,12 @@ options:
     choices:
     - 'yes'
     - 'no'
+  suffixes:
+    description: The ends of the names of Slurm accounts, where the site tells jobs with GPUs
+      (C(gpu)) and jobs without one (C(cpu)) apart. O(account) and O(likely) may be written
+      without them.
+    type: dict
+    default: {}
 """
 
 EXAMPLES = r"""

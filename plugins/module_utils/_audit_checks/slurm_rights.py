@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whether jobs can be submitted as accounts file and profile say: Slurm account, quality of service, partitions."""
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from .._core.host import Host
 from .._core.resource import Evidence, State
-from .._slurm.offers import MEMORY_KEY, choose_account, get_offers, list_qos
+from .._slurm.offers import MEMORY_KEY, PURPOSES, choose_account, get_offers, list_qos
 from .audit_check import AuditCheck
 
 UNUSED = "the profile's other partitions"
@@ -20,6 +20,7 @@ class SlurmRights(AuditCheck):
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "account": {"type": "str", "default": ""},  # that the user has chosen
         "likely": {"type": "str", "default": ""},  # the project, where the site names accounts so
+        "suffixes": {"type": "dict", "default": {}},  # of the names of accounts, for jobs with GPUs and without
         "partitions": {"type": "list", "elements": "str", "default": []},  # all of the profile
         "used": {"type": "list", "elements": "str", "default": []},  # those that jobs are sent to
         "qos": {"type": "list", "elements": "str", "default": []},  # those that jobs request
@@ -31,20 +32,26 @@ class SlurmRights(AuditCheck):
 
     def run(self, host: Host) -> None:
         offers = get_offers(host)
-        chosen = choose_account(offers, self.options["account"], self.options["likely"])
+        account, likely, suffixes = (self.options[name] for name in ("account", "likely", "suffixes"))
+        purposes = list(suffixes and PURPOSES) or ["gpu"]
+        chosen = [choose_account(offers, account, likely, suffixes, purpose) for purpose in purposes]
         if offers["missed"] and any(offers[name] is not None for name in ("accounts", "partitions")):
             # Where Slurm never answered, nothing can have drifted; status says so.
             self.skip("Slurm could not be asked, or not for everything: %s" % "; ".join(offers["missed"]))
-        if chosen.why:
-            several = not self.options["account"] and offers["accounts"]
-            self.report("JOB-004" if several else "JOB-001", self.options["account"] or "Slurm account", chosen.why)
-        allowed = list_qos(offers, chosen.account)
+        missing = [one for one in chosen if one.why]
+        if missing and (account or len(missing) == len(chosen)):  # jobs without a GPU need no account for GPUs
+            several = not account and offers["accounts"]
+            self.report("JOB-004" if several else "JOB-001", account or "Slurm account", missing[0].why)
+        for name in sorted({one.account for one in chosen}):
+            self._check_qos(name, list_qos(offers, name))
+        if offers["partitions"] is not None:
+            self._check_partitions([partition["name"] for partition in offers["partitions"]])
+
+    def _check_qos(self, account: str, allowed: Optional[List[str]]) -> None:
         for qos in self.options["qos"] if allowed is not None else []:
             if qos not in (allowed or []):
                 text = "account %s may not use this quality of service; available: %s"
-                self.report("JOB-003", qos, text % (chosen.account, ", ".join(allowed or [])))
-        if offers["partitions"] is not None:
-            self._check_partitions([partition["name"] for partition in offers["partitions"]])
+                self.report("JOB-003", qos, text % (account, ", ".join(allowed or [])))
 
     def _check_partitions(self, existing: List[str]) -> None:
         available = ", ".join(existing) or "none"

@@ -12,7 +12,8 @@ from .._core.errors import AccountError
 from .._core.values import STATE, Options, check_path, check_word
 
 LARGEST_TEXT = 64 * 1024  # bytes
-FOUND = ("slurm_account",)  # values of the account that a text can contain, as @slurm_account@
+FOUND = ("slurm_account", "slurm_cpu_account")  # values of the account that a text can contain, as @slurm_account@
+SUFFIX = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 
 
 class OwnFileOptions(Options):
@@ -29,7 +30,7 @@ class OwnFileOptions(Options):
         path: The file.
         content: The whole text, at most 64 KiB.
         found: The names that the text contains as C(@NAME@) and that M(hpc.onboard.scheduler) finds on the account.
-            Only C(slurm_account) exists.
+            C(slurm_account) is the Slurm account of jobs with GPUs, C(slurm_cpu_account) that of jobs without one.
         mode: The mode of the file.
 
     Example: Let conda use only conda-forge
@@ -69,7 +70,7 @@ class PathScriptOptions(OwnFileOptions):
         content: The whole text. It begins with C(#!) and ends with a newline.
         asks: The check that Slurm makes in each run; its answer is among the remarks. Nothing is submitted.
         found: The names that the text contains as C(@NAME@) and that M(hpc.onboard.scheduler) finds on the account.
-            Only C(slurm_account) exists.
+            C(slurm_account) is the Slurm account of jobs with GPUs, C(slurm_cpu_account) that of jobs without one.
 
     Example: Keep a launcher in ~/bin
         path: ~/bin/hello.sh
@@ -101,12 +102,15 @@ class SchedulerOptions(Options):
 
     Each program is asked once, for ten seconds at most. No answer is reported as unknown, not as a failure.
 
-    In a plan it comes before the files whose O(hpc.onboard.own_file#module:found) names C(slurm_account).
+    In a plan it comes before the files whose O(hpc.onboard.own_file#module:found) names C(slurm_account) or
+    C(slurm_cpu_account).
 
     Options:
         account: The Slurm account that you have chosen for jobs.
         likely: The Slurm account to use if you have several and this is one of them.
         required: Whether jobs need a Slurm account here. If so, files that name it wait until one is chosen.
+        suffixes: The ends of the names of Slurm accounts, where the site tells jobs with GPUs (C(gpu)) and jobs without
+            one (C(cpu)) apart. O(account) and O(likely) may be written without them.
 
     Example: Show what Slurm offers
     """
@@ -116,6 +120,7 @@ class SchedulerOptions(Options):
         "account": {"type": "str", "default": ""},
         "likely": {"type": "str", "default": ""},
         "required": {"type": "str", "default": "no", "choices": ["yes", "no"]},
+        "suffixes": {"type": "dict", "default": {}},
     }
 
     def name(self) -> str:
@@ -125,6 +130,9 @@ class SchedulerOptions(Options):
         for name in ("account", "likely"):
             if self.options[name]:
                 check_word(name, self.options[name])
+        for purpose, suffix in self.options["suffixes"].items():
+            if purpose not in ("cpu", "gpu") or not isinstance(suffix, str) or not SUFFIX.match(suffix):
+                raise AccountError("suffixes: invalid: %r; expected such as cpu: _cpu, gpu: _gpu" % {purpose: suffix})
 
 
 def fill_found(text: str, name: str, value: str) -> str:

@@ -75,9 +75,11 @@ class OwnFile(OwnFileOptions, Resource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         path, shown = self.options["path"], host.shown(self.options["path"])
-        why = next((found["why"] for found in self._get_found(host).values() if found["why"]), None)
-        if why:
-            return why
+        wanted = list(self._get_found(host).values())
+        if wanted and all(
+            found["why"] for found in wanted
+        ):  # one of two accounts is enough: the text is for jobs of both purposes
+            return wanted[0]["why"]
         if not before:
             return host.why_blocked(os.path.dirname(path))
         if "is" in before:

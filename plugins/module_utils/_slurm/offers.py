@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The offers of Slurm to a user, and the conclusions from them. queries.py asks for them, once a day."""
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
 from .._core.host import Host
 
@@ -14,6 +14,9 @@ none, or empty. partitions: [{name, gpus}], or None if unknown; gpus: the types 
 without a type. missed: a sentence for each program that gave no answer."""
 
 
+PURPOSES = {"gpu": "jobs with GPUs", "cpu": "jobs without a GPU"}  # which accounts with suffixes are told apart by
+
+
 class SlurmAccountChoice(NamedTuple):
     """The Slurm account of a user's jobs. If it is empty, why says the reason and what to do."""
 
@@ -21,27 +24,59 @@ class SlurmAccountChoice(NamedTuple):
     why: str = ""
 
 
-def choose_account(offers: Mapping[str, Any], setting: str, likely: str) -> SlurmAccountChoice:
-    """Return the Slurm account of jobs. setting: the user's choice. likely: the project, if accounts are named so."""
+def choose_account(
+    offers: Mapping[str, Any], setting: str, likely: str, suffixes: Mapping[str, str], purpose: str
+) -> SlurmAccountChoice:
+    """Return the Slurm account of jobs of one purpose, a key of PURPOSES.
+
+    setting: the user's choice. likely: the project, if accounts are named so. suffixes: purpose -> the end of the names
+    of its accounts; empty if the site does not tell them apart.
+    """
     if offers.get("accounts") is None:
         return SlurmAccountChoice(setting or likely)
     names = [one["name"] for one in offers["accounts"]]
     by_lower_name = {name.lower(): name for name in names}  # Slurm stores names in small letters
+    suffix = suffixes.get(purpose, "")
+    chosen = (setting or likely).lower()
+    for name in (chosen, chosen + suffix):
+        if name in by_lower_name:
+            return SlurmAccountChoice(by_lower_name[name])
+    others = tuple(other for other in suffixes.values() if other != suffix)
+    fitting = [name for name in names if not name.endswith(others)] if others else names
+    if not setting and len(fitting) == 1:
+        return SlurmAccountChoice(fitting[0])
+    return SlurmAccountChoice("", _explain_no_account(names, fitting, setting, suffixes, purpose))
+
+
+def _explain_no_account(
+    names: List[str], fitting: List[str], setting: str, suffixes: Mapping[str, str], purpose: str
+) -> str:
+    """Return why there is no Slurm account, and what to write. fitting: the user's accounts for the purpose."""
+    if not names and not setting:
+        return "Slurm has no account of yours here, so no job starts: ask your project's leader or the site"
     yours = "yours: %s" % ", ".join(names) if names else "you have none here"
-    if setting and setting.lower() not in by_lower_name:
-        why = "'%s' is not, or no longer, a Slurm account of yours (%s). Put 'scheduler: {account: NAME}' right in the"
-        return SlurmAccountChoice("", why % (setting, yours) + " accounts file, or ask your project's leader")
-    for candidate in (setting, likely):
-        if candidate.lower() in by_lower_name:
-            return SlurmAccountChoice(by_lower_name[candidate.lower()])
-    if len(names) == 1:
-        return SlurmAccountChoice(names[0])
-    if not names:
-        return SlurmAccountChoice(
-            "", "Slurm has no account of yours here, so no job starts: ask your project's leader or the site"
-        )
-    why = "you have several Slurm accounts (%s). Choose one in the accounts file: 'scheduler: {account: %s}'"
-    return SlurmAccountChoice("", why % (", ".join(names), names[0]))
+    projects = [strip_suffix(name, suffixes) for name in names]
+    if setting and strip_suffix(setting.lower(), suffixes) not in projects:
+        why = "'%s' is not, or no longer, a Slurm account of yours (%s)" % (setting, yours)
+    elif setting or not fitting:
+        who = "'%s' has" % setting if setting else "you have"
+        why = "%s no Slurm account for %s (%s)" % (who, PURPOSES[purpose], yours)
+    else:
+        why = "you have several Slurm accounts (%s)" % ", ".join(names)
+    if not fitting:
+        return why + ". Ask your project's leader"
+    advice = ". Choose one in the accounts file: 'scheduler: {account: %s}'" % strip_suffix(fitting[0], suffixes)
+    return why + advice + (", or ask your project's leader" if setting else "")
+
+
+def strip_suffix(account: str, suffixes: Mapping[str, str]) -> str:
+    """Return the name of a Slurm account without the suffix of a purpose.
+
+    >>> strip_suffix("def-pi_gpu", {"cpu": "_cpu", "gpu": "_gpu"})
+    'def-pi'
+    """
+    end = next((suffix for suffix in suffixes.values() if suffix and account.endswith(suffix)), "")
+    return account[: len(account) - len(end)]
 
 
 def list_qos(offers: Mapping[str, Any], account: str) -> Optional[List[str]]:
@@ -52,15 +87,17 @@ def list_qos(offers: Mapping[str, Any], account: str) -> Optional[List[str]]:
     return None
 
 
-def get_offers(host: Host, setting: str = "") -> Document:
+def get_offers(host: Host, setting: str = "", suffixes: Iterable[str] = ()) -> Document:
     """Return the offers on this account: those of a run in the last day, or Slurm's answer now, asked once per run.
 
-    Slurm is asked again if the offers lack the account that the user has set. Parts without an answer keep their value.
+    Slurm is asked again if the offers lack the account that the user has set, with each suffix as well. Parts without
+    an answer keep their value.
     """
     memory = host.account.found
     kept = memory.get(MEMORY_KEY, {})
-    names = [offered["name"].lower() for offered in kept.get("accounts") or []]
-    if kept.get("asked") or (kept.get("fresh") and (not setting or setting.lower() in names)):
+    names = {offered["name"].lower() for offered in kept.get("accounts") or []}
+    is_known = not setting or bool(names & {setting.lower() + suffix for suffix in ("", *suffixes)})
+    if kept.get("asked") or (kept.get("fresh") and is_known):
         return dict(kept)
     from . import queries  # once a day
 

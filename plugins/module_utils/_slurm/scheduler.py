@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Slurm account of this account's jobs, which files name. It is only looked up, never changed."""
+"""The Slurm accounts of this account's jobs, which files name. They are only looked up, never changed."""
 
 from typing import List, Optional
 
@@ -10,6 +10,7 @@ from .._core.resource import Evidence, Resource, State
 from .._options.file_options import SchedulerOptions
 from .offers import MEMORY_KEY, choose_account, get_offers
 
+ACCOUNTS = {"slurm_account": "gpu", "slurm_cpu_account": "cpu"}  # names in texts (FOUND), and their purpose
 REPORTED = ("accounts", "default", "partitions", "missed")
 
 
@@ -20,10 +21,12 @@ class Scheduler(SchedulerOptions, Resource):
 
     def bound(self, host: Host) -> "Resource":
         """Return this resource, after asking Slurm. No child is forked yet, so all later resources see the answer."""
-        setting = self.options["account"]
-        chosen = choose_account(get_offers(host, setting), setting, self.options["likely"])
-        why = chosen.why if setting or self.options["required"] == "yes" else ""
-        host.account.found["slurm_account"] = {"value": chosen.account, "why": why}
+        setting, likely, suffixes = (self.options[name] for name in ("account", "likely", "suffixes"))
+        offers = get_offers(host, setting, suffixes.values())
+        for name, purpose in ACCOUNTS.items():
+            chosen = choose_account(offers, setting, likely, suffixes, purpose)
+            why = chosen.why if setting or suffixes or self.options["required"] == "yes" else ""
+            host.account.found[name] = {"value": chosen.account, "why": why}
         return super().bound(host)
 
     def touches(self, host: Host) -> List[str]:

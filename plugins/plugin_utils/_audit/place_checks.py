@@ -109,6 +109,7 @@ def _slurm(cluster: Facts, present: Iterable[PlanEntry]) -> Options:
     return {
         "account": asked.get("account", ""),
         "likely": asked.get("likely", ""),
+        "suffixes": asked.get("suffixes", {}),
         "partitions": list(scheduler.get("partitions", [])),
         "used": sorted({word.removeprefix("--partition=") for word in words if word.startswith("--partition=")}),
         "qos": sorted({word.removeprefix("--qos=") for word in words if word.startswith("--qos=")}),

@@ -112,7 +112,8 @@ USUAL = (
 """Those that most plans hold."""
 
 MODULE_UTILS = __name__.replace("plugin_utils._roles.table", "module_utils")
-SLURM_ACCOUNT = "@slurm_account@"
+SLURM_ACCOUNT = "@slurm_account@"  # of jobs with GPUs
+SLURM_CPU_ACCOUNT = "@slurm_cpu_account@"  # of jobs without a GPU
 
 
 def find_options_class(kind: str) -> type[Options] | None:
@@ -168,12 +169,23 @@ def resource(kind: str, **options: Any) -> ResourceEntry:
 
 
 def scheduler_question(settings: Settings) -> ResourceEntry:
-    """The resource that asks which Slurm account jobs are counted for. settings: with the site's (site.py).
+    """Return the resource that asks for the Slurm accounts of jobs. settings: with the site's (site.py).
 
-    It is declared before the files whose texts name it as SLURM_ACCOUNT, and that say found=["slurm_account"].
+    It comes before the files whose texts name them as SLURM_ACCOUNT or SLURM_CPU_ACCOUNT, with find_placeholders() as
+    their option found.
     """
-    required = "yes" if settings["account_required"] else "no"
-    return resource("scheduler", account=settings["account"], likely=settings["likely_account"], required=required)
+    return resource(
+        "scheduler",
+        account=settings["account"],
+        likely=settings["likely_account"],
+        required="yes" if settings["account_required"] else "no",
+        suffixes=settings.get("limits", {}).get("account_suffixes"),
+    )
+
+
+def find_placeholders(content: str) -> list[str] | None:
+    """Return the names of the Slurm accounts in the content of a file, or None if it has none."""
+    return [name.strip("@") for name in (SLURM_ACCOUNT, SLURM_CPU_ACCOUNT) if name in content] or None
 
 
 def declare_nothing(code: Code, text: str) -> Declaration:

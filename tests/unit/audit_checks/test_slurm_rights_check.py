@@ -13,6 +13,8 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import 
 
 P1 = {"name": "p1", "qos": ["opp"], "default_qos": "opp"}
 P2 = {"name": "p2", "qos": ["opp", "test"], "default_qos": "opp"}
+CPU = {"name": "def-pi_cpu", "qos": ["opp"], "default_qos": "opp"}
+SUFFIXES = {"cpu": "_cpu", "gpu": "_gpu"}
 GPU = [{"name": "gpu", "gpus": ["a100"]}]
 
 
@@ -30,6 +32,8 @@ def looked(accounts: Any, there: Any = GPU, missed: Any = (), **options: Any) ->
         ([P1], {"account": "gone"}, "JOB-001 gone"),
         ([], {}, "JOB-001 Slurm account"),
         ([P1, P2], {}, "JOB-004 Slurm account"),
+        ([CPU, {**CPU, "name": "other_cpu"}], {"suffixes": SUFFIXES}, "JOB-004 Slurm account"),
+        ([CPU], {"suffixes": SUFFIXES, "account": "def-pi"}, "JOB-001 def-pi"),
         ([P1], {"qos": ["cpu"]}, "JOB-003 cpu"),
         ([P1], {"used": ["old"], "partitions": ["old", "gpu"]}, "JOB-002 old"),
         ([P1], {"partitions": ["old", "gpu"]}, "JOB-002 the profile's other partitions"),
@@ -42,6 +46,13 @@ def test_what_is_not_as_written_down_is_found(accounts: Any, options: Any, field
 def test_what_is_in_order_is_silent() -> None:
     seen = looked([P1, P2], account="p2", qos=["test"], used=["gpu"], partitions=["gpu"])
     assert (seen.before, seen.remarks) == ({}, [])
+
+
+@pytest.mark.parametrize("chosen", ["", "def-pi"])
+def test_a_pair_of_accounts_is_in_order(chosen: str) -> None:
+    pair = [CPU, {**CPU, "name": "def-pi_gpu"}]
+    assert looked(pair, account=chosen, suffixes=SUFFIXES).before == {}
+    assert looked([CPU], suffixes=SUFFIXES).before == {}, "who has no GPU time needs no account for it"
 
 
 def test_a_partition_that_jobs_are_sent_to_is_worse() -> None:

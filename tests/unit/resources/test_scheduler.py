@@ -30,13 +30,18 @@ def test_a_text_gets_the_chosen_account_in_a_sandbox(scene: Scene) -> None:
     assert b"echo p1\n" in scene.at("~/bin/count").read_bytes()
 
 
-def outcomes(tmp_path: Path, accounts: list[str] | None, **options: Any) -> tuple[Outcome, Outcome]:
-    """What comes of the question and of a script that names the account, where these accounts are known of today."""
+def known_host(tmp_path: Path, accounts: Any) -> Host:
+    """An account where these accounts of Slurm are known of today."""
     account = Account(str(tmp_path), "/bin/sh", {"PATH": str(tmp_path / "none")})
     if accounts is not None:
         known = [{"name": name, "qos": [], "default_qos": ""} for name in accounts]
         account.found["slurm"] = {"accounts": known, "default": "", "partitions": [], "missed": [], "fresh": True}
-    host = Host(account, b"k" * 32)
+    return Host(account, b"k" * 32)
+
+
+def outcomes(tmp_path: Path, accounts: list[str] | None, **options: Any) -> tuple[Outcome, Outcome]:
+    """What comes of the question and of a script that names the account, where these accounts are known of today."""
+    host = known_host(tmp_path, accounts)
     asked = examine(Scheduler(Scheduler.whole(options)).bound(host), host)
     script = PathScript.whole({"path": "~/bin/count", "content": TEXT, "found": ["slurm_account"]})
     return asked, examine(PathScript(script).bound(host), host)
@@ -71,6 +76,24 @@ def test_what_needs_an_account_waits_until_one_is_chosen(tmp_path: Path, account
     assert asked.status == "ok"
     assert script.status == "blocked"
     assert why in str(script.reason)
+
+
+def test_each_script_gets_the_account_of_its_jobs(tmp_path: Path) -> None:
+    both = {"gpu": "echo @slurm_account@\n", "cpu": "echo @slurm_cpu_account@\n"}
+
+    def scripts(*accounts: str) -> list[Outcome]:
+        host = known_host(tmp_path, accounts)
+        Scheduler(Scheduler.whole({"suffixes": {"cpu": "_cpu", "gpu": "_gpu"}})).bound(host)
+        found = {"gpu": ["slurm_account"], "cpu": ["slurm_cpu_account"], "both": ["slurm_account", "slurm_cpu_account"]}
+        texts = {**both, "both": both["gpu"] + both["cpu"]}
+        options = [{"path": f"~/{one}", "content": f"#!/bin/sh\n{texts[one]}", "found": found[one]} for one in texts]
+        return [examine(PathScript(PathScript.whole(one)).bound(host), host) for one in options]
+
+    lines = [one.after["content"].splitlines()[-2:] for one in scripts("def-pi_cpu", "def-pi_gpu")]
+    assert [line[-1] for line in lines] == ["echo def-pi_gpu", "echo def-pi_cpu", "echo def-pi_cpu"]
+    assert lines[2][0] == "echo def-pi_gpu"
+    assert [one.status for one in scripts("def-pi_cpu")] == ["blocked", "missing", "missing"]
+    assert [one.status for one in scripts("a_cpu", "a_gpu", "b_cpu", "b_gpu")] == ["blocked"] * 3
 
 
 def test_it_is_said_what_was_not_measured_where_a_job_needs_it(tmp_path: Path) -> None:

@@ -119,10 +119,46 @@ def test_what_a_shell_would_read_is_no_name(tmp_path: Path) -> None:
 )
 def test_which_account_is_meant(names: Any, wish: str, likely: str, account: str, why: str) -> None:
     known = None if names is None else [{"name": name} for name in names]
-    chosen = offers.choose_account({"accounts": known}, wish, likely)
-    assert chosen.account == account
-    assert why in chosen.why
-    assert bool(chosen.why) == bool(why)
+    for purpose in offers.PURPOSES:
+        chosen = offers.choose_account({"accounts": known}, wish, likely, {}, purpose)
+        assert chosen.account == account
+        assert why in chosen.why
+        assert bool(chosen.why) == bool(why)
+
+
+PAIR = ["def-pi_cpu", "def-pi_gpu"]
+
+
+@pytest.mark.parametrize(
+    ("names", "wish", "likely", "gpu", "cpu"),
+    [
+        (PAIR, "", "", "def-pi_gpu", "def-pi_cpu"),
+        (PAIR, "def-pi", "", "def-pi_gpu", "def-pi_cpu"),
+        (PAIR, "Def-Pi", "", "def-pi_gpu", "def-pi_cpu"),
+        (PAIR, "def-pi_gpu", "", "def-pi_gpu", "def-pi_gpu"),  # the user's own word, for all jobs
+        ([*PAIR, "rrg-b_cpu", "rrg-b_gpu"], "", "rrg-b", "rrg-b_gpu", "rrg-b_cpu"),
+        ([*PAIR, "rrg-b_cpu"], "", "", "def-pi_gpu", "several Slurm accounts (def-pi_cpu, def-pi_gpu, rrg-b_cpu)"),
+        (PAIR[:1], "", "", "no Slurm account for jobs with GPUs (yours: def-pi_cpu). Ask your", "def-pi_cpu"),
+        (PAIR[:1], "def-pi", "", "'def-pi' has no Slurm account for jobs with GPUs", "def-pi_cpu"),
+        (PAIR, "gone", "", "file: 'scheduler: {account: def-pi}', or ask", "'gone' is not, or no longer"),
+        (None, "def-pi", "", "def-pi", "def-pi"),
+    ],
+)
+def test_accounts_with_a_suffix_are_for_their_jobs(names: Any, wish: str, likely: str, gpu: str, cpu: str) -> None:
+    known = None if names is None else [{"name": name} for name in names]
+    for purpose, expected in (("gpu", gpu), ("cpu", cpu)):
+        chosen = offers.choose_account({"accounts": known}, wish, likely, {"cpu": "_cpu", "gpu": "_gpu"}, purpose)
+        assert expected in (chosen.why or chosen.account)
+        assert bool(chosen.why) == (" " in expected)
+        assert "account: def-pi_" not in chosen.why, "what it says to write is right for all jobs"
+
+
+def test_an_account_that_is_known_by_its_suffix_is_not_asked_for_again(tmp_path: Path) -> None:
+    host = site(tmp_path, sacctmgr="exit 1")
+    known = [{"name": name, "qos": [], "default_qos": ""} for name in PAIR]
+    host.account.found["slurm"] = {"accounts": known, "default": "", "partitions": [], "missed": [], "fresh": True}
+    assert offers.get_offers(host, "def-pi", ["_cpu", "_gpu"])["accounts"] == known
+    assert not (tmp_path / "asked").exists()
 
 
 @pytest.mark.parametrize(

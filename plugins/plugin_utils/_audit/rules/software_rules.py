@@ -116,9 +116,10 @@ SOFTWARE_RULES = {
         owner=CHECKS,
         why="Slurm charges your jobs to its default, or refuses them if the site requires a name.",
         fix="Choose one in the accounts file, `scheduler: {account: NAME}`, then run `ansible-playbook onboard.yml -l"
-        " ACCOUNT`.",
+        " ACCOUNT`. If a site has one for jobs with GPUs and one for those without (`def-pi_gpu`, `def-pi_cpu`), write"
+        " the name without the suffix, `def-pi`: each job gets the right one.",
         found_cause="spec",
-        advice="Choose one in the accounts file: scheduler: {{account: NAME}}",
+        advice="Choose one in the accounts file, without a suffix such as _gpu: scheduler: {{account: NAME}}",
     ),
     "IMG-001": Rule(
         title="A container image is missing",
