@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional
 
 from .._core.host import Host
 from .._core.resource import Evidence, State
-from .._slurm.offers import MEMORY_KEY, PURPOSES, choose_account, get_offers, list_qos
+from .._slurm.offers import MEMORY_KEY, PURPOSES, REPORTED, choose_account, get_offers, list_qos
 from .audit_check import AuditCheck
 
 UNUSED = "the profile's other partitions"
@@ -65,5 +65,5 @@ class SlurmRights(AuditCheck):
 
     def evidence(self, before: State, host: Host) -> Evidence:
         offers = host.account.found[MEMORY_KEY]
-        slurm = {name: offers[name] for name in ("accounts", "default", "partitions", "missed")}
+        slurm = {name: offers.get(name) for name in REPORTED}
         return dict(super().evidence(before, host), slurm=slurm)

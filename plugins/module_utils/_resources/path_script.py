@@ -35,6 +35,16 @@ class PathScript(PathScriptOptions, OwnFile):
 
         return check_submission(host.real(self.options["path"]), host.shown(self.options["path"]))
 
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the script cannot be written; Slurm refuses one without a partition that it lists."""
+        why = super().obstacle(before, host)
+        offers = host.account.found.get("slurm")
+        if why or not offers or not self.options.get("found"):
+            return why
+        from .._slurm.directives import check_directives
+
+        return check_directives(offers, self.options["content"])
+
     def why_not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
         """Return why a script with the stamp must not be changed, or None."""
         if is_unchanged(text):

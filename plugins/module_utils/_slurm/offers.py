@@ -10,8 +10,10 @@ MEMORY_KEY = "slurm"  # of the offers in host.account.found
 
 Document = Dict[str, Any]
 """accounts: [{name, qos, default_qos}], or None if unknown. default: the account that Slurm uses for a job that names
-none, or empty. partitions: [{name, gpus}], or None if unknown; gpus: the types that a job can request, "" for GPUs
-without a type. missed: a sentence for each program that gave no answer."""
+none, or empty. partitions: [{name, gpus, minutes}], or None if unknown; gpus: the types that a job can request, "" for
+GPUs without a type; minutes: the longest time of a job, None if unlimited. default_partition: of a job that names none;
+empty if Slurm refuses such a job, None if unknown. missed: a sentence for each program that gave no answer."""
+REPORTED = ("accounts", "default", "partitions", "default_partition", "missed")
 
 
 PURPOSES = {"gpu": "jobs with GPUs", "cpu": "jobs without a GPU"}  # which accounts with suffixes are told apart by
@@ -102,6 +104,7 @@ def get_offers(host: Host, setting: str = "", suffixes: Iterable[str] = ()) -> D
     from . import queries  # once a day
 
     answer = queries.query_offers(host, kept.get("accounts") or [])
-    former = {name: kept[name] for name in ("accounts", "default", "partitions") if answer.get(name) is None and kept}
+    parts = [(name,) for name in ("accounts", "default")] + [("partitions", "default_partition")]
+    former = {name: kept.get(name) for part in parts if kept and answer.get(part[0]) is None for name in part}
     memory[MEMORY_KEY] = dict(answer, **dict(former, asked=True))
     return dict(memory[MEMORY_KEY])

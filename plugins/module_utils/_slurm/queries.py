@@ -13,10 +13,13 @@ from typing import Any, Dict, List, Optional
 from .._core.errors import AccountError, printable
 from .._core.host import Host
 from .._core.program import find_program, run_program
+from .directives import parse_minutes
 
 SECONDS = 10.0  # the time limit of each program
 END_LINE = "hpc.onboard-ended"
 COMMAND = '"$0" "$@" && echo ' + END_LINE  # output that was cut off, or of a failed program, lacks this line
+TEST_COMMAND = '"$0" --test-only --time=1 --wrap=true 2>&1; echo ' + END_LINE  # submits nothing
+NO_DEFAULT = "No partition specified"  # what Slurm answers to a job that names none
 RIGHTS = "format=Cluster,Account,QOS,DefaultQOS,DefaultAccount"
 WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
 GPU = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:[0-9]+\Z")
@@ -29,19 +32,20 @@ def query_offers(host: Host, kept: List[Document]) -> Document:
     """Return the current offers (offers.py). kept: the accounts of before, used if Slurm now tells only names."""
     missed: Dict[str, List[str]] = {}
     if host.root:
-        return {"accounts": None, "default": None, "partitions": None, "missed": ["a sandbox has no Slurm"]}
+        unknown = {"accounts": None, "default": None, "partitions": None, "default_partition": None}
+        return dict(unknown, missed=["a sandbox has no Slurm"])
     try:
         environment = dict(host.account.environment(), LC_ALL="C")
     except AccountError:
         environment = dict(os.environ, LC_ALL="C")
 
-    def ask(line: List[str]) -> Optional[str]:
+    def ask(line: List[str], command: str = COMMAND) -> Optional[str]:
         program = find_program(line[0], environment.get("PATH") or os.defpath)
         if program is None:
             missed.setdefault("not found", []).append(line[0])
             return None
         answer = run_program(
-            ["/bin/sh", "-c", COMMAND, program] + line[1:], environment, SECONDS, end=END_LINE.encode()
+            ["/bin/sh", "-c", command, program] + line[1:], environment, SECONDS, end=END_LINE.encode()
         )
         text, _end, _rest = answer.text.rpartition(END_LINE)
         if answer.why or not _end:
@@ -59,11 +63,16 @@ def query_offers(host: Host, kept: List[Document]) -> Document:
         former = {account["name"]: account for account in kept}
         bare = [{"name": name, "qos": [], "default_qos": ""} for name in parse_shares(here)[:MOST]]
         own = {"accounts": [former.get(account["name"], account) for account in bare]}
-    nodes = ask(["sinfo", "-h", "-o", "%R|%G"])
+    nodes = ask(["sinfo", "-h", "-o", "%P|%l|%G"])
+    partitions = None if nodes is None else parse_partitions(nodes)
+    default = parse_default_partition(nodes or "") or None
+    if partitions and default is None and NO_DEFAULT in (ask(["sbatch"], TEST_COMMAND) or ""):
+        default = ""  # a site may also choose the partition of a job that names none
     return {
         "accounts": own.get("accounts"),
         "default": own.get("default"),
-        "partitions": None if nodes is None else parse_partitions(nodes),
+        "partitions": partitions,
+        "default_partition": default,
         "missed": ["%s: %s" % (printable(why), ", ".join(missed[why])) for why in missed],
     }
 
@@ -101,12 +110,20 @@ def parse_shares(text: str) -> List[str]:
 
 def parse_partitions(text: str) -> List[Document]:
     """Return the partitions in sinfo's output, which has one line for each partition and type of node."""
-    every: Dict[str, List[str]] = {}
+    every: Dict[str, Document] = {}
     for line in text.splitlines():
-        name, _bar, gres = line.partition("|")
+        name, limit, gres = (line.split("|") + ["", ""])[:3]
+        name = name.rstrip("*")
         if WORD.match(name):
-            every.setdefault(name, []).extend(parse_gpu_types(gres))
-    return [{"name": name, "gpus": sorted(set(every[name]))} for name in sorted(every)][:MOST]
+            partition = every.setdefault(name, {"name": name, "gpus": [], "minutes": parse_minutes(limit)})
+            partition["gpus"] = sorted({*partition["gpus"], *parse_gpu_types(gres)})
+    return [every[name] for name in sorted(every)][:MOST]
+
+
+def parse_default_partition(text: str) -> str:
+    """Return the partition that sinfo marks with a star, or an empty text."""
+    names = (line.partition("|")[0] for line in text.splitlines())
+    return next((name[:-1] for name in names if name.endswith("*") and WORD.match(name[:-1])), "")
 
 
 def parse_gpu_types(gres: str) -> List[str]:

@@ -8,10 +8,9 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._options.file_options import SchedulerOptions
-from .offers import MEMORY_KEY, choose_account, get_offers
+from .offers import MEMORY_KEY, REPORTED, choose_account, get_offers
 
 ACCOUNTS = {"slurm_account": "gpu", "slurm_cpu_account": "cpu"}  # names in texts (FOUND), and their purpose
-REPORTED = ("accounts", "default", "partitions", "missed")
 
 
 class Scheduler(SchedulerOptions, Resource):

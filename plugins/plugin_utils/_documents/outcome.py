@@ -35,18 +35,24 @@ class SlurmAccount(TypedDict):
 
 
 class SlurmPartition(TypedDict):
-    """A partition that Slurm shows. gpus: the types of its GPUs; "" is one without a type."""
+    """A partition that Slurm shows. gpus: the types of its GPUs; "" is one without a type. minutes: a job's longest."""
 
     name: str
     gpus: list[str]
+    minutes: int | None
 
 
 class SlurmOffers(TypedDict):
-    """What Slurm lets an account do; None: not known. default: of jobs that name no account. missed: sentences."""
+    """What Slurm lets an account do; None: not known.
+
+    default: of jobs that name no account. default_partition: of jobs that name no partition; empty: Slurm refuses them.
+    missed: sentences.
+    """
 
     accounts: list[SlurmAccount] | None
     default: str | None
     partitions: list[SlurmPartition] | None
+    default_partition: str | None
     missed: list[str]
 
 

@@ -29,12 +29,24 @@ def offers(found: Mapping[str, Any]) -> SlurmOffers:
             }
             for one in accounts[:MOST]
         ],
-        "default": None if found["default"] is None else harmless(found["default"], LONGEST),
+        "default": _name(found["default"]),
+        "default_partition": _name(found["default_partition"]),
         "partitions": None
         if partitions is None
-        else [{"name": harmless(one["name"], LONGEST), "gpus": _words(one["gpus"])} for one in partitions[:MOST]],
+        else [
+            {
+                "name": harmless(one["name"], LONGEST),
+                "gpus": _words(one["gpus"]),
+                "minutes": None if one["minutes"] is None else int(one["minutes"]),
+            }
+            for one in partitions[:MOST]
+        ],
         "missed": [harmless(one, 500) for one in found["missed"][:9]],
     }
+
+
+def _name(found: object) -> str | None:
+    return None if found is None else harmless(found, LONGEST)
 
 
 def _words(found: list[object]) -> list[str]:

@@ -132,7 +132,12 @@ def remembered(state: Path) -> dict[str, Any]:
     assert recorder.write({"a@lrz": "ok"}, {}) == ""
     account_offers: SlurmOffers = {
         "accounts": [{"name": "p", "qos": ["opp"], "default_qos": ""}],
-        **{"default": "p", "partitions": [{"name": "gpu", "gpus": ["a100"]}], "missed": []},
+        **{
+            "default": "p",
+            "default_partition": "gpu",
+            "partitions": [{"name": "gpu", "gpus": ["a100"], "minutes": None}],
+            "missed": [],
+        },
     }  # type: ignore[typeddict-item]
     slurm_offers.keep_offers("a@lrz", account_offers)
     done_steps.set_mark("a@lrz", "vpn", {"at": "2026-01-01T00:00:00Z", "by": "a@desk"})

@@ -103,5 +103,6 @@ def test_it_is_said_what_was_not_measured_where_a_job_needs_it(tmp_path: Path) -
 
 
 def test_what_was_asked_is_told_and_what_was_known_is_not(tmp_path: Path) -> None:
-    assert set(outcomes(tmp_path, None)[0].evidence["slurm"]) == {"accounts", "default", "partitions", "missed"}
+    reported = {"accounts", "default", "partitions", "default_partition", "missed"}
+    assert set(outcomes(tmp_path, None)[0].evidence["slurm"]) == reported
     assert outcomes(tmp_path, ["p1"])[0].evidence == {}

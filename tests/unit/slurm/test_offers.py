@@ -14,10 +14,13 @@ from ansible_collections.hpc.onboard.plugins.module_utils._slurm import offers, 
 
 ONE = "wilson|p1|opp,regular,test|opp|p1\n"
 TWO = "wilson|p2|opp|opp|p1\n" + ONE
-NODES = "cpu|(null)\ngpu|gpu:a100:4(S:0-1)\ngpu|gpu:v100:2,nvme:1\n"
+NODES = "cpu*|8:00:00|(null)\ngpu|1-00:00:00|gpu:a100:4(S:0-1)\ngpu|1-00:00:00|gpu:v100:2,nvme:1\n"
 P1 = {"name": "p1", "qos": ["opp", "regular", "test"], "default_qos": "opp"}
 P2 = {"name": "p2", "qos": ["opp"], "default_qos": "opp"}
-PARTITIONS = [{"name": "cpu", "gpus": []}, {"name": "gpu", "gpus": ["a100", "v100"]}]
+PARTITIONS = [
+    {"name": "cpu", "gpus": [], "minutes": 480},
+    {"name": "gpu", "gpus": ["a100", "v100"], "minutes": 1440},
+]
 
 
 def site(folder: Path, **programs: str) -> Host:
@@ -38,8 +41,19 @@ def asked(folder: Path) -> list[str]:
 def test_what_the_programs_say_is_read(tmp_path: Path) -> None:
     found = offers.get_offers(site(tmp_path, sacctmgr=TWO, sinfo=NODES, sshare="exit 1"))
     assert (found["accounts"], found["default"], found["partitions"]) == ([P1, P2], "p1", PARTITIONS)
-    assert found["missed"] == []
+    assert (found["missed"], found["default_partition"]) == ([], "cpu")
     assert asked(tmp_path) == ["sacctmgr", "sinfo"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "default"), [("No partition specified or system default partition", ""), ("", None)]
+)
+def test_a_default_partition_is_missing_only_if_slurm_refuses_a_job_without_one(
+    tmp_path: Path, answer: str, default: str | None
+) -> None:
+    sbatch = f"sbatch: error: allocation failure: {answer}\n"
+    found = offers.get_offers(site(tmp_path, sacctmgr=ONE, sinfo=NODES.replace("*", ""), sbatch=sbatch))
+    assert (found["default_partition"], found["missed"]) == (default, [])
 
 
 def test_each_program_is_asked_once(tmp_path: Path) -> None:
@@ -96,7 +110,7 @@ def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pyt
 
 def test_what_a_shell_would_read_is_no_name(tmp_path: Path) -> None:
     odd = "wilson|$(id)|opp|opp|p1\nwilson|p1|opp,a b|opp|$(id)\n"
-    found = offers.get_offers(site(tmp_path, sacctmgr=odd, sinfo="a b|gpu:1\n;id|\n"))
+    found = offers.get_offers(site(tmp_path, sacctmgr=odd, sinfo="a b|1:00|gpu:1\n;id|\n"))
     assert found["accounts"] == [{**P1, "qos": ["opp"]}]
     assert (found["default"], found["partitions"]) == ("", [])
 
