@@ -6,7 +6,7 @@ Their docstrings are the modules' documentation (tools/module_pages.py).
 """
 
 import re
-from typing import Any
+from typing import Any, List, Mapping, Tuple
 
 from .._core.errors import AccountError
 from .._core.values import STATE, Options, check_path, check_word
@@ -145,6 +145,18 @@ def fill_found(text: str, name: str, value: str) -> str:
     if not value:
         text = re.sub(r"^#SBATCH --[a-z-]+=%s\n|(?<= )--[a-z-]+=%s ?" % (word, word), "", text, flags=re.MULTILINE)
     return text.replace(word, value)
+
+
+def fill_options(options: List[str], found: Mapping[str, Any]) -> Tuple[List[str], str]:
+    """Return options of a job with the values found on the account, and why one is missing; that option is left out."""
+    filled, why = [], ""
+    for option in options:
+        name = next((name for name in FOUND if "@%s@" % name in option), "")
+        entry = found.get(name) or {"value": "", "why": ""}
+        if not name or entry["value"]:
+            filled.append(option.replace("@%s@" % name, entry["value"]))
+        why = why or entry["why"]
+    return filled, why
 
 
 def check_text(name: str, value: Any) -> None:

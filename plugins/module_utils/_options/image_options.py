@@ -31,7 +31,8 @@ class ContainerImageOptions(Options):
         module: The environment module that provides this program.
         credentials: The file with its keys, for queries to the registry.
         by: Whether it is imported on the login node, or on a compute node by a job.
-        job_options: Options of sbatch for the job.
+        job_options: Options of sbatch for the job. C(@slurm_cpu_account@) stands for the Slurm account that
+            M(hpc.onboard.scheduler) finds on the account.
         minutes: The time limit of the job.
         temporary: The folder for temporary files. Defaults to one next to the image.
         site_images: A folder with images of the site. If it has one of the same name, nothing is imported.

@@ -15,6 +15,7 @@ from .._core.host import Host
 from .._core.resource import Resource, State
 from .._images.files import ImageFiles, why_too_little_space
 from .._options import image_name
+from .._options.file_options import fill_options
 from .._options.image_name import ImageName
 from .._options.image_options import ContainerImageOptions
 
@@ -151,6 +152,8 @@ class ContainerImage(ContainerImageOptions, Resource):
         if host.entry(path) is not None:
             is_ours = self._files(host).note(wanted) is not None
             return None if is_ours else EXISTS % host.shown(path)
+        if self.options["by"] == "job" and self._job_options(host)[1]:
+            return self._job_options(host)[1]
         needed = self._look_up(host).bytes * SPACE_FACTORS[self.options["runtime"]]
         return why_too_little_space(host, self._folder, needed, "importing %s" % self.options["image"])
 
@@ -279,12 +282,15 @@ class ContainerImage(ContainerImageOptions, Resource):
             importing.ImportJob(self._work, one).start(host)
             return
         work = importing.render_commands(one) + importing.CLEANUP
-        job = JobRequest("import", work, self.options["job_options"], self.options["minutes"])
+        job = JobRequest("import", work, self._job_options(host)[0], self.options["minutes"])
         host.start(
             self._work,
             lambda above: self._job.submit(above, job, {"digest": digest}) and None,
             lambda dry: importing.simulate(dry, one),
         )
+
+    def _job_options(self, host: Host) -> Tuple[List[str], str]:
+        return fill_options(self.options["job_options"], host.account.found)
 
     def _remove(self, host: Host) -> None:
         if self._is_working(host):

@@ -33,6 +33,7 @@ SETTLING = 20  # seconds in which what a killed run had sent may still arrive
 LATE = 600  # seconds behind its time limit at which Slurm is asked what became of a job that said nothing
 PATIENCE = 120  # seconds that a run waits for a job to begin
 LAST = 400
+SIGNALLED = 143  # the exit code of a job that Slurm ended with a signal
 REASONS = {
     "TIMEOUT": "it ran out of its time limit",
     "OUT_OF_MEMORY": "it ran out of memory",
@@ -86,7 +87,7 @@ class SlurmJob:
         result, mark = _document(held, RESULT), _document(held, MARK)
         number = _text(held, NUMBER)
         if result is not None:
-            return _ended(int(result.get("code", 1)), held, number)
+            return _ended(int(result.get("code", 1)), held, number, str((mark or {}).get("name")))
         if mark is None:
             return JobStatus("none")
         progress = _document(held, PROGRESS)
@@ -216,10 +217,14 @@ class SlurmJob:
                 time.sleep(0.2)
 
 
-def _ended(code: int, held: str, number: str) -> JobStatus:
+def _ended(code: int, held: str, number: str, name: str) -> JobStatus:
     if code == 0:
         return JobStatus("done", "", None, number)
-    how = "it was ended: by its time limit?" if code == 143 else "it ended with exit code %d" % code
+    how = "it ended with exit code %d" % code
+    if code == SIGNALLED:
+        seen = query_job(name, number)
+        ended_by_slurm = REASONS.get(seen.state.split(" ")[0]) if seen else ""
+        how = ended_by_slurm or "it was cancelled, or ran out of its time limit"
     return JobStatus("failed", how + _said_last(held), None, number)
 
 

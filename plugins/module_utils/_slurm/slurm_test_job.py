@@ -3,6 +3,7 @@
 """A small job that tries on a compute node what an account was set up for: what is seen there, written, started."""
 
 import os
+import re
 import shlex
 from typing import Any, Dict, List, Optional
 
@@ -10,10 +11,14 @@ from .._core.errors import AccountError, printable
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import STATE, check_path
+from .._options.file_options import fill_options
 from .commands import run_slurm
 from .slurm_job import JobRequest, JobStatus, SlurmJob, refusal
 
 TRIED = "tried"
+SEPARATOR = "\037"  # of lines in the file TRIED
+NOISE = re.compile(r"srun: (?:launch/slurm: |job \d+ |error: (?:\S+: )?task |(?:Force )?Terminat)")
+PREFIX = re.compile(r"^(?:slurmstepd|srun): (?:error: )?")
 ENVIRONMENT = ".config/hpc.onboard/env."
 SECONDS = 60  # for one of the things that are tried
 CONTAINER_SECONDS = 180  # a large image is unpacked on the node
@@ -26,13 +31,17 @@ WAYS = {  # how a thing is tried: a command that says why it fails, and its last
 case $0 in *fish | *csh) "$0" -c "source '$1'" ;; *) . "$1" ;; esac""",
     "gpu": """[ -n "$CUDA_VISIBLE_DEVICES$ROCR_VISIBLE_DEVICES" ] || { echo "the job was given none"; exit 1; }
 ! command -v nvidia-smi >/dev/null || nvidia-smi -L""",
-    "reach": """timeout 10 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$0" "$1" || { echo "no answer in 10 s"; exit 1; }""",
+    "reach": """timeout 10 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$0" "$1" 2>/dev/null ||
+{ echo "no answer in 10 s"; exit 1; }""",
     "proxy_module": """command -v module >/dev/null || . /etc/profile >/dev/null 2>&1
 module load "$0" || exit 1
 p=${https_proxy:-$http_proxy}; [ -n "$p" ] || { echo "it names no proxy"; exit 1; }
 p=${p#*://}; p=${p%%/*}; case $p in *:*) ;; *) p=$p:80 ;; esac
-timeout 10 bash -c 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}"' "$p" || { echo "no answer in 10 s"; exit 1; }""",
-    "container": """"$0" --gpus=0 --image="$1" true""",
+timeout 10 bash -c 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}"' "$p" 2>/dev/null || { echo "no answer in 10 s"; exit 1; }""",
+    # An image without `true` has started, if that is all that is missing in it.
+    "container": """words=$("$0" --gpus=0 --image="$1" true 2>&1) && exit
+printf '%s\\n' "$words"
+case $words in *'execve(): true: No such file'* | *'"true": executable file not found'*) ;; *) exit 1 ;; esac""",
 }
 FUNCTION = """\
 try_it() { # WHAT COMMAND...
@@ -40,8 +49,8 @@ try_it() { # WHAT COMMAND...
     shift
     say "trying: $what"
     words=$(timeout "$limit" "$@" 2>&1 </dev/null) || said=no
-    words=$(printf %s "$words" | tail -n 1 | tr -c '[:print:]' ' ')
-    printf '%s\\t%s\\t%.300s\\n' "$what" "$said" "$words" >>tried.new
+    words=$(printf %s "$words" | tail -n 40 | tr '\\n' '\\037' | tr -c '[:print:]\\037' ' ')
+    printf '%s\\t%s\\t%.4000s\\n' "$what" "$said" "$words" >>tried.new
 }
 rm -f tried.new
 """
@@ -58,7 +67,8 @@ class SlurmTestJob(Resource):
     Options:
         folder: The job's own folder, which nodes can see, in one that no other user can change.
         checks: The checks, each with C(what) it is called, C(way), C(words) and how many of these are C(paths).
-        options: Options of sbatch.
+        options: Options of sbatch. C(@slurm_account@) stands for the Slurm account of jobs with GPUs,
+            C(@slurm_cpu_account@) for that of jobs without one.
         minutes: The time limit.
         state: Whether the job exists. C(absent) cancels it and removes its files.
 
@@ -108,7 +118,7 @@ class SlurmTestJob(Resource):
             return None
         if before:
             return "not all of it works in a job"
-        why = host.account.found.get("slurm_account", {}).get("why")
+        why = fill_options(self.options["options"], host.account.found)[1]
         return why or host.why_blocked(os.path.dirname(self.options["folder"]))
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
@@ -138,7 +148,7 @@ class SlurmTestJob(Resource):
         said = {}
         for one in self.options["checks"]:
             yes, words = found.get(one["what"], ("no", "the job has not come to it"))
-            said[one["what"]] = YES if yes == YES else printable("no: %s" % (words or "it failed"), 400)
+            said[one["what"]] = YES if yes == YES else printable("no: %s" % (extract_cause(words) or "it failed"), 600)
         return said
 
     def work(self, host: Host) -> str:
@@ -158,8 +168,7 @@ class SlurmTestJob(Resource):
         return "".join(lines) + "mv tried.new " + TRIED
 
     def _sbatch(self, host: Host) -> List[str]:
-        account = host.account.found.get("slurm_account", {}).get("value", "")
-        return list(self.options["options"]) + (["--account=" + account] if account else [])
+        return fill_options(self.options["options"], host.account.found)[0]
 
     def _foresee(self, host: Host) -> None:
         """Ask Slurm whether it would take the job, which it does not get."""
@@ -169,6 +178,17 @@ class SlurmTestJob(Resource):
             if "error" in said:
                 raise AccountError(refusal(said))
         self.is_foreseen = True
+
+
+def extract_cause(output: str) -> str:
+    r"""Return what a program printed in one line, without what Slurm adds to each failure.
+
+    >>> extract_cause("slurmstepd: error: pyxis: no such image\037srun: error: n1: task 0: Exited with exit code 1")
+    'pyxis: no such image'
+    """
+    lines = [line.strip() for line in output.split(SEPARATOR)]
+    telling = [PREFIX.sub("", line) for line in lines if not NOISE.match(line)]
+    return " | ".join(dict.fromkeys(line for line in telling if line)) or " | ".join(filter(None, lines))
 
 
 def _submitted(job: SlurmJob, above: int, wanted: JobRequest) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from .._roles.site import job_folder
-from .._roles.table import key_files, resource, usual_path
+from .._roles.table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT, key_files, resource, usual_path
 
 if TYPE_CHECKING:
     from .._documents.declaration import Note, PlanEntry
@@ -76,6 +76,7 @@ def plan_job(
     asked = next((one["options"] for one in declared if one["kind"] == "scheduler"), {})
     least = scheduler.get("test", scheduler.get("cpu", ""))
     options = str(scheduler.get("gpu", "--gpus=1") if settings.gpu else least).split()
+    options.append(f"--account={SLURM_ACCOUNT if settings.gpu else SLURM_CPU_ACCOUNT}")
     folder = f"{settings.home or job_folder(cluster) or '~'}/{FOLDER}"
     job = resource("slurm_test_job", folder=folder, checks=checks, options=options, minutes=MINUTES)
     return [{**one, "capability": NAME} for one in (resource("scheduler", **asked), job)]

@@ -77,7 +77,10 @@ def test_where_no_image_is_usual_the_first_one_that_is_kept_is_started() -> None
 def test_where_the_site_has_a_partition_for_tests_the_job_goes_there() -> None:
     scheduler = {"gpu": "--gpus=1", "cpu": "--partition=cpu", "test": "--partition=debug"}
     jobs = [plan_job({"scheduler": scheduler}, [], [], JobTestSettings(gpu, "", ""))[1] for gpu in (False, True)]
-    assert [one["options"]["options"] for one in jobs] == [["--partition=debug"], ["--gpus=1"]]
+    assert [one["options"]["options"] for one in jobs] == [
+        ["--partition=debug", "--account=@slurm_cpu_account@"],
+        ["--gpus=1", "--account=@slurm_account@"],
+    ]
 
 
 def test_the_job_asks_for_the_least() -> None:
@@ -85,10 +88,11 @@ def test_the_job_asks_for_the_least() -> None:
     question: Any = {"kind": "scheduler", "capability": "launchers", "options": {"account": "p1"}}
     asked, job = plan_job({"scheduler": scheduler}, [question], [], JobTestSettings(False, "", ""))
     assert asked["options"] == {"account": "p1"}
-    assert (job["options"]["folder"], job["options"]["options"]) == ("~/.hpc.onboard-test-job", ["--partition=cpu"])
+    assert job["options"]["folder"] == "~/.hpc.onboard-test-job"
+    assert job["options"]["options"] == ["--partition=cpu", "--account=@slurm_cpu_account@"]
     job = plan_job({"scheduler": scheduler}, [], [], JobTestSettings(True, "", "/work/ada"))[1]
     assert job["options"]["folder"] == "/work/ada/.hpc.onboard-test-job"
-    assert job["options"]["options"] == ["--partition=gpu", "--gres=gpu:1"]
+    assert job["options"]["options"] == ["--partition=gpu", "--gres=gpu:1", "--account=@slurm_account@"]
 
 
 def test_each_check_is_an_outcome() -> None:

@@ -80,7 +80,7 @@ def test_what_works_is_said_to(tmp_path: Path) -> None:
         (check("x", "gpu"), "no: the job was given none"),
         (check("x", "reach", "127.0.0.1", "9"), "no: no answer in 10 s"),
         (check("x", "environment"), "no: it is not there"),
-        (check("x", "container", "/nowhere", "image"), "no: "),
+        (check("x", "container", "/no where", "image"), "no: /no where: line 1: /no where: No such file or directory"),
     ],
 )
 def test_what_does_not_work_is_said_with_its_reason(tmp_path: Path, one: Any, why: str) -> None:
@@ -88,6 +88,31 @@ def test_what_does_not_work_is_said_with_its_reason(tmp_path: Path, one: Any, wh
     assert seen.status == "blocked"
     assert seen.before["x"].startswith(why)
     assert seen.before["home"] == "yes"
+
+
+PYXIS = """srun: job 44 queued and waiting for resources
+slurmstepd: error: pyxis: failed to create container filesystem
+slurmstepd: error: pyxis:     [ERROR] /data/x.sqsh is corrupt
+srun: error: n1: task 0: Exited with exit code 1
+srun: launch/slurm: _step_signal: Terminating StepId=44.0"""
+
+
+@pytest.mark.parametrize(
+    ("printed", "result"),
+    [
+        (PYXIS, "no: pyxis: failed to create container filesystem | pyxis: [ERROR] /data/x.sqsh is corrupt"),
+        ("srun: error: n1: task 0: Exited with exit code 2", "no: srun: error: n1: task 0: Exited with exit code 2"),
+        ("slurmstepd: error: execve(): true: No such file or directory", "yes"),
+        ('FATAL:   "true": executable file not found in $PATH', "yes"),
+        ("slurmstepd: error: execve(): bash: No such file or directory", "no: execve(): bash: No such file"),
+    ],
+)
+def test_a_container_that_does_not_start_is_reported_with_its_cause(tmp_path: Path, printed: str, result: str) -> None:
+    launcher = tmp_path / "usrun.sh"
+    launcher.write_text(f"#!/bin/sh\ncat <<'EOF' >&2\n{printed}\nEOF\nexit 1\n")
+    launcher.chmod(0o755)
+    before = said(tmp_path, check("x", "container", str(launcher), "image")).before["x"]
+    assert " ".join(before.split()).startswith(result)
 
 
 @pytest.mark.parametrize(

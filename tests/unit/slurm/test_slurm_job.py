@@ -21,6 +21,7 @@ MARK = {"mark.json": {"name": NAME, "at": 0, "minutes": 10, "given": {"digest": 
 NUMBERED: dict[str, Any] = {**MARK, "number": "7"}
 PROGRESS = {"step": "importing", "done": 1, "total": 2, "unit": "bytes"}
 AT_WORK = {**NUMBERED, "progress.json": PROGRESS}
+ENDED = {**AT_WORK, "result.json": {"code": 143}}  # by a signal
 
 
 class Place:
@@ -89,7 +90,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
             "failed",
             "it ended with exit code 3. It said: the last word",
         ),
-        ({**AT_WORK, "result.json": {"code": 143}}, "", "", "failed", "it was ended: by its time limit?"),
+        (ENDED, "", "", "failed", "it was cancelled, or ran out of its time limit. It said"),
+        (ENDED, f"7|CANCELLED|None|{NAME}", "", "failed", "it was cancelled. It said"),
+        (ENDED, "", "7|CANCELLED by 20001", "failed", "it was cancelled. It said"),
+        (ENDED, None, "7|TIMEOUT", "failed", "it ran out of its time limit. It said"),
         ({**NUMBERED, "mark.json": "{"}, "", "", "none", ""),
     ],
 )
