@@ -62,6 +62,12 @@ def read_challenge(headers: Sequence[str]) -> Challenge:
     return Challenge(found[0]["realm"], found[0].get("service", ""), found[0].get("scope", ""))
 
 
+def wants_basic(headers: Sequence[str]) -> bool:
+    """Return True if a registry has no token service and takes user and key itself, as a private one may."""
+    schemes = {scheme for header in headers for scheme, _parameters in _challenges(header)}
+    return "basic" in schemes and "bearer" not in schemes
+
+
 def _challenges(header: str) -> List[Tuple[str, Dict[str, str]]]:
     """Return scheme (in lower case) and parameters of each challenge in a header; none if it is invalid."""
     found: List[Tuple[str, Dict[str, str]]] = []

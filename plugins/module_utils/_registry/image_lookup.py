@@ -21,6 +21,7 @@ from .._formats.token_challenge import (
     read_challenge,
     read_token,
     token_address,
+    wants_basic,
 )
 from .._options.image_name import ImageName
 from .token_check import RegistryResponse, RegistryUnclear, fetch
@@ -61,18 +62,20 @@ def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
 
 
 def _token(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
-    """Return the header with a token, if the registry needs one. Raises RegistryUnclear."""
+    """Return the header with a token, or with the login if the registry wants that. Raises RegistryUnclear."""
     first = _manifest(image, image.digest or image.tag, {})
     if first.status != 401:
         return {}
+    headers = {"Authorization": basic_authorization(*login)} if login[1] else {}
+    hosts = allowed_hosts(image.registry)
+    if wants_basic(first.challenges) and image.registry in hosts:
+        return headers
     try:
-        hosts = allowed_hosts(image.registry)
         where = token_address(read_challenge(first.challenges), hosts, image.repository)
     except ChallengeRefused:
         raise RegistryUnclear(
             "the registry does not say where it gives tokens, or names a host that may not see a key"
         ) from None
-    headers = {"Authorization": basic_authorization(*login)} if login[1] else {}
     answer = fetch(where, headers, {})
     if answer.status != 200:
         return {}  # without a token, the registry refuses the image itself

@@ -25,6 +25,8 @@ CONTAINER_SECONDS = 180  # a large image is unpacked on the node
 YES = "yes"
 WAYS = {  # how a thing is tried: a command that says why it fails, and its last arguments, the words of the check
     "writes": """t=$(mktemp "$0/.hpc.onboard-test-job.XXXXXX") && echo x >"$t"; r=$?; rm -f "$t"; exit "$r" """,
+    "reads": """[ -r "$0" ] || { [ -e "$0" ] && echo "the job may not read it" ||
+echo "the job cannot see it"; exit 1; }""",
     "key": """[ -f "$0" ] || { echo "it is not there"; exit 1; }; m=$(stat -Lc %a "$0")
 [ "$m" = 600 ] || [ "$m" = 400 ] || { echo "its mode is $m"; exit 1; }; [ -r "$0" ]""",
     "environment": """[ -r "$1" ] || { echo "it is not there"; exit 1; }

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from .._roles.site import job_folder
+from .._roles.site import UNWRITABLE, job_folder
 from .._roles.table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT, key_files, resource, usual_path
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ FOLDER = ".hpc.onboard-test-job"
 MINUTES = 5
 Check = dict[str, Any]  # what, way, words, and how many of these are paths: module_utils/_slurm/slurm_test_job.py
 NO_HOME = "jobs cannot read the home on this cluster"
+NOT_HOME = "jobs cannot write to the home on this cluster"
 
 
 class JobTestSettings(NamedTuple):
@@ -48,17 +49,15 @@ def plan_checks(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], setti
     """Return the checks for an account. cluster: the profile. declared: the resources of all its roles."""
     there = [one for one in declared if one["options"].get("state", "present") == "present"]
     found = JobTest([], [])
-    if settings.home:
-        found.skipped.append(SkippedCheck("~", NO_HOME))
+    if cluster.get("home", {}).get("on_compute") in UNWRITABLE:
+        found.skipped.append(SkippedCheck("~ is writable", NOT_HOME))
     else:
         found.checks.append(_check("~ is writable", "writes", "~", paths=1))
     for path in dict.fromkeys(_places(there)):
         found.checks.append(_check(f"{path} is writable", "writes", path, paths=1))
-    for path in dict.fromkeys(_key_files(there)):
-        if settings.home and path.startswith("~"):
-            found.skipped.append(SkippedCheck(path, NO_HOME))
-        else:
-            found.checks.append(_check(f"{path} exists and is private", "key", path, paths=1))
+    for path in dict.fromkeys(_files_of_jobs(there)):
+        found.checks.append(_check(f"{path} is readable", "reads", path, paths=1))
+    _keys(cluster, there, settings, found)
     if any(one["kind"] == "shell_environment" for one in there) and not settings.home:
         found.checks.append(_check("the environment loads", "environment"))
     _network(cluster, there, found)
@@ -113,18 +112,38 @@ def _check(what: str, way: str, *words: str, paths: int = 0) -> Check:
 
 
 def _places(there: Sequence[PlanEntry]) -> Iterator[str]:
-    """The folders of the account's own in the site's areas, and where its links lead."""
+    """Yield the folders that jobs write to: those in the site's areas, and those of the job scripts."""
     for one in there:
         if one["kind"] == "storage_link":
             yield str(one["options"]["target"])
-        elif one["kind"] == "directory" and one["capability"] == "storage_links":
+        elif one["kind"] == "directory" and one["capability"] in ("storage_links", "job_scripts"):
             yield str(one["options"]["path"])
 
 
-def _key_files(there: Sequence[PlanEntry]) -> Iterator[str]:
+def _files_of_jobs(there: Sequence[PlanEntry]) -> Iterator[str]:
+    """Yield the launcher, which job scripts call, and what they load Python environments with."""
     for one in there:
-        if one["kind"] in key_files() and one["options"].get("secret"):
-            yield str(one["options"].get("path") or usual_path(one["kind"]))
+        if one["kind"] == "path_script" and one["capability"] == "launchers":
+            yield str(one["options"]["path"])
+        elif one["kind"] == "python_env":
+            yield f"{one['options']['path']}/activate"
+
+
+def _keys(cluster: Mapping[str, Any], there: Sequence[PlanEntry], settings: JobTestSettings, found: JobTest) -> None:
+    """Add the files with keys. In a home that jobs cannot read, only those that jobs need."""
+    kept = {
+        str(one["options"].get("path") or usual_path(one["kind"])): key_files()[one["kind"]]
+        for one in there
+        if one["kind"] in key_files() and one["options"].get("secret")
+    }
+    scripts = (str(one["options"]["path"]) for one in there if one["kind"] == "path_script")
+    imports = not cluster.get("container", {}).get("on_login") or any(one.endswith("/import.sh") for one in scripts)
+    for path, key in kept.items():
+        is_of_jobs = key.in_jobs or (key.by_containers and imports)
+        if settings.home and path.startswith("~") and not is_of_jobs:
+            found.skipped.append(SkippedCheck(path, f"{NO_HOME}, and only login nodes use this key"))
+        else:
+            found.checks.append(_check(f"{path} exists and is private", "key", path, paths=1))
 
 
 def _network(cluster: Mapping[str, Any], there: Sequence[PlanEntry], found: JobTest) -> None:
@@ -156,8 +175,6 @@ def _container(there: Sequence[PlanEntry], settings: JobTestSettings, found: Job
     image = settings.image or next(kept, "")
     if not image:
         found.skipped.append(SkippedCheck("a container", "no image is set (launchers: {image: …})"))
-    elif settings.home:
-        found.skipped.append(SkippedCheck("a container", f"usrun.sh is in the home, and {NO_HOME}"))
     else:
         words = (str(script["options"]["path"]), image)
         found.checks.append(_check(f"a container starts from {image}", "container", *words, paths=1))

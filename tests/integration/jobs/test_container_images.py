@@ -163,8 +163,12 @@ def test_a_job_that_is_not_taken_is_said_and_submitted_by_the_next_run(scene: Ca
 def test_a_job_that_was_cancelled_is_said_and_a_new_one_goes_on(scene: Callable[..., Scene]) -> None:
     here = scene()
     here.wait_for_imports(60)
-    assert here.run("-e", "converge_wait=0").code == 2
+    run = begun(here)
+    until(lambda: "R" in here.slurm.cluster.world.run("squeue", "-h", "-o", "%t", "-u", here.account.user))
+    time.sleep(1)  # the import is at work
     here.slurm.cluster.world.run("scancel", "-u", here.account.user)
+    printed, _none = run.communicate(timeout=90)
+    assert "it was cancelled" in " ".join(printed.split()), printed
     until(lambda: not here.slurm.jobs(here.account, running=True))
     here.wait_for_imports(0)
     ran = here.run()
@@ -202,6 +206,20 @@ def test_a_full_disk_is_said_and_the_next_run_goes_on(
     assert here.text() == content
     assert len(here.submitted()) == submitted + 1
     world.run("umount", "-l", here.folder)
+
+
+def test_a_registry_that_takes_user_and_key_itself_gives_its_images(scene: Callable[..., Scene]) -> None:
+    here = scene()
+    here.registry.basic = True
+    try:
+        ran = here.run()
+        assert ran.code == 0, ran.text
+        assert here.text() == "the first"
+        here.registry.revoke(KEY)
+        refused = here.run()
+        assert "to the key in the tool's file" in refused.text, refused.text
+    finally:
+        here.registry.basic = False
 
 
 def test_a_key_that_is_not_taken_is_said_before_a_job_waits(scene: Callable[..., Scene]) -> None:

@@ -11,7 +11,7 @@ import socketserver
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -232,15 +232,49 @@ def test_killed_at_random_moments_nothing_is_lost_or_submitted_twice(bed: Any, s
 
 def test_what_does_not_work_is_told(bed: Any) -> None:
     person = Person(bed, "dfki")
-    person.account.ssh("chmod 644 .config/enroot/.credentials enroot/.credentials; rm -f .config/hpc.onboard/env.sh")
+    person.account.ssh(
+        "chmod 644 .config/enroot/.credentials enroot/.credentials; rm -f .config/hpc.onboard/env.sh bin/usrun.sh"
+    )
     ran = person.runs()
     assert ran.code == 2, ran.text
     tried = person.tried(ran)
     (key,) = [why for what, why in tried.items() if what.endswith("is private")]
     assert key == "its mode is 644"
     assert tried["the environment loads"] == "it is not there"
+    assert tried["~/bin/usrun.sh is readable"] == "the job cannot see it"
     assert tried["nvcr.io is reachable"]
     assert tried["~ is writable"] is None
+    assert person.is_clean()
+
+
+@contextlib.contextmanager
+def hidden_homes(slurm: Any, node: str) -> Iterator[None]:
+    """Let the jobs of a node see no homes, as at a site whose homes open with a Kerberos ticket only."""
+
+    def start(first: str) -> None:
+        world = slurm.cluster.world
+        world.run("sh", "-c", f"kill $(cat /run/slurm/state/slurmd-{node}.pid); sleep 1")
+        world.run("unshare", "--uts", "--mount", "sh", "-c", f"{first}hostname {node} && exec slurmd -N {node}")
+
+    start("mount -t tmpfs tmpfs /nashome && ")
+    try:
+        yield
+    finally:
+        start("")
+
+
+def test_what_jobs_cannot_read_in_the_home_is_named(bed: Any) -> None:
+    said: dict[str, Any] = {"launchers": {"folder": "~/bin"}, "job_scripts": {"templates": ["batch", "import"]}}
+    person = Person(bed, "wilson", **said)
+    with hidden_homes(person.slurm, "wcwn001"):
+        ran = person.runs()
+        tried = person.tried(ran)
+    assert ran.code == 2, ran.text
+    assert tried["~/bin/usrun.sh is readable"] == "the job cannot see it"
+    assert tried["~/.apptainer/docker-config.json exists and is private"] == "it is not there"
+    output = f"/work1/{person.account.project}/{person.account.user}/jobs/output is writable"
+    assert tried[output] is None
+    assert "not tried: ~ is writable: jobs cannot write to the home" in " ".join(ran.text.split())
     assert person.is_clean()
 
 

@@ -7,6 +7,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 import contextlib
 import hashlib
 import http.client
+import json
 import ssl
 import threading
 import time
@@ -51,6 +52,8 @@ class Front:
         self.backend = 0
         self.modes = dict.fromkeys(PARTS, "well")
         self.failures = 0
+        self.basic = False
+        """Whether the registry takes user and key itself, and has no tokens."""
         self.seconds = 60.0
         self.elsewhere = "https://localhost:1/"
         self.requests: list[Seen] = []
@@ -107,6 +110,12 @@ class Front:
     def _registry(self, request: BaseHTTPRequestHandler, method: str) -> Said:
         """Ask the registry behind."""
         headers = {name: value for name, value in request.headers.items() if name.lower() in PASSED_ON}
+        if self.basic:
+            repository = request.path.removeprefix("/v2/").rpartition("/")[0].rpartition("/")[0]
+            token = self.doorkeeper.token(f"scope=repository:{repository}:pull", headers.pop("Authorization", ""))
+            if token.status != 200:
+                return Said(401, b"", token.key, (("WWW-Authenticate", 'Basic realm="registry of a test"'),))
+            headers["Authorization"] = f"Bearer {json.loads(token.body)['token']}"
         connection = http.client.HTTPConnection("127.0.0.1", self.backend, timeout=10)
         with contextlib.closing(connection):
             connection.request(method, request.path, headers=headers)

@@ -114,6 +114,15 @@ class Registry:
         return self._front.requests
 
     @property
+    def basic(self) -> bool:
+        """Tell whether it takes user and key itself, without tokens."""
+        return self._front.basic
+
+    @basic.setter
+    def basic(self, basic: bool) -> None:
+        self._front.basic = basic
+
+    @property
     def modes(self) -> dict[str, str]:
         """Give how each part answers, for changing."""
         return self._front.modes

@@ -15,6 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._formats.token_challen
     allowed_hosts,
     read_challenge,
     token_address,
+    wants_basic,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,6 +177,21 @@ PARTS = st.lists(
     max_size=8,
 ).map("".join)
 HEADERS = st.lists(PARTS | (REALMS | LURES).map('Bearer realm="{}"'.format), min_size=1, max_size=3)
+
+
+@pytest.mark.parametrize(
+    ("headers", "basic"),
+    [
+        (['Basic realm="a private one"'], True),
+        (["basic"], True),
+        (['Basic realm="x", Bearer realm="https://nvcr.io/t"'], False),
+        (['Basic realm="x"', 'Bearer realm="https://nvcr.io/t"'], False),
+        (["Negotiate"], False),
+        ([], False),
+    ],
+)
+def test_a_registry_without_tokens_is_told_by_its_challenge(headers: list[str], basic: bool) -> None:
+    assert wants_basic(headers) is basic
 
 
 @given(HEADERS)

@@ -34,6 +34,7 @@ def test_what_is_declared_is_tried() -> None:
     assert checks == [
         "~ is writable",
         "/work/ada is writable",
+        "~/bin/usrun.sh is readable",
         "~/enroot/.credentials exists and is private",
         "the environment loads",
         "nvcr.io is reachable",
@@ -44,9 +45,32 @@ def test_what_is_declared_is_tried() -> None:
 
 
 def test_what_cannot_work_is_not_tried_and_said() -> None:
-    checks, skipped = whats({"compute": {"internet": "none"}}, JobTestSettings(False, "", "/work/ada"))
-    assert checks == ["/work/ada is writable"]
-    assert skipped == ["~", "~/enroot/.credentials", "nvcr.io", "a container"]
+    cluster = {"compute": {"internet": "none"}, "home": {"on_compute": "ro"}}
+    checks, skipped = whats(cluster, PLAIN, [LINK, KEY])
+    assert checks == ["/work/ada is writable", "~/enroot/.credentials exists and is private"]
+    assert skipped == ["~ is writable", "nvcr.io"]
+
+
+ENV: Any = {"kind": "python_env", "capability": "python_envs", "options": {"path": "~/envs/ml"}}
+OUTPUT: Any = {"kind": "directory", "capability": "job_scripts", "options": {"path": "~/jobs/output"}}
+IMPORT: Any = {"kind": "path_script", "capability": "job_scripts", "options": {"path": "~/jobs/import.sh"}}
+
+
+def test_what_jobs_need_in_a_home_that_they_cannot_read_is_tried_all_the_same() -> None:
+    cluster = {"home": {"on_compute": "ticket"}, "container": {"on_login": True}}
+    settings = JobTestSettings(False, "/i.sqsh", "/work/ada")
+    checks, skipped = whats(cluster, settings, [*EVERY, ENV, OUTPUT])
+    assert checks == [
+        "/work/ada is writable",
+        "~/jobs/output is writable",
+        "~/bin/usrun.sh is readable",
+        "~/envs/ml/activate is readable",
+        "nvcr.io is reachable",
+        "a container starts from /i.sqsh",
+    ]
+    assert skipped == ["~ is writable", "~/enroot/.credentials"]
+    assert "~/enroot/.credentials exists and is private" in whats(cluster, settings, [KEY, IMPORT])[0]
+    assert "~/enroot/.credentials exists and is private" in whats({"home": cluster["home"]}, settings, [KEY])[0]
 
 
 def test_a_proxy_stands_for_the_registry() -> None:

@@ -76,6 +76,7 @@ def test_what_works_is_said_to(tmp_path: Path) -> None:
     [
         (check("x", "writes", "/nowhere at all/x"), "no: mktemp: failed to create file"),
         (check("x", "key", "/nowhere"), "no: it is not there"),
+        (check("x", "reads", "/no where"), "no: the job cannot see it"),
         (check("x", "key", "/etc/passwd"), "no: its mode is 644"),
         (check("x", "gpu"), "no: the job was given none"),
         (check("x", "reach", "127.0.0.1", "9"), "no: no answer in 10 s"),
