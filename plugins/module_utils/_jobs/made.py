@@ -47,12 +47,22 @@ class JobResource(Resource):
     def why_not_startable(self, host: Host) -> Optional[str]:
         """Return why no job can start at this place, or None: no area, a conflict, or an unsafe folder."""
         above = os.path.dirname(self.options[self.PLACE])
-        root = self.options.get("root") or above
+        root = self.options.get("root") or self._find_own_folder(host) or above
         if host.resolved_kind(root) == "link":
             return host.why_blocked(root)
         if host.resolved_kind(root) != "folder":
-            return "%s does not exist, and only the site can create it: is the project's name right?" % host.shown(root)
+            site = "only the site can create it: is the project's name right?"
+            why = site if self.options.get("root") else "what is above it is not yours: name another path"
+            return "%s does not exist, and %s" % (host.shown(root), why)
         return host.why_blocked(above) or self._why_unsafe(host)
+
+    def _find_own_folder(self, host: Host) -> Optional[str]:
+        """Return the closest existing folder above, if it is the user's own: all below it can be created."""
+        folder = os.path.dirname(self.options[self.PLACE])
+        while host.entry(folder) is None and folder != "/":
+            folder = os.path.dirname(folder)
+        found = host.resolved_entry(folder)
+        return folder if found and found.mine else None
 
     def _why_unsafe(self, host: Host) -> Optional[str]:
         """Return why other users could change what is run, or why the job's folder is not ours; else None."""

@@ -14,6 +14,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._jobs.env_spec import 
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.python_env import PythonEnv
 from resource_tables import Case, judge, table
 
+BELOW: dict[str, Any] = {"path": "/data/ada/envs/ml", "packages": ["numpy"]}
 ML: dict[str, Any] = {"path": "/data/ada/ml", "root": "/data", "packages": ["numpy"]}
 OTHER = {**ML, "packages": ["numpy<2"]}
 GONE = {**ML, "state": "absent"}
@@ -48,11 +49,13 @@ def made(options: dict[str, Any]) -> dict[str, Thing]:
     """What a run leaves that only foresees the work."""
     wanted = EnvSpec(PythonEnv.whole(options))
     name = wanted.names()[0]
-    place = f"/data/ada/.ml.versions/{name}"
+    link = options["path"]
+    versions = link.replace("/ml", "/.ml.versions")
+    place = f"{versions}/{name}"
     return {
-        "/data/ada/ml": Link(f".ml.versions/{name}"),
-        "/data/ada/.ml.versions": Folder(),
-        "/data/ada/.ml.versions/.hpc.onboard": Plain(wanted.about().encode()),
+        link: Link(f".ml.versions/{name}"),
+        versions: Folder(),
+        f"{versions}/.hpc.onboard": Plain(wanted.about().encode()),
         place: Folder(),
         f"{place}/.hpc.onboard": Plain(wanted.mark([]).encode()),
         **{f"{place}/{one}": Folder() for one in ("bin", "lib", "lib/python3", "lib/python3/site-packages")},
@@ -100,6 +103,13 @@ def made(options: dict[str, Any]) -> dict[str, Thing]:
         ML,
         "blocked",
         ".ml.versions already exists and was not created by hpc-onboard",
+    ),
+    Case(
+        "folders in an area of the user's own are made",
+        AREA,
+        BELOW,
+        "missing",
+        left={"/data/ada/envs": Folder(0o700), **made(BELOW)},
     ),
     Case("the site's area is not made", {}, ML, "blocked", "only the site can create it"),
     Case("what is absent stays so", AREA, GONE, "ok"),
