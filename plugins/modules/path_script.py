@@ -24,7 +24,8 @@ options:
     type: str
     required: true
   content:
-    description: The whole text. It begins with C(#!) and ends with a newline.
+    description: The whole text. It begins with C(#!) and ends with a newline. C(@script_folder@)
+      in it becomes the absolute path of the script's folder.
     type: str
   found:
     description: The names that the text contains as C(@NAME@) and that M(hpc.onboard.scheduler)

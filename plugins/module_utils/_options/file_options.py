@@ -67,7 +67,8 @@ class PathScriptOptions(OwnFileOptions):
 
     Options:
         path: The file.
-        content: The whole text. It begins with C(#!) and ends with a newline.
+        content: The whole text. It begins with C(#!) and ends with a newline. C(@script_folder@) in it becomes the
+            absolute path of the script's folder.
         asks: The check that Slurm makes in each run; its answer is among the remarks. Nothing is submitted.
         found: The names that the text contains as C(@NAME@) and that M(hpc.onboard.scheduler) finds on the account.
             C(slurm_account) is the Slurm account of jobs with GPUs, C(slurm_cpu_account) that of jobs without one.

@@ -2,18 +2,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A script in a folder on PATH."""
 
+import os
 from typing import List, Optional
 
 from .._core.host import Host
-from .._core.resource import State
+from .._core.resource import Resource, State
 from .._formats.origin_mark import add_mark, has_mark, is_unchanged
 from .._options.file_options import PathScriptOptions
 from .._receipt.set_aside import advice
 from .own_file import FOREIGN, OwnFile
 
+SCRIPT_FOLDER = "@script_folder@"
+
 
 class PathScript(PathScriptOptions, OwnFile):
     """An executable file with a stamp. A file without it, or that was edited by hand, belongs to the user and stays."""
+
+    def bound(self, host: Host) -> Resource:
+        """Return this script with the path of its folder in its text: Slurm reads neither ~ nor variables."""
+        folder = os.path.dirname(host.expand(self.options["path"]))
+        content = (self.options.get("content") or "").replace(SCRIPT_FOLDER, folder)
+        return super(PathScript, type(self)(dict(self.options, content=content))).bound(host)
 
     def desired_text(self) -> str:
         """Return the whole text with the stamp."""
