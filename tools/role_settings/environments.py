@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tools.role_pages import FROM_ACCOUNTS, FROM_PROFILE, Role, Setting, item, like, state
 from tools.role_settings.files import FILES_FROM
+from tools.role_settings.jobs import LIMITS
 
 SITE = [
     Setting(
@@ -188,6 +189,8 @@ ROLES = [
             ),
             Setting("scheduler", "slurm", "The batch system.", set_by=FROM_PROFILE),
             Setting("job_options", "", "Options of sbatch for the job.", set_by=FROM_PROFILE),
+            Setting("site", "this cluster", "The name of the cluster.", set_by=FROM_PROFILE),
+            LIMITS,
             Setting("account", "", "The Slurm account of the job.", set_by=FROM_ACCOUNTS),
             like("container_image", "minutes", sentence="The time limit of the job, in minutes."),
             like(

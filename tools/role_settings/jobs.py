@@ -5,8 +5,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tools.role_pages import FROM_ACCOUNTS, FROM_PROFILE, Role, Setting, item, state
 from tools.role_settings.files import FILES_FROM
 
@@ -19,9 +17,54 @@ ACCOUNTS = [
         set_by=FROM_PROFILE,
     ),
 ]
-PARTITION = Setting("partition", "", "The partition of jobs that name none. Empty is the site's default.")
-QOS = Setting("qos", "", "The quality of service of jobs that name none. Empty is Slurm's default.")
-RUNTIME = Setting("runtime", "none", "The program that starts containers in jobs.", set_by=FROM_PROFILE)
+LIMITS = Setting(
+    "limits",
+    {},
+    "What the site offers and asks of jobs: gpu_vendor, gpus_per_node, whole_nodes, cpus_per_gpu, memory_per_gpu,"
+    " memory_per_cpu, partition_required, partitions, partition_hours, hours, account_suffixes, gpu_nodes. A request"
+    " beyond it is refused.",
+    set_by=FROM_PROFILE,
+)
+REQUEST = [
+    Setting(
+        "partition",
+        "",
+        "The partition of jobs. Empty is the site's default. Where partitions for jobs without a GPU are others, it is"
+        " for jobs with GPUs.",
+    ),
+    Setting("cpu_partition", "", "The partition of jobs without a GPU. Empty is the site's default."),
+    Setting("qos", "", "The quality of service of jobs. Empty is the site's or Slurm's default."),
+    Setting("gpu_type", "", "The type of GPU, as Slurm names it there. Empty is the site's usual one."),
+    Setting("cpus", 0, "The processors of each task. 0 is what the site advises for each GPU, or Slurm's default."),
+    Setting(
+        "memory",
+        "",
+        "The memory on each node, such as 32G. Empty is what the site advises for each GPU, or Slurm's default.",
+    ),
+]
+IMAGES = Setting(
+    "images",
+    "",
+    "The folder with images that are named as declared, such as nvcr.io/nvidia/pytorch:24.03-py3.",
+    set_by=FROM_PROFILE,
+)
+MOUNTS = Setting(
+    "mounts", [], "The folders that the container sees, each SOURCE:TARGET.", elements="str", set_by=FROM_PROFILE
+)
+HOME_IN_JOBS = Setting(
+    "home_in_jobs",
+    "",
+    "The folder that replaces the home in jobs, if they cannot read the real one.",
+    set_by=FROM_PROFILE,
+)
+RUNTIME = Setting(
+    "runtime",
+    "none",
+    "The program that starts containers in jobs.",
+    choices=("pyxis", "environment", "apptainer", "singularity", "none"),
+    set_by=FROM_PROFILE,
+)
+ROOT = Setting("root", "~", "The folder above it that must exist.", set_by=FROM_PROFILE)
 SITE = [
     Setting("scheduler", "slurm", "The batch system.", set_by=FROM_PROFILE),
     Setting("site", "this cluster", "The name of the cluster.", set_by=FROM_PROFILE),
@@ -29,6 +72,7 @@ SITE = [
     Setting("module", "", "The environment module that provides this program.", set_by=FROM_PROFILE),
     Setting("gpu", "--gpus=1", "The options of srun that request one GPU.", set_by=FROM_PROFILE),
     Setting("cpu", "", "The options of srun that a job without a GPU needs.", set_by=FROM_PROFILE),
+    LIMITS,
     Setting("account_required", False, "Whether a job must name its account.", set_by=FROM_PROFILE),
 ]
 PROXY = [
@@ -48,7 +92,8 @@ ROLES = [
         ],
         [
             Setting("name", "usrun.sh", "The name of the script."),
-            Setting("folder", "~/bin", "The folder for the script. It comes first on PATH."),
+            Setting("folder", "~/bin", "The folder for the script. It comes first on PATH.", set_by=FROM_PROFILE),
+            ROOT,
             state("Whether the script exists. C(absent) removes it."),
             Setting(
                 "image",
@@ -56,40 +101,17 @@ ROLES = [
                 "The container image for commands that name none: a file, an address, or an EDF name at CSCS.",
                 set_by=FROM_PROFILE,
             ),
-            Setting(
-                "images",
-                "",
-                "The folder with images that are named as declared, such as nvcr.io/nvidia/pytorch:24.03-py3.",
-                set_by=FROM_PROFILE,
-            ),
-            Setting(
-                "mounts",
-                [],
-                "The folders that the container sees, each SOURCE:TARGET.",
-                elements="str",
-                set_by=FROM_PROFILE,
-            ),
+            IMAGES,
+            MOUNTS,
+            Setting("gpus", 1, "The GPUs on each node if the command names no number. 0 is none.", set_by=FROM_PROFILE),
             Setting("minutes", 60, "The time limit if the command names none.", set_by=FROM_PROFILE),
-            Setting("memory", "", "The memory if the command names none, such as 32G."),
-            Setting("cpus", 0, "The processors if the command names none. 0 is Slurm's default."),
-            PARTITION,
+            *REQUEST,
             *ACCOUNTS,
-            QOS,
-            *[
-                replace(RUNTIME, choices=("pyxis", "environment", "apptainer", "singularity", "none"))
-                if setting is RUNTIME
-                else setting
-                for setting in SITE
-            ],
+            *SITE,
             Setting(
                 "accounts_command", "", "The command that shows the accounts that a job may name.", set_by=FROM_PROFILE
             ),
-            Setting(
-                "home_in_jobs",
-                "",
-                "The folder that replaces the home in jobs, if they cannot read the real one.",
-                set_by=FROM_PROFILE,
-            ),
+            HOME_IN_JOBS,
             *PROXY,
         ],
     ),
@@ -121,26 +143,51 @@ ROLES = [
             ),
             FILES_FROM,
             Setting("folder", "~/jobs", "The folder for the scripts. It gets a folder C(output).", set_by=FROM_PROFILE),
-            Setting("root", "~", "The folder above it that must exist.", set_by=FROM_PROFILE),
+            ROOT,
             state("Whether they exist. C(absent) removes those that were not edited."),
             Setting("command", "hostname", "The command to run, as one line of a shell."),
             Setting("minutes", 60, "The time limit of a job, in minutes."),
-            Setting("gpus", 2, "The number of GPUs on one node, for scripts with several."),
-            Setting("nodes", 2, "The number of nodes, for the script with several."),
+            Setting(
+                "gpus",
+                2,
+                "The number of GPUs on one node, for scripts with several. 0 makes all scripts ones without a GPU.",
+                set_by=FROM_PROFILE,
+            ),
+            Setting("nodes", 2, "The number of nodes, for the script with several.", set_by=FROM_PROFILE),
             Setting("links", 10, "The number of jobs in a chain."),
             Setting("mail", "", "The address that Slurm notifies when a job ends or fails. Empty is none."),
+            *REQUEST,
             *ACCOUNTS,
-            PARTITION,
-            QOS,
+            Setting(
+                "image",
+                "",
+                "The container image that the command runs in: a file, a name as declared, an address, or an EDF name"
+                " at CSCS. C(none) is none.",
+                set_by=FROM_PROFILE,
+            ),
+            IMAGES,
+            MOUNTS,
+            HOME_IN_JOBS,
             Setting("modules", [], "The environment modules to load, in this order.", elements="str"),
-            Setting("environment", "", "The Python environment to activate, such as ~/envs/ml."),
-            Setting("nccl", {}, "Variables for NCCL, for jobs on several nodes, such as C({NCCL_SOCKET_IFNAME: ib0})."),
+            Setting(
+                "environment",
+                "",
+                "The Python environment to activate, such as ~/envs/ml or /data/ada/envs/ml. Without it, a job ends.",
+            ),
+            Setting(
+                "nccl",
+                {},
+                "Variables for NCCL, for jobs on several nodes, such as C({NCCL_SOCKET_IFNAME: ib0}).",
+                set_by=FROM_PROFILE,
+            ),
             Setting(
                 "ask_slurm",
                 False,
                 "Whether each run asks Slurm if it would accept the scripts (C(sbatch --test-only)).",
             ),
             *SITE,
+            Setting("importer", "none", "The program that imports images.", set_by=FROM_PROFILE),
+            Setting("internet", "", "How compute nodes reach the Internet: full, none, or empty.", set_by=FROM_PROFILE),
             Setting("tmp", "", "The folder of a node's own disk in a job, such as $SLURM_TMPDIR.", set_by=FROM_PROFILE),
             *PROXY,
         ],

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._options import image_name
-from .table import Settings, declare_nothing, resource
+from .job_request import make_import_request
+from .table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT, Settings, declare_nothing, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, ResourceEntry
@@ -38,7 +39,6 @@ def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEn
             f'container_images: "{image["image"]}" is not the name of an image, such as'
             " nvcr.io/nvidia/pytorch:24.03-py3"
         )
-    account = [f"--account={settings['account']}"] if settings["account"] else []
     entry = resource(
         "container_image",
         image=image["image"],
@@ -48,7 +48,7 @@ def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEn
         module=settings["module"],
         credentials=settings["credentials"] or None,
         by=settings["by"],
-        job_options=[*settings["job_options"].split(), *account] if settings["by"] == "job" else [],
+        job_options=_job_options(settings) if settings["by"] == "job" else [],
         minutes=settings["minutes"],
         temporary=settings["temporary"] or None,
         site_images=settings["site_images"] or None,
@@ -59,6 +59,20 @@ def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEn
     if not settings["edf"]:
         return [entry]
     return [entry, _declare_edf(settings, name)]
+
+
+def _job_options(settings: Settings) -> list[str]:
+    """The options of the job that imports an image; its time limit is given apart. Raises AccountError."""
+    account, suffix = settings["account"], settings["limits"].get("account_suffixes", {}).get("cpu", "")
+    usual = {"gpu": "", "gpu_type": "", "cpus": 0, "memory": "", "partition": "", "cpu_partition": "", "qos": ""}
+    try:
+        options = make_import_request({**usual, **settings, "cpu": settings["job_options"]}).options
+    except AccountError as error:
+        advice = str(error).replace("cpu_partition", "job_options (--partition=NAME)")
+        raise AccountError(f"container_images: {advice}") from None
+    named = f"--account={account + suffix if account and not account.endswith(suffix) else account}"
+    options = [named if one[10:] in (SLURM_ACCOUNT, SLURM_CPU_ACCOUNT) else one for one in options]
+    return [one for one in options if one != "--account=" and not one.startswith("--time=")]
 
 
 def _declare_edf(settings: Settings, name: image_name.ImageName) -> ResourceEntry:

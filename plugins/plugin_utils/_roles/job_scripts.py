@@ -6,17 +6,31 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from .._input.collection import ROLES_FOLDER
-from .launchers import LINE, PLAIN, PLAIN_WORDS, split_gpu_options
-from .table import SLURM_ACCOUNT, Settings, declare_nothing, resource, scheduler_question
+from .job_request import JobRequest, make_import_request, make_request, nearest_offer
+from .job_texts import (
+    IMPORTS,
+    container_lines,
+    environment_lines,
+    import_lines,
+    load_lines,
+    option_lines,
+    options_with_reasons,
+    quote_path,
+    requested_lines,
+    shape_lines,
+)
+from .launchers import LINE, PLAIN, PLAIN_WORDS
+from .table import SLURM_ACCOUNT, Settings, declare_nothing, find_placeholders, resource, scheduler_question
 
 if TYPE_CHECKING:
-    from .._documents.declaration import Declaration
+    from .._documents.declaration import Declaration, SkipReason
 
 OURS = ("batch", "gpus", "nodes", "chain", "interactive", "staging", "import")
 FILES = ROLES_FOLDER / "job_scripts" / "files"
@@ -24,17 +38,13 @@ WORD = re.compile(r"@([a-z_]+)@")
 MAIL = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+\Z")
 COMMAND = re.compile(r"[^\0-\x1f\x7f]+\Z")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-IN_HOME = re.compile(r"(?:~|/|\$[A-Z_]+)(?:/[A-Za-z0-9_.+-]+)+\Z")
+PLACE = re.compile(r"(?:~|\$[A-Z_][A-Z0-9_]*)?(?:/[A-Za-z0-9_.+@-]+)+/?\Z")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
-IMPORTS = {
-    "enroot": 'enroot import --output "$name.sqsh" "docker://${image/\\//#}"',
-    "apptainer": 'apptainer pull "$name.sif" "docker://$image"',
-    "singularity": 'singularity pull "$name.sif" "docker://$image"',
-}
+Words = Mapping[str, Callable[[], list[str]]]
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets. Raises AccountError for a value that a job could not bear, or an unknown word."""
+    """Return the scripts of an account. Raises AccountError for a request that the site cannot satisfy."""
     if settings["scheduler"] != "slurm":
         return declare_nothing("not_here", "the scripts of jobs are for Slurm, which is not here")
     names = _select_templates(settings["templates"])
@@ -44,8 +54,13 @@ def declare(settings: Settings) -> Declaration:
         return declare_nothing(
             "place_unknown", "no folder is known here that jobs can write to: set job_scripts: {folder: …}"
         )
+    notes: list[SkipReason] = []
+    why = why_no_import(settings) if "import" in names else ""
+    if why:
+        names = [name for name in names if name != "import"]
+        notes = [{"code": "not_here", "text": f"import.sh is skipped: {why}"}]
     words = template_words(settings)
-    texts = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names if name != "import" or words["import"]}
+    texts = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names}
     contents = {name: fill_template(file.read_text(encoding="utf-8"), words, file.name) for name, file in texts.items()}
     contents.update({one["name"]: _fill_own(one, settings, words) for one in settings["own"]})
     folder, state = settings["folder"], settings["state"]
@@ -55,7 +70,7 @@ def declare(settings: Settings) -> Declaration:
             "path_script",
             path=f"{folder}/{name}",
             content=content,
-            found=["slurm_account"] if SLURM_ACCOUNT in content and state == "present" else None,
+            found=find_placeholders(content) if state == "present" else None,
             asks=_test_only_command(asks, name, content),
             state=state,
         )
@@ -63,7 +78,7 @@ def declare(settings: Settings) -> Declaration:
     ]
     output = resource("directory", path=f"{folder}/output", root=settings["root"], state=state)
     first = [scheduler_question(settings), output]
-    return {"resources": [*first, *scripts] if state == "present" else [*scripts, output], "notes": []}
+    return {"resources": [*first, *scripts] if state == "present" else [*scripts, output], "notes": notes}
 
 
 def _select_templates(wanted: Sequence[str]) -> Sequence[str]:
@@ -74,12 +89,21 @@ def _select_templates(wanted: Sequence[str]) -> Sequence[str]:
     return OURS if "all" in wanted else wanted
 
 
+def why_no_import(settings: Settings) -> str:
+    """Return why no job can import an image here, or an empty text."""
+    if settings["importer"] not in IMPORTS:
+        return "neither enroot nor Apptainer is here"
+    if settings["internet"] == "none" and not settings["proxy"]:
+        return "compute nodes have no Internet access. Import images on a login node, as role container_images does"
+    return ""
+
+
 def _test_only_command(command: str, name: str, content: str) -> str | None:
     """What Slurm is asked of a script; nothing of one that is run on the login node."""
     return command if command and name != "interactive.sh" and "#SBATCH" in content else None
 
 
-def _fill_own(one: Settings, settings: Settings, words: dict[str, list[str]]) -> str:
+def _fill_own(one: Settings, settings: Settings, words: Words) -> str:
     """A template of the person's own, filled. Raises AccountError."""
     from . import own_texts  # few have such
 
@@ -89,10 +113,10 @@ def _fill_own(one: Settings, settings: Settings, words: dict[str, list[str]]) ->
     return fill_template(own_texts.read_own_text("job_scripts", file), words, str(file.absolute()))
 
 
-def fill_template(template: str, words: dict[str, list[str]], where: str) -> str:
-    """A template with what its words become. A line with one word alone becomes as many lines as that has, or none.
+def fill_template(template: str, words: Words, where: str) -> str:
+    """Return a template with its words filled in. A line with one word alone becomes the lines that it has, or none.
 
-    Raises AccountError for a word that nobody knows.
+    Raises AccountError for an unknown word, and where a word that the template has cannot be filled at this site.
     """
     lines = []
     for number, line in enumerate(template.splitlines(), 1):
@@ -101,109 +125,104 @@ def fill_template(template: str, words: dict[str, list[str]], where: str) -> str
             known = ", ".join(f"@{word}@" for word in sorted(words))
             raise AccountError(f"job_scripts: {where}:{number}: nobody knows @{unknown}@; these are known: {known}")
         alone = WORD.fullmatch(line)
-        lines += words[alone[1]] if alone else [WORD.sub(lambda found: " ".join(words[found[1]]), line)]
+        lines += words[alone[1]]() if alone else [WORD.sub(lambda found: " ".join(words[found[1]]()), line)]
     return "\n".join(lines) + "\n"
 
 
-def template_words(settings: Settings) -> dict[str, list[str]]:
-    """What each word of a template becomes: lines. Raises AccountError for a value that a script could not bear."""
+def template_words(settings: Settings) -> Words:
+    """Return what each word of a template becomes: lines. Raises AccountError for a value that a script cannot hold."""
     check_settings(settings)
-    person = _user_options(settings)
     gpus, nodes = settings["gpus"], settings["nodes"]
-    runtime = settings["runtime"]
-    return {
-        "site": [settings["site"]],
-        "folder": [settings["folder"]],
-        "time": [str(settings["minutes"])],
-        "gpus": [str(gpus)],
-        "nodes": [str(nodes)],
-        "links": [str(settings["links"])],
-        "command": [settings["command"]],
-        "slurm_account": [SLURM_ACCOUNT],
-        "person": _sbatch_lines([*person, *_mail_options(settings)]),
-        "person_words": person,
-        "gpu": _sbatch_lines(gpu_words(settings, 1, 1)),
-        "gpu_words": gpu_words(settings, 1, 1),
-        "several_gpus": _sbatch_lines(gpu_words(settings, gpus, 1)),
-        "several_gpus_on_nodes": _sbatch_lines(gpu_words(settings, gpus, nodes)),
-        "cpu": _sbatch_lines(_without_overridden(settings["cpu"].split(), settings)),
-        "load": _load_lines(settings),
+    one = nearest_offer(settings, 1) if gpus else 0
+    tmp = settings["tmp"]
+    texts = {
+        **{name: str(settings[name]) for name in ("site", "folder", "gpus", "nodes", "links", "command")},
+        "time": str(settings["minutes"]),
+        "one_gpu": _count_gpus(one),
+        "all_gpus": _count_gpus(gpus),
+        "all_nodes": f"{nodes} node{'s' if nodes > 1 else ''}",
+        "workers": str(max(gpus, 1)),
+        "tmp": f"${{{tmp[1:]}:?}}/job-$SLURM_JOB_ID" if tmp[:1] == "$" else _job_folder(tmp),
+        "images": quote_path(settings["images"]) if settings["images"] else '"$PWD"',
+        "slurm_account": SLURM_ACCOUNT,
+        "script_folder": "@script_folder@",  # filled in on the account, where the home is known
+    }
+    load = [*load_lines(settings), *environment_lines(settings["environment"])]
+    container = ['"${container[@]}"'] if settings["image"] not in ("", "none") else []
+    lines = {
+        "mail": _mail_lines(settings),
+        "shape": shape_lines(settings),
+        "load": [*load, *container_lines(settings, one)],
+        "load_with_disk": [*load, *container_lines(settings, one, "$disk")],
         "nccl": [f"export {name}={shlex.quote(str(value))}" for name, value in sorted(settings["nccl"].items())],
-        "tmp": [f"${{{settings['tmp'][1:]}:?}}" if settings["tmp"][:1] == "$" else _job_folder(settings["tmp"])],
-        "import": _import_lines(runtime, settings["module"]) if runtime in IMPORTS else [],
+        "container": container,
+        "step": ["srun -K --export=ALL", *container],
+        "import": import_lines(settings),
+    }
+    requests: dict[str, Callable[[], JobRequest]] = {
+        "gpu": lambda: make_request(settings, one, 1),
+        "several_gpus": lambda: make_request(settings, gpus, 1),
+        "several_gpus_on_nodes": lambda: make_request(settings, gpus, nodes),
+        "cpu": lambda: make_request(settings, 0, 1),
+        "import_job": lambda: make_import_request(settings),
+    }
+    return {
+        **{name: partial(list, [text]) for name, text in texts.items()},
+        **{name: partial(list, text) for name, text in lines.items()},
+        **{name: partial(_request_lines, request, requested_lines) for name, request in requests.items()},
+        "gpu_explained": partial(_request_lines, requests["gpu"], options_with_reasons),
+        "gpu_words": partial(_request_lines, requests["gpu"], option_lines),
     }
 
 
+def _request_lines(request: Callable[[], JobRequest], write: Callable[[Sequence[str]], list[str]]) -> list[str]:
+    """The options of a request, which is made only if a template has its word. Raises AccountError."""
+    try:
+        return write(request().options)
+    except AccountError as error:
+        raise AccountError(f"job_scripts: {error}") from None
+
+
 def check_settings(settings: Settings) -> None:
-    """Refuse what a script could not bear. Raises AccountError with what to say instead."""
+    """Raise AccountError for a value that a script cannot hold."""
     if not LINE.match(settings["site"]):
         raise AccountError("job_scripts: site: it is one line, without control characters")
     if settings["mail"] and not MAIL.match(settings["mail"]):
         raise AccountError(f"job_scripts: mail: {settings['mail']!r} is not a mail address, such as ada@uni.example")
     if not COMMAND.match(settings["command"]):
         raise AccountError("job_scripts: command: it is one line of a shell, and not empty")
-    for name in ("account", "partition", "qos"):
-        if not PLAIN.match(settings[name]):
+    plain = ("account", "partition", "cpu_partition", "qos", "gpu_type", "memory", "image", "images", "home_in_jobs")
+    for name, form in (*((name, PLAIN) for name in plain), ("gpu", PLAIN_WORDS), ("cpu", PLAIN_WORDS)):
+        if not form.match(settings[name]):
             raise AccountError(f"job_scripts: {name}: {settings[name]!r} holds a character that a shell would read")
-    for name in ("gpu", "cpu"):
-        if not PLAIN_WORDS.match(settings[name]):
-            raise AccountError(f"job_scripts: {name}: {settings[name]!r} holds a character that a shell would read")
-    for name in ("minutes", "gpus", "nodes", "links"):
-        if settings[name] < 1:
-            raise AccountError(f"job_scripts: {name}: {settings[name]} is not a number from 1 up")
-    if settings["environment"] and not IN_HOME.match(settings["environment"]):
-        raise AccountError(f"job_scripts: environment: {settings['environment']!r} is not a path, such as ~/envs/ml")
+    if not all(PLAIN.match(mount) for mount in settings["mounts"]):
+        raise AccountError("job_scripts: mounts: one of them holds a character that a shell would read")
+    for name, least in (("minutes", 1), ("gpus", 0), ("nodes", 1), ("links", 1), ("cpus", 0)):
+        if settings[name] < least:
+            raise AccountError(f"job_scripts: {name}: {settings[name]} is not a number from {least} up")
+    if settings["environment"] and not PLACE.match(settings["environment"]):
+        raise AccountError(
+            f"job_scripts: environment: {settings['environment']!r} is not a path, such as ~/envs/ml, /data/ada/envs/ml"
+            " or $WORK/envs/ml"
+        )
+    if settings["image"] not in ("", "none") and settings["runtime"] == "none":
+        raise AccountError(
+            f"job_scripts: image: no program that starts containers in jobs is known at {settings['site']}."
+            " Remove image, or set runtime"
+        )
     wrong = next((name for name in settings["nccl"] if not VARIABLE.match(str(name))), None)
     if wrong is not None:
         raise AccountError(f"job_scripts: nccl: {wrong!r} is not the name of a variable, such as NCCL_SOCKET_IFNAME")
 
 
-def gpu_words(settings: Settings, gpus: int, nodes: int) -> list[str]:
-    """The options that ask for GPUs on each of the nodes. --gpus counts all of a job, which Slurm may spread unevenly.
-
-    >>> gpu_words({"gpu": "--partition=gpu --gpus=1", "partition": ""}, 2, 3)
-    ['--partition=gpu', '--gpus-per-node=2']
-    """
-    option, kind, others = split_gpu_options(settings["gpu"])
-    each = "--gpus-per-node=" if option == "--gpus=" and nodes > 1 else option
-    words = [*others.split(), *([f"{each}{kind + ':' if kind else ''}{gpus}"] if option else [])]
-    return _without_overridden(words, settings)
+def _count_gpus(number: int) -> str:
+    return {0: "no GPU", 1: "1 GPU"}.get(number, f"{number} GPUs")
 
 
-def _without_overridden(words: list[str], settings: Settings) -> list[str]:
-    """The options of the site, but for those that the person has an own word for."""
-    own = [f"--{name}=" for name in ("partition", "account", "qos") if settings.get(name)]
-    return [word for word in words if not word.startswith(tuple(own))]
-
-
-def _user_options(settings: Settings) -> list[str]:
-    """The account is found on the cluster."""
-    own = [f"--{name}={settings[name]}" for name in ("partition", "qos") if settings[name]]
-    return [f"--account={SLURM_ACCOUNT}", *own]
-
-
-def _mail_options(settings: Settings) -> list[str]:
-    return [f"--mail-user={settings['mail']}", "--mail-type=END,FAIL"] if settings["mail"] else []
-
-
-def _sbatch_lines(words: list[str]) -> list[str]:
-    return [f"#SBATCH {word}" for word in words]
-
-
-def _load_lines(settings: Settings) -> list[str]:
-    """The lines that open the way out, load modules, and activate the environment, which loads its own."""
-    wanted = [*filter(None, [settings["proxy_module"]]), *settings["modules"]]
-    modules = [f"module load {shlex.quote(one)}" for one in wanted]
-    proxy = shlex.quote(settings["proxy"])
-    modules += [f"export http_proxy={proxy} https_proxy={proxy}"] if settings["proxy"] else []
-    return modules + ([f". {settings['environment']}/activate"] if settings["environment"] else [])
+def _mail_lines(settings: Settings) -> list[str]:
+    return requested_lines([f"--mail-user={settings['mail']}", "--mail-type=END,FAIL"]) if settings["mail"] else []
 
 
 def _job_folder(folder: str) -> str:
     """A folder for this job alone on the node's own disk, where the site names no variable."""
-    return f"{folder or '${TMPDIR:-/tmp}'}/$USER-$SLURM_JOB_ID"
-
-
-def _import_lines(runtime: str, module: str) -> list[str]:
-    loaded = [f"module load {shlex.quote(module)}"] if module else []
-    return [*loaded, IMPORTS[runtime]]
+    return f"{folder or '${TMPDIR:-/tmp}'}/${{USER:-$UID}}-$SLURM_JOB_ID"

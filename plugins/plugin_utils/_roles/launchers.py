@@ -10,18 +10,37 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from .._input.collection import ROLES_FOLDER
-from .table import SLURM_ACCOUNT, Settings, declare_nothing, resource, scheduler_question
+from .job_request import (
+    find_usual,
+    gpu_flag,
+    make_request,
+    minutes_by_partition,
+    nearest_offer,
+    offered_gpus,
+    split_site_options,
+)
+from .table import (
+    SLURM_ACCOUNT,
+    SLURM_CPU_ACCOUNT,
+    Settings,
+    declare_nothing,
+    find_placeholders,
+    resource,
+    scheduler_question,
+)
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration
 
 BODY = ROLES_FOLDER / "launchers" / "files" / "usrun.sh.template"
-ONE_GPU = re.compile(r"(--gres=gpu:|--gpus=|--gpus-per-node=)(?:([A-Za-z0-9_.-]+):)?1\Z")
 PLAIN = re.compile(r"[A-Za-z0-9_./:@#+=,$~-]*\Z")
 PLAIN_WORDS = re.compile(r"[A-Za-z0-9_./:=,$ -]*\Z")
 LINE = re.compile(r"[^\0-\x1f\x7f]*\Z")
-FORMS = {"site": LINE, "gpu_jobs": PLAIN_WORDS, "cpu_jobs": PLAIN_WORDS, "accounts_command": PLAIN_WORDS}
-WORDS = ("image", "images", "memory", "partition", "qos")
+SEVERAL_WORDS = (
+    *("gpu_others", "cpu_others", "accounts_command", "offered_gpus", "gpu_nodes", "partitions", "partition_minutes"),
+)
+FORMS = {"site": LINE, **dict.fromkeys(SEVERAL_WORDS, PLAIN_WORDS)}
+FACTS = ("cpus_per_gpu", "memory_per_gpu", "memory_per_cpu")  # limits that usrun.sh calculates with
 
 
 def declare(settings: Settings) -> Declaration:
@@ -30,15 +49,19 @@ def declare(settings: Settings) -> Declaration:
         return declare_nothing("not_here", "usrun.sh starts jobs of Slurm, which is not here")
     folder, state = settings["folder"], settings["state"]
     asks = [scheduler_question(settings)] if state == "present" else []
+    content = render_script(settings)
     script = resource(
         "path_script",
         path=f"{folder}/{settings['name']}",
-        content=render_script(settings),
-        found=["slurm_account"] if asks else None,
+        content=content,
+        found=find_placeholders(content) if asks else None,
         state=state,
     )
     section = resource("shell_environment", section="launchers", path=[folder], state=state)
-    return {"resources": [*asks, script, section], "notes": []}
+    # Where jobs cannot read the home, it is in the project's area, of which only the site can create the top.
+    area = [] if folder.startswith("~") else [resource("directory", path=folder, root=settings["root"], state=state)]
+    resources = [*asks, *area, script, section] if asks else [script, section, *area]
+    return {"resources": resources, "notes": []}
 
 
 def render_script(settings: Settings) -> str:
@@ -55,46 +78,70 @@ def render_script(settings: Settings) -> str:
 
 
 def script_variables(settings: Settings) -> dict[str, str]:
-    """What is told to the script, by the names of its variables."""
-    option, kind, others = split_gpu_options(settings["gpu"])
-    return {
+    """Return the variables of the script. Raises AccountError for a usual request that the site cannot satisfy."""
+    check_usual_request(settings)
+    limits, site = settings["limits"], split_site_options(settings["gpu"])
+    longest = minutes_by_partition(limits)
+    variables = {
         "site": settings["site"],
         "runtime": settings["runtime"],
         "module": settings["module"],
-        **{name: settings[name] for name in WORDS},
-        "account": SLURM_ACCOUNT,
-        "minutes": str(settings["minutes"]),
-        "cpus": str(settings["cpus"] or ""),
+        "image": settings["image"],
+        "images": settings["images"],
         "mounts": ",".join(settings["mounts"]),
-        "gpu_option": option,
-        "gpu_type": kind,
-        "gpu_jobs": others,
-        "cpu_jobs": settings["cpu"],
-        "account_required": "yes" if settings["account_required"] else "",
-        "accounts_command": settings["accounts_command"],
         "home_in_jobs": settings["home_in_jobs"],
         "proxy": settings["proxy"],
         "proxy_module": settings["proxy_module"],
+        "minutes": str(settings["minutes"]),
+        "gpus": str(settings["gpus"]),
+        "gpu_option": site.gpu_option,
+        "gpu_type": settings["gpu_type"] or site.gpu_type,
+        "gpu_flag": gpu_flag(settings),
+        "account_required": "yes" if settings["account_required"] else "",
+        "accounts_command": settings["accounts_command"],
+        "partition_required": "yes" if limits.get("partition_required") else "",
+        "offered_gpus": " ".join(map(str, offered_gpus(settings))),
+        "gpu_nodes": _join_pairs(limits.get("gpu_nodes", {})),
+        "partitions": " ".join(limits.get("partitions", [])),
+        "partition_minutes": _join_pairs({name: number for name, number in longest.items() if name}),
+        "most_minutes": str(longest.get("", "")),
+        **{name: str(limits.get(name, "")) for name in FACTS},
     }
+    for kind, account in (("gpu", SLURM_ACCOUNT), ("cpu", SLURM_CPU_ACCOUNT)):
+        usual = find_usual(settings, kind == "gpu")
+        variables |= {
+            f"{kind}_account": account if limits.get("account_suffixes") else SLURM_ACCOUNT,
+            f"{kind}_partition": usual.partition,
+            f"{kind}_qos": usual.qos,
+            f"{kind}_cpus": str(usual.cpus or ""),
+            f"{kind}_memory": usual.memory,
+            f"{kind}_others": " ".join(usual.others),
+        }
+    return variables
 
 
-def split_gpu_options(asked: str) -> tuple[str, str, str]:
-    """How a job asks for one GPU: the option before type and number, the type, and the other options.
+def check_usual_request(settings: Settings) -> None:
+    """Raise AccountError for a request that cannot be satisfied. A partition may still be named with the command."""
+    if settings["image"] not in ("", "none") and settings["runtime"] == "none":
+        raise AccountError(
+            f"launchers: image: no program that starts containers in jobs is known at {settings['site']}."
+            " Remove image, or set runtime"
+        )
+    limits = {name: value for name, value in settings["limits"].items() if name != "partition_required"}
+    try:
+        make_request({**settings, "limits": limits}, settings["gpus"], 1)
+        make_request({**settings, "limits": limits}, nearest_offer(settings, 1), 1)
+    except AccountError as error:
+        raise AccountError(f"launchers: {error}") from None
 
-    >>> one_gpu("--partition=gpu --gres=gpu:a100:1")
-    ('--gres=gpu:', 'a100', '--partition=gpu')
-    >>> one_gpu("--partition=gh --nodes=1")
-    ('', '', '--partition=gh --nodes=1')
-    """
-    words = asked.split()
-    found = next((match for word in words if (match := ONE_GPU.match(word))), None)
-    if not found:
-        return "", "", asked
-    return found[1], found[2] or "", " ".join(word for word in words if word != found[0])
+
+def _join_pairs(pairs: Settings) -> str:
+    return " ".join(f"{name}={value}" for name, value in pairs.items())
 
 
 def quote_for_shell(script: str, name: str, value: str) -> str:
     """A value for a shell. Raises AccountError."""
     if not FORMS.get(name, PLAIN).match(value):
         raise AccountError(f"{script}: {name} {value!r} holds a character that a shell would read")
-    return shlex.quote(value)
+    quoted = shlex.quote(value)
+    return f"'{value}'" if quoted == value else quoted

@@ -4,15 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-Settings = Mapping[str, Any]
+from .job_request import nearest_offer, split_site_options
+from .table import Settings
+
 DOCKER_LOGINS = "~/.apptainer/docker-config.json"
 STARTING = ("apptainer", "singularity")  # container tools that start a command in a job themselves
 CACHING = ("apptainer", "enroot")  # container tools with a cache of the user's
 UNREADABLE = ("ticket", "absent")  # homes that jobs cannot read, by their on_compute
 UNWRITABLE = (*UNREADABLE, "ro")
+LIMITS = (  # what a profile says of scheduler, and a job request heeds
+    *("gpu_vendor", "gpus_per_node", "whole_nodes", "cpus_per_gpu", "memory_per_gpu", "memory_per_cpu"),
+    *("partition_required", "partitions", "partition_hours", "hours", "account_suffixes", "gpu_nodes"),
+)
 OF_CONDA = ("policy", "why", "instead", "area", "below", "by_machine")  # what a profile says of it, as the role has it
 
 
@@ -86,18 +92,37 @@ def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, 
 
 
 def _script_settings(cluster: Settings) -> dict[str, Any]:
-    """What scripts of jobs take from the site: as the launcher, and where a job can read and write."""
-    launcher, container = _launcher_settings(cluster), cluster.get("container", {})
-    said = ("scheduler", "site", "module", "gpu", "cpu", "proxy", "proxy_module")
+    """What scripts of jobs take from the site: as the launcher, and where a job can read and write.
+
+    Several GPUs or nodes are as many as the site has, up to two.
+    """
+    launcher, compute = _launcher_settings(cluster), cluster.get("compute", {})
+    said = ("scheduler", "site", "runtime", "module", "image", "images", "mounts", "home_in_jobs")
+    gpu_type = split_site_options(launcher["gpu"]).gpu_type
     place = job_folder(cluster)
-    area: Settings = next((one for one in cluster.get("storage", []) if place and one.get("path") == place), {})
     return {
-        **{name: launcher[name] for name in said},
+        **{name: launcher[name] for name in (*said, "gpu", "cpu", "limits", "proxy", "proxy_module")},
+        "gpus": nearest_offer(launcher, 2),
+        "nodes": min(2, launcher["limits"].get("gpu_nodes", {}).get(gpu_type, 2)),
         "folder": f"{place}/jobs" if place else "",
-        "root": (area.get("root") if area.get("create") else place) or "~",
-        "runtime": container.get("runtime", "none"),
-        "tmp": cluster.get("compute", {}).get("tmp", ""),
+        "root": _area_root(cluster, place),
+        "importer": cluster.get("container", {}).get("runtime", "none"),
+        "internet": compute.get("internet", ""),
+        "nccl": compute.get("nccl", {}),
+        "tmp": compute.get("tmp", ""),
     }
+
+
+def _area_root(cluster: Settings, place: str) -> str:
+    """Return the folder above a place that only the site can create."""
+    area: Settings = next((one for one in cluster.get("storage", []) if place and one.get("path") == place), {})
+    return str((area.get("root") if area.get("create") else place) or "~")
+
+
+def _limits(cluster: Settings) -> dict[str, Any]:
+    """Return what a site offers and asks of jobs, as far as its profile says it."""
+    scheduler = cluster.get("scheduler", {})
+    return {name: scheduler[name] for name in LIMITS if name in scheduler}
 
 
 def job_folder(cluster: Settings) -> str:
@@ -124,7 +149,13 @@ def _launcher_settings(cluster: Settings) -> dict[str, Any]:
     usual: Settings = next(iter(cluster.get("launchers", [])), {})
     runtime = container.get("runtime", "none")
     is_unreadable = cluster.get("home", {}).get("on_compute") in UNREADABLE
+    home = (job_folder(cluster) if is_unreadable else "") or "~"
+    request = {"gpu": scheduler.get("gpu", "--gpus=1"), "cpu": scheduler.get("cpu", ""), "limits": _limits(cluster)}
     return {
+        **request,
+        "folder": f"{home}/bin",
+        "root": _area_root(cluster, home),
+        "gpus": nearest_offer(request, 1),
         "name": usual.get("name", "usrun.sh"),
         "scheduler": scheduler.get("kind", "none"),
         "site": cluster.get("name", ""),
@@ -134,8 +165,6 @@ def _launcher_settings(cluster: Settings) -> dict[str, Any]:
         "images": _image_folder(cluster),
         "mounts": usual.get("mounts", []),
         "minutes": usual.get("minutes", 60),
-        "gpu": scheduler.get("gpu", "--gpus=1"),
-        "cpu": scheduler.get("cpu", ""),
         "accounts_command": scheduler.get("accounts_command", ""),
         "home_in_jobs": job_folder(cluster) if is_unreadable else "",
         "proxy": cluster.get("compute", {}).get("proxy", ""),
@@ -160,6 +189,8 @@ def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
         "by": "login" if container.get("on_login", runtime != "enroot") else "job",
         "scheduler": scheduler.get("kind", "none"),
         "job_options": scheduler.get("cpu", ""),
+        "site": cluster.get("name", ""),
+        "limits": _limits(cluster),
         "account": project if scheduler.get("account") == "project" else "",
         "site_images": container.get("images", ""),
         "edf": "~/.edf" if container.get("in_jobs") == "environment" else "",

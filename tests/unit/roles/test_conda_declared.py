@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import collect, conda_installer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 
@@ -155,7 +155,7 @@ def test_a_fact_that_no_site_has_is_refused() -> None:
 
 def test_the_facts_of_every_profile_are_taken() -> None:
     for file in sorted((Path(__file__).parents[3] / "inventory" / "clusters").glob("*.yml")):
-        profile = yaml.safe_load(file.read_text(encoding="utf-8"))
+        profile = read_profile(file)
         site = site_settings(profile)["conda_site"]
         assert {*profile.get("conda", {})} <= {*site, "usual", "distribution", "source"}, file.name
 

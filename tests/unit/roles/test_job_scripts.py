@@ -10,18 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import fill_found
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_scripts import OURS, WORD, declare, fill_template
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 
-CHECKOUT = Path(__file__).parents[3]
-PROFILES = {file.stem: read_profile(file) for file in sorted((CHECKOUT / "inventory/clusters").glob("*.yml"))}
-START = "job_scripts_"
-DEFAULTS = yaml.safe_load((ROLES_FOLDER / "job_scripts/defaults/main.yml").read_text(encoding="utf-8"))
+from tests.unit.roles.job_settings import PROFILES, settings_at, with_partition
+
 RICH: dict[str, Any] = {
     "mail": "ada@uni.example",
     "qos": "regular",
@@ -32,11 +26,14 @@ RICH: dict[str, Any] = {
 }
 
 
-def at(cluster: str, **wishes: Any) -> dict[str, Any]:
-    """What an account there has."""
-    profile = render(PROFILES[cluster], {"user": "ada", "project": "def-ada"}, {})
-    settings = {**DEFAULTS, **{k: v for k, v in site_settings(profile, "def-ada").items() if k.startswith(START)}}
-    return {**{k.removeprefix(START): v for k, v in settings.items()}, "templates": ["all"], **wishes}
+def at(cluster: str, **chosen: Any) -> dict[str, Any]:
+    """Return what an account there has."""
+    return with_partition(settings_at("job_scripts", cluster, **{"templates": ["all"], **chosen}))
+
+
+def plain(**chosen: Any) -> dict[str, Any]:
+    """Return the settings of a site of which no more is known than that Slurm and enroot are there."""
+    return at("lrz", **{"limits": {}, "gpu": "--gres=gpu:1", "cpu": "--partition=cpus --qos=cpu", **chosen})
 
 
 def scripts(settings: dict[str, Any]) -> dict[str, str]:
@@ -49,6 +46,13 @@ def scripts(settings: dict[str, Any]) -> dict[str, str]:
     }
 
 
+def found_there(text: str, account: str = "abc") -> str:
+    """Return a script as it is on the account."""
+    for name in ("slurm_account", "slurm_cpu_account"):
+        text = fill_found(text, name, account)
+    return text
+
+
 def sbatch(text: str) -> list[str]:
     """What a script asks of Slurm."""
     return [line.removeprefix("#SBATCH ") for line in text.splitlines() if line.startswith("#SBATCH ")]
@@ -59,11 +63,11 @@ def sbatch(text: str) -> list[str]:
 def test_every_script_is_sound_for_bash_and_for_shellcheck(
     cluster: str, wishes: dict[str, Any], tmp_path: Path
 ) -> None:
-    texts = {name: fill_found(text, "slurm_account", "abc") for name, text in scripts(at(cluster, **wishes)).items()}
+    texts = {name: found_there(text) for name, text in scripts(at(cluster, **wishes)).items()}
     assert {name.removesuffix(".sh") for name in texts} >= set(OURS) - {"import"}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-        assert not WORD.search(text)
+        assert WORD.findall(text.replace("@script_folder@", "/jobs")) == []
     files = sorted(str(tmp_path / name) for name in texts)
     for file in files:
         assert subprocess.run(["bash", "-n", file], check=False).returncode == 0
@@ -80,22 +84,25 @@ def test_every_script_is_sound_for_bash_and_for_shellcheck(
         ("lrz", "", "batch.sh", ["--gres=gpu:1"]),
         ("lrz", "", "import.sh", ["--partition=lrz-cpu", "--qos=cpu"]),
         ("wilson", "", "gpus.sh", ["--partition=gpu_gce", "--gres=gpu:a100:2"]),
-        ("wilson", "", "nodes.sh", ["--partition=gpu_gce", "--gres=gpu:a100:2"]),
         ("dfki", "", "gpus.sh", ["--gpus=2"]),
-        ("dfki", "ml", "nodes.sh", ["--account=ml", "--gpus-per-node=2"]),
-        ("narval", "def-ada", "nodes.sh", ["--account=def-ada", "--gpus-per-node=a100:2"]),
+        ("dfki", "ml", "nodes.sh", ["--account=ml", "--nodes=2", "--gpus-per-node=2"]),
+        ("narval", "def-ada", "nodes.sh", ["--account=def-ada", "--nodes=2", "--gpus-per-node=a100:2"]),
         ("daint", "def-ada", "batch.sh", ["--account=def-ada", "--gpus=1"]),
     ],
 )
 def test_a_script_asks_as_the_site_wants_it(cluster: str, account: str, name: str, asked: list[str]) -> None:
-    said = sbatch(fill_found(scripts(at(cluster))[name], "slurm_account", account))
-    usual = ("--job-name", "--output", "--time", "--nodes", "--ntasks-per-node")
-    assert [word for word in said if not word.startswith(usual)] == asked
+    said = sbatch(found_there(scripts(at(cluster))[name], account))
+    assert [word for word in asked if word not in said] == []
+    assert ("account" in " ".join(said)) == bool(account)
 
 
 def test_a_persons_own_words_win_over_the_sites() -> None:
-    said = sbatch(scripts(at("wilson", partition="wc_gpu", qos="opp", account="wc"))["batch.sh"])
-    assert said[3:] == ["--account=@slurm_account@", "--partition=wc_gpu", "--qos=opp", "--gres=gpu:a100:1"]
+    chosen = {"limits": {}, "partition": "wc_gpu", "qos": "opp", "account": "wc", "cpus": 4, "memory": "30G"}
+    said = sbatch(scripts(at("wilson", **chosen))["batch.sh"])
+    assert said[3:] == [
+        *("--partition=wc_gpu", "--qos=opp", "--account=@slurm_account@", "--nodes=1", "--ntasks-per-node=1"),
+        *("--gres=gpu:a100:1", "--cpus-per-task=4", "--mem=30G", "--time=60"),
+    ]
 
 
 def test_at_wilson_they_lie_where_jobs_can_read() -> None:
@@ -106,14 +113,97 @@ def test_at_wilson_they_lie_where_jobs_can_read() -> None:
 
 def test_the_account_is_asked_for_on_the_cluster_before_any_script_is_written() -> None:
     question, _output, *files = declare(at("daint", account="wc"))["resources"]
-    assert question == {"kind": "scheduler", "options": {"account": "wc", "likely": "def-ada", "required": "yes"}}
+    assert question["kind"] == "scheduler"
+    assert (question["options"]["account"], question["options"]["likely"]) == ("wc", "def-ada")
     assert all(one["options"]["found"] == ["slurm_account"] for one in files if one["kind"] == "path_script")
 
 
+def test_a_site_with_accounts_for_gpus_has_another_one_for_imports() -> None:
+    texts = scripts(plain(limits={"account_suffixes": {"cpu": "_cpu", "gpu": "_gpu"}}))
+    assert "#SBATCH --account=@slurm_cpu_account@" in texts["import.sh"]
+    assert "#SBATCH --account=@slurm_account@" in texts["batch.sh"]
+
+
 def test_where_no_account_is_found_the_option_that_would_name_it_goes() -> None:
-    text = fill_found(scripts(at("dfki"))["interactive.sh"], "slurm_account", "")
-    assert "--time=60 --gpus=1 " in text
-    assert "account" not in "".join(fill_found(one, "slurm_account", "") for one in scripts(at("dfki")).values())
+    texts = {name: found_there(text, "") for name, text in scripts(plain()).items()}
+    assert "--job-name=interactive --nodes=1 --ntasks-per-node=1 --gres=gpu:1 --time=60 " in texts["interactive.sh"]
+    assert not [name for name, text in texts.items() if "--account" in text]
+
+
+def test_no_script_has_a_gpu_where_the_user_wants_none() -> None:
+    for name, text in scripts(plain(gpus=0, image="/images/a.sif", runtime="apptainer")).items():
+        assert "--gres" not in text, name
+        assert "--nv" not in text, name
+        assert {"--partition=cpus", "--qos=cpu"} <= set(sbatch(text)) or name == "interactive.sh"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "image", "lines"),
+    [
+        ("pyxis", "/images/a.sqsh", ['image="/images/a.sqsh"', '--container-image="$image"', "$PWD:$PWD"]),
+        ("pyxis", "nvcr.io/nvidia/pytorch:24.03-py3", ['image="/x/nvcr.io+nvidia+pytorch+24.03-py3.sqsh"']),
+        ("pyxis", "nvcr.io#nvidia/pytorch:24.03-py3", ["image='nvcr.io#nvidia/pytorch:24.03-py3'"]),
+        ("environment", "pytorch", ["image=pytorch", '--environment="$image"']),
+        ("environment", "nvcr.io/nvidia/pytorch:24.03-py3", ["image=~/.edf/nvcr.io+nvidia+pytorch+24.03-py3.toml"]),
+        (
+            "apptainer",
+            "$WORK/a.sif",
+            ['image="$WORK/a.sif"', "module load apps", "apptainer exec --nv --bind=", "/s:/s"],
+        ),
+        ("none", "none", ["srun -K --export=ALL hostname"]),
+    ],
+)
+def test_the_command_runs_in_the_image_as_the_site_starts_containers(
+    runtime: str, image: str, lines: list[str]
+) -> None:
+    settings = plain(runtime=runtime, image=image, images="/x", mounts=["/s:/s"], module="apps")
+    for name, text in scripts({**settings, "templates": [name for name in OURS if name != "import"]}).items():
+        assert [line for line in lines if line not in text] in ([], ["srun -K --export=ALL hostname"]), name
+        assert image == "none" or '"${container[@]}"' in text
+    staging = scripts({**settings, "templates": ["staging"]})["staging.sh"]
+    assert (":$disk" in staging) == (runtime in ("pyxis", "apptainer"))  # its data are seen in the container
+
+
+def test_amd_gpus_are_shown_by_their_own_flag() -> None:
+    amd = plain(runtime="singularity", image="/a.sif", limits={"gpu_vendor": "amd"})
+    assert "singularity exec --rocm --pwd" in scripts(amd)["batch.sh"]
+
+
+def test_whole_nodes_and_a_missing_container_are_said() -> None:
+    text = scripts(plain(limits={"whole_nodes": True}))["gpus.sh"]
+    assert "# A job gets whole nodes at LRZ AI Systems: all GPUs and processors of a node are charged." in text
+    assert "# It runs without a container." in text
+
+
+def test_no_import_is_offered_to_jobs_without_the_internet() -> None:
+    declared = declare(plain(internet="none"))
+    assert "import.sh is skipped: compute nodes have no Internet access" in declared["notes"][0]["text"]
+    assert not [one for one in declared["resources"] if one["options"].get("path", "").endswith("import.sh")]
+    assert "import.sh" in scripts(plain(internet="none", proxy="http://p.example.org:3128"))
+
+
+@pytest.mark.parametrize(
+    ("environment", "line"),
+    [
+        ("~/envs/ml", "environment=~/envs/ml"),
+        ("/data/ada/envs/ml", 'environment="/data/ada/envs/ml"'),
+        ("$WORK/envs/ml", 'environment="$WORK/envs/ml"'),
+    ],
+)
+def test_an_environment_may_be_anywhere(environment: str, line: str) -> None:
+    assert line in scripts(plain(environment=environment))["batch.sh"].splitlines()
+
+
+@pytest.mark.parametrize("command", ["false", "echo training"])
+def test_no_job_goes_on_without_its_environment_or_its_image(command: str, tmp_path: Path) -> None:
+    missing = {"environment": str(tmp_path / "no"), "command": command}
+    text = scripts(plain(**missing, templates=["batch"]))["batch.sh"]
+    ran = subprocess.run(["bash", "-c", text, "batch.sh"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr == f"batch.sh: {tmp_path}/no is not a Python environment that this job can read\n"
+    text = scripts(plain(image=str(tmp_path / "no.sqsh"), templates=["batch"]))["batch.sh"]
+    ran = subprocess.run(["bash", "-c", text, "batch.sh"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (1, f"batch.sh: the image {tmp_path}/no.sqsh is missing\n")
 
 
 @pytest.mark.parametrize(
@@ -127,35 +217,41 @@ def test_where_no_account_is_found_the_option_that_would_name_it_goes() -> None:
         ({"templates": ["bach"]}, "'bach' is not one of batch, gpus"),
         ({"minutes": 0}, "from 1 up"),
         ({"environment": "~/a b"}, "is not a path"),
+        ({"environment": "envs/ml"}, "is not a path"),
+        ({"image": "a;b"}, "a shell would read"),
+        ({"image": "/a.sif", "runtime": "none"}, "image: no program that starts containers in jobs is known"),
+        ({"gpus": 2, "limits": {"gpus_per_node": [1, 4]}}, "job_scripts: gpus: .* Set gpus to 1 or 4"),
         ({"nccl": {"A B": "x"}}, "is not the name of a variable"),
     ],
 )
 def test_what_a_script_could_not_bear_is_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(AccountError, match=said):
-        declare(at("lrz", **wrong))
+        declare(plain(**wrong))
 
 
 def test_a_job_opens_the_way_out_before_all_else() -> None:
     text = scripts(at("narval", proxy_module="httpproxy", proxy="http://p.example.org:3128", modules=["python/3.11"]))
-    lines = text["batch.sh"].splitlines()
+    lines = [line.partition(" ||")[0] for line in text["batch.sh"].splitlines()]
     start = lines.index("module load httpproxy")
     proxy = "export http_proxy=http://p.example.org:3128 https_proxy=http://p.example.org:3128"
-    assert lines[start + 1 : start + 3] == ["module load python/3.11", proxy]
+    assert lines[start + 1 : start + 4] == ["module load python/3.11", "set -eu", proxy]
+    assert lines.index("set -euo pipefail") < start
 
 
 def test_a_persons_template_has_the_same_words_and_an_unknown_one_is_named_with_its_line(tmp_path: Path) -> None:
-    (tmp_path / "mine.sh").write_text("#!/bin/bash\n@person@\n@gpu@\n@nccl@\nsrun x --time=@time@ a@b.example\n")
+    (tmp_path / "mine.sh").write_text("#!/bin/bash\n@mail@\n@gpu@\n@nccl@\n@step@ x --time=@time@ a@b.example\n")
     own = [{"name": "mine.sh", "file": "mine.sh"}]
-    texts = scripts(at("narval", templates=[], own=own, files_from=str(tmp_path)))
+    texts = scripts(plain(templates=[], own=own, files_from=str(tmp_path), mail="ada@uni.example"))
     assert texts == {
-        "mine.sh": "#!/bin/bash\n#SBATCH --account=@slurm_account@\n#SBATCH --gpus-per-node=a100:1\n"
-        "srun x --time=60 a@b.example\n"
+        "mine.sh": "#!/bin/bash\n#SBATCH --mail-user=ada@uni.example\n#SBATCH --mail-type=END,FAIL\n"
+        "#SBATCH --account=@slurm_account@\n#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=1\n#SBATCH --gres=gpu:1\n"
+        "#SBATCH --time=60\nsrun -K --export=ALL x --time=60 a@b.example\n"
     }
     with pytest.raises(AccountError, match=r"mine:2: nobody knows @gqu@; these are known: @gpu@"):
-        fill_template("#!/bin/bash\n@gqu@\n", {"gpu": []}, "mine")
+        fill_template("#!/bin/bash\n@gqu@\n", {"gpu": list}, "mine")
 
 
 def test_slurm_is_asked_of_what_is_submitted_alone() -> None:
-    found = declare(at("lrz", ask_slurm=True))["resources"]
+    found = declare(plain(ask_slurm=True))["resources"]
     asked = {Path(one["options"]["path"]).name for one in found if one["options"].get("asks")}
     assert asked == {f"{name}.sh" for name in OURS} - {"interactive.sh"}

@@ -4,57 +4,53 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import (
-    declare,
-    render_script,
-    split_gpu_options,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import SLURM_ACCOUNT
+from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import fill_found
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_request import split_site_options
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import declare, render_script
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT
 from hypothesis import given
 from hypothesis import settings as at_most
 from hypothesis import strategies as st
 
-CHECKOUT = Path(__file__).parents[3]
-PROFILES = {file.stem: read_profile(file) for file in sorted((CHECKOUT / "inventory/clusters").glob("*.yml"))}
-DEFAULTS = {
-    name.removeprefix("launchers_"): value
-    for name, value in yaml.safe_load(
-        (ROLES_FOLDER / "launchers/defaults/main.yml").read_text(encoding="utf-8")
-    ).items()
-}
+from tests.unit.roles.job_settings import PROFILES, settings_at, with_partition
+
 Settings = dict[str, Any]
 Finished = subprocess.CompletedProcess[str]
-TEXT = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=9)
-AT_SITES = {  # what "usrun.sh --gpus=2 --image=IMAGE hostname" runs, but for the container's own options
-    "lrz": "srun -K --gres=gpu:2 --time=60",
-    "dfki": "srun -K --gpus=2 --time=60",
-    "wilson": "srun -K --partition=gpu_gce --gres=gpu:a100:2 --time=60",
-    "narval": "srun -K --gpus-per-node=a100:2 --time=60 --account=def-ada",
-    "daint": "srun -K --gpus=2 --time=60 --account=def-ada --environment=IMAGE",
+AT_SITES = {  # what "usrun.sh --gpus=2 --image=IMAGE hostname" asks for, whatever the site advises beyond it
+    "lrz": ["--partition=lrz-v100x2", "--gres=gpu:2"],
+    "dfki": ["--gpus=2", "--container-image=IMAGE"],
+    "wilson": ["--partition=gpu_gce", "--gres=gpu:a100:2"],
+    "narval": ["--account=def-ada", "--gpus-per-node=a100:2"],
+    "daint": ["--account=def-ada", "--gpus=2", "--environment=IMAGE"],
 }
+OWN = {"lrz": {"partition": "lrz-v100x2"}}
 
 
-def at(cluster: str, **wishes: Any) -> Settings:
-    """What the launcher of an account there is made from."""
-    profile = render(PROFILES[cluster], {"user": "ada", "project": "def-ada"}, {})
-    start = "launchers_"
-    site = {name[len(start) :]: value for name, value in site_settings(profile, "def-ada").items() if start in name}
-    return {**DEFAULTS, **site, **wishes}
+def at(cluster: str, **chosen: Any) -> Settings:
+    """Return what the launcher of an account there is made from, without what the site advises beyond it."""
+    return with_partition(settings_at("launchers", cluster, **chosen))
+
+
+def plain(**chosen: Any) -> Settings:
+    """Return the settings of a site of which no more is known than that Slurm and pyxis are there."""
+    bare = {"gpu": "--gres=gpu:1", "cpu": "--partition=cpus --qos=cpu", "limits": {}, "image": "", "mounts": []}
+    return {**settings_at("launchers", "lrz"), **bare, **chosen}
 
 
 def found_there(script: Settings) -> str:
     """Its text where Slurm could not be asked: the account is the chosen one, or the likely one."""
-    return render_script(script).replace(SLURM_ACCOUNT, script["account"] or script["likely_account"])
+    account = script["account"] or script["likely_account"]
+    text = render_script(script)
+    for word in (SLURM_ACCOUNT, SLURM_CPU_ACCOUNT):
+        text = fill_found(text, word.strip("@"), account)
+    return text
 
 
 def run(script: Settings, *words: str, folder: Path | None = None, **variables: str) -> Finished:
@@ -83,14 +79,16 @@ def refused(script: Settings, *words: str, folder: Path | None = None) -> str:
 
 @pytest.mark.parametrize("cluster", AT_SITES)
 def test_the_same_words_are_the_sites_own_way(cluster: str) -> None:
-    assert shown(at(cluster), "--gpus=2", "--image=IMAGE", "hostname").startswith(AT_SITES[cluster])
+    said = shown(at(cluster, **OWN.get(cluster, {})), "--gpus=2", "--image=IMAGE", "hostname").split()
+    assert [word for word in AT_SITES[cluster] if word not in said] == []
 
 
 @pytest.mark.parametrize("cluster", PROFILES)
 def test_every_site_has_one_that_a_shell_can_read(cluster: str, tmp_path: Path) -> None:
     settings = at(cluster)
-    path = declare(settings)["resources"][1]["options"]["path"]
-    assert path == ("~/bin/usrun-clariden.sh" if cluster == "clariden" else "~/bin/usrun.sh")
+    (script,) = [one["options"] for one in declare(settings)["resources"] if one["kind"] == "path_script"]
+    folder = {"wilson": "/work1/def-ada/ada/bin"}.get(cluster, "~/bin")  # where jobs can read it
+    assert script["path"] == f"{folder}/{'usrun-clariden' if cluster == 'clariden' else 'usrun'}.sh"
     file = tmp_path / "usrun.sh"
     file.write_text(render_script(settings), encoding="utf-8")
     done = subprocess.run(["shellcheck", "--severity=warning", str(file)], capture_output=True, text=True, check=False)
@@ -105,7 +103,7 @@ def test_every_site_has_one_that_a_shell_can_read(cluster: str, tmp_path: Path) 
 )
 @at_most(max_examples=60, deadline=None)
 def test_a_command_arrives_as_it_was_typed(words: list[str]) -> None:
-    text = shown(at("lrz"), "--image=I", "--", "printf", *words)
+    text = shown(plain(), "--image=I", "--", "printf", *words)
     parts = subprocess.run(
         ["bash", "-c", 'eval "set -- $1"; printf \'%s\\0\' "$@"', "x", text], capture_output=True, check=True
     )
@@ -115,39 +113,78 @@ def test_a_command_arrives_as_it_was_typed(words: list[str]) -> None:
 
 def test_a_container_is_started_as_the_site_does_it() -> None:
     assert "--container-image=/x.sqsh --container-workdir=/ --container-mounts=/tmp:/tmp" in shown(
-        at("lrz", mounts=["$HOME:$HOME"]), "--image=/x.sqsh", "id"
+        plain(mounts=["$HOME:$HOME"]), "--image=/x.sqsh", "id"
     )
     apptainer = shown(at("wilson"), "--image=/x.sif", "id")
     assert "apptainer exec --nv --home=/work1/def-ada/ada --pwd=/ /x.sif id" in apptainer
     assert "--nv" not in shown(at("wilson"), "--image=/x.sif", "--gpus=0", "id")
-    assert shown(at("narval"), "id").endswith("--account=def-ada id \n")
+    amd = plain(runtime="singularity", limits={"gpu_vendor": "amd"})
+    assert "singularity exec --rocm --pwd=/ /x.sif id" in shown(amd, "--image=/x.sif", "id")
+    assert shown(at("narval"), "id").endswith(" id \n")
+
+
+def test_folders_that_are_named_come_to_those_of_the_site() -> None:
+    site = plain(mounts=["/data:/data"])
+    said = shlex.split(shown(site, "--image=I", "--mounts=/scratch:/s", "id"))
+    assert "--container-mounts=/data:/data,/scratch:/s" in said
+
+
+def test_a_folder_that_no_mount_shows_is_shown_since_the_command_starts_there() -> None:
+    done = run(plain(mounts=["/data:/data"]), "--show", "--image=I", "id", folder=Path("/usr/lib"))
+    assert "--container-mounts=/data:/data,/usr/lib:/usr/lib" in shlex.split(done.stdout)
+    covered = run(plain(mounts=["/usr:/usr:ro"]), "--show", "--image=I", "id", folder=Path("/usr/lib"))
+    assert "--container-mounts=/usr:/usr:ro id" in covered.stdout
 
 
 def test_without_a_gpu_it_asks_for_what_the_site_wants_then() -> None:
-    assert shown(at("lrz"), "--gpus=0", "id") == "srun -K --partition=lrz-cpu --qos=cpu --time=60 id \n"
-    assert shown(at("wilson"), "--gpus", "0", "id") == "srun -K --partition=cpu_gce --time=60 id \n"
+    apart = plain(partition="gpus")
+    wanted = "srun -K --export=ALL --partition=cpus --qos=cpu --nodes=1 --ntasks-per-node=1 --time=60 id \n"
+    assert shown(apart, "--gpus=0", "id") == shown(apart, "--gpus", "0", "id") == wanted
+    assert "--partition=gpus" in shown(apart, "id")
 
 
 def test_a_type_of_gpu_can_be_named() -> None:
     assert "--gres=gpu:v100:2" in shown(at("wilson"), "--gpus=v100:2", "id")
+    assert "--gres=gpu:v100:2" in shown(at("wilson"), "--gres=gpu:v100:2", "id")
 
 
 def test_inside_a_job_it_is_a_step_of_that_job() -> None:
-    assert shown(at("wilson"), "id", SLURM_JOB_ID="7") == "srun -K id \n"
+    assert shown(at("wilson"), "id", SLURM_JOB_ID="7") == "srun -K --export=ALL id \n"
     assert (
         shown(at("wilson"), "--gpus=1", "--mem=2G", "id", SLURM_JOB_ID="7")
-        == "srun -K --gres=gpu:a100:1 --mem=2G id \n"
+        == "srun -K --export=ALL --gres=gpu:a100:1 --mem=2G id \n"
     )
 
 
-def test_what_it_does_not_know_goes_to_srun() -> None:
-    assert "--exclusive --constraint=x" in shown(at("dfki"), "--exclusive", "--constraint=x", "id")
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ("-n 2", "--gres=gpu:1 --time=60 -n2"),
+        ("-n2", "--gres=gpu:1 --time=60 -n2"),
+        ("--ntasks 2 -N 2", "--nodes=2 --gres=gpu:1 --time=60 --ntasks=2"),
+        ("-p x", "--partition=x --nodes=1 --ntasks-per-node=1 --gres=gpu:1 --time=60"),
+        ("-c 4 -t 5", "--nodes=1 --ntasks-per-node=1 --gres=gpu:1 --cpus-per-task=4 --time=5"),
+        ("-J name", "--nodes=1 --ntasks-per-node=1 --gres=gpu:1 --time=60 -Jname"),
+        ("--job-name NAME", "--nodes=1 --ntasks-per-node=1 --gres=gpu:1 --time=60 --job-name=NAME"),
+        ("-lu --exclusive", "--nodes=1 --ntasks-per-node=1 --gres=gpu:1 --time=60 -l -u --exclusive"),
+        ("-lJ name -K", "--nodes=1 --ntasks-per-node=1 --gres=gpu:1 --time=60 -l -Jname"),
+        ("--mem-per-cpu 2G", "--nodes=1 --ntasks-per-node=1 --gres=gpu:1 --time=60 --mem-per-cpu=2G"),
+        ("--constraint=x --new=y", "--nodes=1 --ntasks-per-node=1 --gres=gpu:1 --time=60 --constraint=x --new=y"),
+        ("--new --", "--nodes=1 --ntasks-per-node=1 --gres=gpu:1 --time=60 --new"),
+    ],
+)
+def test_options_of_srun_may_have_their_value_in_the_next_word(words: str, options: str) -> None:
+    inside = "--container-image=I --container-workdir=/ id"
+    assert shown(plain(), "--image=I", *words.split(), "id") == f"srun -K --export=ALL {options} {inside} \n"
+
+
+def test_what_a_step_gets_can_be_said() -> None:
+    assert shown(plain(), "--export=ALL,FOO=bar", "id").count("--export") == 1
 
 
 def test_what_is_usual_can_be_said_in_the_accounts_file_and_in_the_shell() -> None:
-    assert "--account=wc_test --qos=regular --mem=30G" in shown(
-        at("wilson", account="wc_test", qos="regular", memory="30G"), "id"
-    )
+    said = shown(at("wilson", account="wc_test", qos="regular", memory="30G"), "id").split()
+    assert {"--account=wc_test", "--qos=regular", "--mem=30G"} <= set(said)
     assert "--time=5" in shown(at("wilson"), "id", USRUN_MINUTES="5")
 
 
@@ -156,11 +193,14 @@ def test_what_is_usual_can_be_said_in_the_accounts_file_and_in_the_shell() -> No
     [
         ((), "usrun.sh: no command. Try: usrun.sh --pty bash"),
         (("--gpus",), "usrun.sh: --gpus: a value is missing. Try: usrun.sh --help"),
+        (("-n",), "usrun.sh: -n: a value is missing. Try: usrun.sh --help"),
+        (("--new", "x", "id"), 'usrun.sh: --new: is "x" its value? Write --new=x. Or write -- before the command.'),
+        (("-5", "id"), "usrun.sh: -5: srun has no such option. Try: usrun.sh --help"),
         (("--gpus=some", "id"), "usrun.sh: --gpus=some: write a number, or TYPE:NUMBER"),
     ],
 )
 def test_a_mistake_is_one_line(words: tuple[str, ...], said: str) -> None:
-    assert refused(at("lrz"), *words) == said + "\n"
+    assert refused(plain(), *words) == said + "\n"
 
 
 def test_a_job_that_must_name_its_account_says_how_to_find_it() -> None:
@@ -174,29 +214,39 @@ def test_nothing_starts_in_a_home_that_jobs_cannot_read() -> None:
 
 
 def test_without_slurm_it_says_so() -> None:
-    done = run(at("lrz"), "id", PATH="/nowhere")
+    done = run(plain(), "id", PATH="/nowhere")
     assert (done.returncode, done.stdout) == (127, "")
     assert "srun is not here" in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("asked", "parts"),
+    ("asked", "option", "kind", "others"),
     [
-        ("--gres=gpu:1", ("--gres=gpu:", "", "")),
-        ("--partition=gpu_gce --gres=gpu:a100:1", ("--gres=gpu:", "a100", "--partition=gpu_gce")),
-        ("--gpus-per-node=h100:1", ("--gpus-per-node=", "h100", "")),
-        ("--partition=gh --nodes=1", ("", "", "--partition=gh --nodes=1")),
+        ("--gres=gpu:1", "--gres=gpu:", "", []),
+        ("--partition=gpu_gce --gres=gpu:a100:1", "--gres=gpu:", "a100", []),
+        ("--gpus-per-node=h100:1 --exclusive", "--gpus-per-node=", "h100", ["--exclusive"]),
+        ("--gpus-per-node=4", "--gpus-per-node=", "", []),
+        ("--partition=gh --nodes=1", "", "", []),
     ],
 )
-def test_how_a_site_asks_for_one_gpu(asked: str, parts: tuple[str, str, str]) -> None:
-    assert split_gpu_options(asked) == parts
+def test_how_a_site_asks_for_gpus(asked: str, option: str, kind: str, others: list[str]) -> None:
+    site = split_site_options(asked)
+    assert (site.gpu_option, site.gpu_type, site.others) == (option, kind, others)
+
+
+def test_a_usual_request_that_the_site_cannot_give_is_refused_when_it_is_written() -> None:
+    with pytest.raises(AccountError, match="launchers: minutes: a job lasts at most 60 minutes at"):
+        render_script(plain(minutes=90, limits={"hours": 1}))
+    with pytest.raises(AccountError, match="launchers: image: no program that starts containers"):
+        render_script(plain(image="/x.sif", runtime="none"))
+    assert render_script(plain(limits={"partition_required": True}))  # it may be named with the command
 
 
 @pytest.mark.parametrize("bad", ["a b", "a;id", "$(id)", "a`id`", "a'b", 'a"b', "a\nb", "a}b", "a\\b", "a|b", "a&b"])
 @pytest.mark.parametrize("where", ["image", "mounts", "partition", "home_in_jobs"])
 def test_it_takes_nothing_that_a_shell_would_run(where: str, bad: str) -> None:
     with pytest.raises(AccountError, match="a shell would read"):
-        render_script(at("lrz", **{where: [bad] if where == "mounts" else bad}))
+        render_script(plain(**{where: [bad] if where == "mounts" else bad}))
 
 
 def test_a_site_without_slurm_has_none() -> None:

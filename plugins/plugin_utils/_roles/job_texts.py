@@ -1,0 +1,168 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The parts of job scripts that depend on the site: options, modules, environment, container."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from ...module_utils._options import image_name
+from .job_request import gpu_flag
+from .table import Settings
+
+IMPORTS = {
+    "enroot": 'enroot import --output "$folder/$name.sqsh" "docker://${image/\\//#}"',
+    "apptainer": 'apptainer pull --disable-cache "$folder/$name.sif" "docker://$image"',
+    "singularity": 'singularity pull --disable-cache "$folder/$name.sif" "docker://$image"',
+}
+ENDINGS = {"pyxis": "sqsh", "apptainer": "sif", "singularity": "sif"}  # of image files
+REASONS = {
+    "--partition": "the partition, Slurm's word for a queue",
+    "--qos": "the quality of service: limits and priority",
+    "--account": "the Slurm account that the job is charged to",
+    "--nodes": "the number of nodes",
+    "--ntasks-per-node": "the processes that srun starts on each node",
+    "--gpus": "the GPUs",
+    "--gpus-per-node": "the GPUs of each node",
+    "--gres": "the GPUs of each node",
+    "--cpus-per-task": "the processors of each process, for loading data",
+    "--mem": "the memory of each node",
+    "--mem-per-cpu": "the memory of each processor",
+    "--time": "the time limit, in minutes or as days-hours:minutes",
+}
+FOREIGN = "set +eu  # scripts of the site may read unset variables"
+STRICT = "set -eu"
+
+
+def option_lines(options: Sequence[str]) -> list[str]:
+    """Return options as they are."""
+    return list(options)
+
+
+def requested_lines(options: Sequence[str]) -> list[str]:
+    """Return options as lines for sbatch."""
+    return [f"#SBATCH {option}" for option in options]
+
+
+def options_with_reasons(options: Sequence[str]) -> list[str]:
+    """Return options as lines for sbatch, each below a comment that says what it asks for."""
+    lines = []
+    for option in options:
+        reason = REASONS.get(option.partition("=")[0])
+        lines += [f"# {reason[0].upper()}{reason[1:]}:"] if reason else []
+        lines.append(f"#SBATCH {option}")
+    return lines
+
+
+def shape_lines(settings: Settings) -> list[str]:
+    """Return comments on what a job costs here, and on what it lacks."""
+    whole = f"# A job gets whole nodes at {settings['site']}: all GPUs and processors of a node are charged."
+    bare = "# It runs without a container. To run it in one, set job_scripts: {image: IMAGE}."
+    has_image = settings["image"] not in ("", "none")
+    return [
+        *([whole] if settings["limits"].get("whole_nodes") else []),
+        *([bare] if settings["runtime"] != "none" and not has_image else []),
+    ]
+
+
+def load_lines(settings: Settings) -> list[str]:
+    """Return the lines that open the way to the Internet and load modules. A job ends if a module is missing."""
+    uses_module = settings["image"] not in ("", "none") and settings["runtime"] in ("apptainer", "singularity")
+    module = settings["module"] if uses_module else ""
+    return [
+        *_module_lines([settings["proxy_module"], *settings["modules"], module]),
+        *_proxy_lines(settings["proxy"]),
+    ]
+
+
+def _module_lines(names: Sequence[str]) -> list[str]:
+    loads = [
+        f'module load {shlex.quote(name)} || {{ echo "$0: the module {name} cannot be loaded" >&2; exit 1; }}'
+        for name in names
+        if name
+    ]
+    defined = "command -v module >/dev/null || . /etc/profile  # sbatch --export=NONE leaves it out"
+    return [FOREIGN, defined, *loads, STRICT] if loads else []
+
+
+def _proxy_lines(proxy: str) -> list[str]:
+    quoted = shlex.quote(proxy)
+    return [f"export http_proxy={quoted} https_proxy={quoted}"] if proxy else []
+
+
+def environment_lines(environment: str) -> list[str]:
+    """Return the lines that activate a Python environment. A job ends if it is missing, whatever python there is."""
+    if not environment:
+        return []
+    return [
+        f"environment={quote_path(environment)}",
+        FOREIGN,
+        'if [ -r "$environment/activate" ]; then',
+        '    . "$environment/activate"',
+        'elif [ -r "$environment/bin/activate" ]; then',
+        '    . "$environment/bin/activate"',
+        'elif [ -d "$environment/conda-meta" ]; then',
+        '    export CONDA_PREFIX="$environment" PATH="$environment/bin:$PATH"',
+        "else",
+        '    echo "$0: $environment is not a Python environment that this job can read" >&2',
+        "    exit 1",
+        "fi",
+        STRICT,
+    ]
+
+
+def container_lines(settings: Settings, gpus: int, *folders: str) -> list[str]:
+    """Return the lines that name the image, end the job if its file is missing, and set how a command starts in it.
+
+    folders: more of them that the container sees.
+    """
+    image, runtime = settings["image"], settings["runtime"]
+    if image in ("", "none"):
+        return []
+    name = image_name.read(image) if "/" in image and image[0] not in "/.~$" and "docker://" not in image else None
+    file = image if image[0] in "/.~$" else ""
+    if name and runtime == "environment":
+        file = f"~/.edf/{name.plain}.toml"
+    elif name and settings["images"] and "#" not in image:
+        file = f"{settings['images']}/{name.plain}.{ENDINGS[runtime]}"
+    check = '[ -e "$image" ] || { echo "$0: the image $image is missing" >&2; exit 1; }'
+    named = [f"image={quote_path(file)}", check] if file else [f"image={shlex.quote(image)}"]
+    return [*named, f"container=({' '.join(_container_words(settings, gpus, folders))})"]
+
+
+def _container_words(settings: Settings, gpus: int, folders: Sequence[str]) -> list[str]:
+    """The words between srun and the command, for bash."""
+    runtime, more = settings["runtime"], [f"{folder}:{folder}" for folder in folders]
+    if runtime == "pyxis":
+        mounts = ",".join([*settings["mounts"], "$PWD:$PWD", *more])
+        return ['--container-image="$image"', f'--container-mounts="{mounts}"', '--container-workdir="$PWD"']
+    if runtime == "environment":
+        return ['--environment="$image"']
+    mounts = ",".join([*settings["mounts"], *more])
+    return [
+        f"{runtime} exec",
+        *([gpu_flag(settings)] if gpus else []),
+        *([f'--home="{settings["home_in_jobs"]}"'] if settings["home_in_jobs"] else []),
+        *([f'--bind="{mounts}"'] if mounts else []),
+        '--pwd="$PWD" "$image"',
+    ]
+
+
+def import_lines(settings: Settings) -> list[str]:
+    """Return the lines that fetch $image into $folder; none where no program here can."""
+    if settings["importer"] not in IMPORTS:
+        return []
+    return [
+        *_module_lines([settings["proxy_module"], settings["module"]]),
+        *_proxy_lines(settings["proxy"]),
+        IMPORTS[settings["importer"]],
+    ]
+
+
+def quote_path(path: str) -> str:
+    """Return a path for a shell: ~ and a variable at its start keep their meaning, also where HOME is not set.
+
+    path: with none but the characters of launchers.PLAIN.
+    """
+    return path if path.startswith("~") else f'"{path}"'
