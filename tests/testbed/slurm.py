@@ -222,7 +222,7 @@ def _settings(cluster: str, queues: Queues) -> dict[str, str]:
     lines = [f"{name}={value}" for name, value in settings.items()]
     for port, node in enumerate(queues.nodes, _FIRST_PORT):
         gpus = f" Gres=gpu:{node.gpu}:{node.gpus}" if node.gpus else ""
-        lines.append(f"NodeName={node.name} NodeAddr=127.0.0.1 Port={port} CPUs=32 RealMemory=64000{gpus}")
+        lines.append(f"NodeName={node.name} NodeAddr=127.0.0.1 Port={port} CPUs=288 RealMemory=1000000{gpus}")
     for part in queues.partitions:
         only = f" AllowQos={','.join(part.qos)}" if part.qos else ""
         default = "YES" if part == queues.partitions[0] else "NO"

@@ -39,6 +39,12 @@ SITES = {  # where it is run, and what the step finds in its environment there
 }
 
 
+PARTITIONS = {  # with two GPUs in a node; Slurm's default of the testbed has them, too
+    "lrz": {"partition": "lrz-v100x2"},
+    "pegasus": {"partition": "RTX3090", "cpu_partition": "RTX3090"},
+}
+
+
 class Step(NamedTuple):
     """What a step was given."""
 
@@ -63,8 +69,9 @@ def test_the_same_words_run_a_command_on_a_gpu_of_every_site(bed: Any, site: str
     account = bed.new_account(site, files={"step": STEP})
     account.ssh("chmod +x step")
     slurm.admit(account)
+    settings = {account.name: {"launchers": PARTITIONS.get(site, {})}}
     ran = bed.ansible(
-        "onboard.yml", "-i", str(bed.accounts_file([account])),
+        "onboard.yml", "-i", str(bed.accounts_file([account], settings=settings)),
         cwd=REPOSITORY, env=keyring_environment(Path(bed.folder)),
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -82,6 +89,10 @@ def test_the_same_words_run_a_command_on_a_gpu_of_every_site(bed: Any, site: str
     bare = run(account, folder, "--image=none", "--gpus=2", "--time=5", words=["x"])
     assert bare.environment["CUDA_VISIBLE_DEVICES"] == "0,1"
     assert not [name for name in bare.environment if name.startswith("STANDIN_")]
+
+    named = run(account, folder, "-J", "hostname", "-n", "1", f"--image={IMAGE}", "--time", "5", words=["x"])
+    assert (named.words, named.environment["SLURM_JOB_NAME"]) == (["x"], "hostname")
+    assert set(wanted) <= set(named.environment), "the command runs in the container, and none of the values does"
 
     without = run(account, folder, "--image=none", "--gpus", "0", words=[])
     assert "CUDA_VISIBLE_DEVICES" not in without.environment

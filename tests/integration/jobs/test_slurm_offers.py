@@ -52,8 +52,8 @@ class Person:
 
     def script(self) -> str:
         """The line of usrun.sh that says the account; empty where there is no script."""
-        line: str = self.account.ssh("grep -m1 ^account= bin/usrun.sh").stdout
-        return line.strip()
+        line: str = self.account.ssh("grep -m1 ^gpu_account= bin/usrun.sh").stdout
+        return line.strip().removeprefix("gpu_").replace("'", "")
 
     def counted_for(self) -> str:
         """The account of a real job."""
@@ -163,7 +163,7 @@ def test_a_site_without_slurms_programs_is_set_up_all_the_same(bed: Any, tmp_pat
     account = bed.new_account("daint", project="lattice", files={".bash_profile": b"PATH=$HOME/none\n"})
     ran = play(bed, "-i", str(bed.accounts_file([account])))
     assert ran.code == 0, ran.text
-    assert account.ssh("grep -m1 ^account= bin/usrun.sh").stdout == "account=lattice\n"
+    assert account.ssh("grep -m1 ^gpu_account= bin/usrun.sh").stdout == "gpu_account='lattice'\n"
     wishes = {"audit_output": str(tmp_path), "audit_formats": "json", "audit_max_age": 100_000}
     play(bed, "-i", str(bed.accounts_file([account])), "-e", json.dumps(wishes), playbook="audit.yml")
     found = json.loads((tmp_path / "audit.json").read_text())["findings"]

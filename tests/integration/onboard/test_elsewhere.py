@@ -47,7 +47,10 @@ SEEN = {
     "enroot_credentials": ("cat ~/.config/enroot/.credentials", f"machine nvcr.io login $oauthtoken password {KEY}"),
     "container_caches": ("echo $APPTAINER_CACHEDIR", "{home}/data/apptainer"),
     "path_scripts": ("hello", "hello"),
-    "launchers": ("usrun.sh --image=none --show id", "srun -K --gpus=1 --time=60 id"),
+    "launchers": (
+        "usrun.sh --image=none --show id",
+        "srun -K --export=ALL --nodes=1 --ntasks-per-node=1 --gpus=1 --time=60 id",
+    ),
     "tool_caches": ("echo $PIP_CACHE_DIR", "{home}/data/caches/pip"),
     "own_files": ("head -1 ~/.yamllint", (REPOSITORY / ".yamllint").read_text().splitlines()[0]),
     "shell_environment": ("echo $GREETING", "good day"),
