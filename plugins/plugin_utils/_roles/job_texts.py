@@ -17,19 +17,19 @@ IMPORTS = {
     "singularity": 'singularity pull --disable-cache "$folder/$name.sif" "docker://$image"',
 }
 ENDINGS = {"pyxis": "sqsh", "apptainer": "sif", "singularity": "sif"}  # of image files
-REASONS = {
-    "--partition": "the partition, Slurm's word for a queue",
-    "--qos": "the quality of service: limits and priority",
-    "--account": "the Slurm account that the job is charged to",
-    "--nodes": "the number of nodes",
-    "--ntasks-per-node": "the processes that srun starts on each node",
-    "--gpus": "the GPUs",
-    "--gpus-per-node": "the GPUs of each node",
-    "--gres": "the GPUs of each node",
-    "--cpus-per-task": "the processors of each process, for loading data",
-    "--mem": "the memory of each node",
-    "--mem-per-cpu": "the memory of each processor",
-    "--time": "the time limit, in minutes or as days-hours:minutes",
+PURPOSES = {
+    "--partition": "The partition, Slurm's word for a queue",
+    "--qos": "The quality of service: limits and priority",
+    "--account": "The Slurm account that the job is charged to",
+    "--nodes": "The number of nodes",
+    "--ntasks-per-node": "The processes that srun starts on each node",
+    "--gpus": "The GPUs",
+    "--gpus-per-node": "The GPUs of each node",
+    "--gres": "The GPUs of each node",
+    "--cpus-per-task": "The processors of each process, for loading data",
+    "--mem": "The memory of each node",
+    "--mem-per-cpu": "The memory of each processor",
+    "--time": "The time limit, in minutes or as days-hours:minutes",
 }
 FOREIGN = "set +eu  # scripts of the site may read unset variables"
 STRICT = "set -eu"
@@ -45,12 +45,12 @@ def requested_lines(options: Sequence[str]) -> list[str]:
     return [f"#SBATCH {option}" for option in options]
 
 
-def options_with_reasons(options: Sequence[str]) -> list[str]:
-    """Return options as lines for sbatch, each below a comment that says what it asks for."""
+def options_with_purposes(options: Sequence[str]) -> list[str]:
+    """Return options as lines for sbatch, each below a comment on its purpose."""
     lines = []
     for option in options:
-        reason = REASONS.get(option.partition("=")[0])
-        lines += [f"# {reason[0].upper()}{reason[1:]}:"] if reason else []
+        purpose = PURPOSES.get(option.partition("=")[0])
+        lines += [f"# {purpose}:"] if purpose else []
         lines.append(f"#SBATCH {option}")
     return lines
 
