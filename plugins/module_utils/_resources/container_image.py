@@ -144,16 +144,16 @@ class ContainerImage(ContainerImageOptions, Resource):
             return "%s does not exist, and only the site can create it: is the project's name right?" % host.shown(root)
         there = host.resolved_entry(self._folder)
         unsafe = host.why_blocked(self._folder)
-        if there and not unsafe:
-            unsafe = files.why_unsafe(there, host.shown(self._folder))
+        unsafe = unsafe or (files.why_unsafe(there, host.shown(self._folder)) if there else None)
         if unsafe:
             return unsafe
         path = os.path.join(self._folder, wanted)
         if host.entry(path) is not None:
             is_ours = self._files(host).note(wanted) is not None
             return None if is_ours else EXISTS % host.shown(path)
-        if self.options["by"] == "job" and self._job_options(host)[1]:
-            return self._job_options(host)[1]
+        why = fill_options(self.options["job_options"], host.account.found)[1]
+        if why:
+            return why
         needed = self._look_up(host).bytes * SPACE_FACTORS[self.options["runtime"]]
         return why_too_little_space(host, self._folder, needed, "importing %s" % self.options["image"])
 
@@ -281,16 +281,13 @@ class ContainerImage(ContainerImageOptions, Resource):
         if self.options["by"] == "login":
             importing.ImportJob(self._work, one).start(host)
             return
-        work = importing.render_commands(one) + importing.CLEANUP
-        job = JobRequest("import", work, self._job_options(host)[0], self.options["minutes"])
+        options, _why = fill_options(self.options["job_options"], host.account.found)
+        job = JobRequest("import", importing.render_commands(one) + importing.CLEANUP, options, self.options["minutes"])
         host.start(
             self._work,
             lambda above: self._job.submit(above, job, {"digest": digest}) and None,
             lambda dry: importing.simulate(dry, one),
         )
-
-    def _job_options(self, host: Host) -> Tuple[List[str], str]:
-        return fill_options(self.options["job_options"], host.account.found)
 
     def _remove(self, host: Host) -> None:
         if self._is_working(host):

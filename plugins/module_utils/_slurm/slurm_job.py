@@ -223,8 +223,7 @@ def _ended(code: int, held: str, number: str, name: str) -> JobStatus:
     how = "it ended with exit code %d" % code
     if code == SIGNALLED:
         seen = query_job(name, number)
-        ended_by_slurm = REASONS.get(seen.state.split(" ")[0]) if seen else ""
-        how = ended_by_slurm or "it was cancelled, or ran out of its time limit"
+        how = REASONS.get(seen.state.split(" ")[0] if seen else "", "it was cancelled, or ran out of its time limit")
     return JobStatus("failed", how + _said_last(held), None, number)
 
 

@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ KINDS: dict[str, type[AuditCheck]] = {
 CAPABILITY = "watch"
 BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a cache, where the profile does not say how large a home is
 SHARE = 20  # of a home that is known: a twentieth is big
+DIRECTIVE = re.compile(r"^#SBATCH (--(?:partition|qos)=[A-Za-z0-9_.+-]+)$", re.MULTILINE)
 RUNTIMES = {
     "apptainer": "apptainer",
     "singularity": "apptainer",
@@ -101,11 +103,13 @@ def _areas(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanE
     }
 
 
-def _slurm(cluster: Facts, present: Iterable[PlanEntry]) -> Options:
-    """What jobs say of themselves: the account that is chosen, and what stands in the profile's options of jobs."""
+def _slurm(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
+    """Return what jobs request: the chosen account, and partitions and QOS of the profile and of the job scripts."""
     scheduler = cluster["scheduler"]
     asked = next((one["options"] for one in present if one["kind"] == "scheduler"), {})
     words = " ".join(scheduler.get(name, "") for name in ("gpu", "cpu", "test")).split()
+    for one in present:
+        words += DIRECTIVE.findall(one["options"].get("content") or "") if one["kind"] == "path_script" else []
     return {
         "account": asked.get("account", ""),
         "likely": asked.get("likely", ""),

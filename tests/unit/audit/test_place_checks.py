@@ -79,6 +79,19 @@ def test_the_checks_get_options_that_they_know(name: str) -> None:
     assert "{project}" not in json.dumps(given(name))
 
 
+def test_partitions_that_only_the_job_scripts_name_are_checked() -> None:
+    cluster = {**next(iter(ACCOUNTS.values())).variables["cluster"], "scheduler": {"kind": "slurm", "cpu": "--qos=cpu"}}
+    script = {"path": "~/a.sh", "content": "#SBATCH --partition=own\n#SBATCH --qos=long\nsrun --partition=step x\n"}
+    question = {"account": "def-pi", "suffixes": {"gpu": "_gpu"}}
+    entries: Any = [
+        {"kind": kind, "capability": "job_scripts", "options": options}
+        for kind, options in (("scheduler", question), ("path_script", script))
+    ]
+    (options,) = [one["options"] for one in plan_place_checks(cluster, {}, entries) if one["kind"] == "slurm_rights"]
+    assert (options["used"], options["qos"]) == (["own"], ["cpu", "long"])
+    assert (options["account"], options["suffixes"]) == ("def-pi", {"gpu": "_gpu"})
+
+
 @pytest.mark.parametrize("name", sorted(ACCOUNTS))
 def test_an_account_that_was_just_set_up_is_in_order(name: str, tmp_path: Path) -> None:
     host = ACCOUNTS[name]
