@@ -110,7 +110,7 @@ def nearest_offer(settings: Settings, number: int) -> int:
     return max((one for one in offered if one <= number), default=offered[0] if offered else number)
 
 
-def split_site_options(text: str) -> SiteOptions:
+def split_site_options(options: str) -> SiteOptions:
     """Return the parts of a profile's options for one GPU, or for none.
 
     >>> split_site_options("--partition=gpu --gres=gpu:a100:1 --exclusive")
@@ -119,7 +119,7 @@ def split_site_options(text: str) -> SiteOptions:
     ''
     """
     named, others, option, kind = {}, [], "", ""
-    for word in text.split():
+    for word in options.split():
         name, _, value = word.partition("=")
         if match := GPUS.match(word):
             option, kind = match[1], match[2] or ""

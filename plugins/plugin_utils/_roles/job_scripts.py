@@ -21,7 +21,7 @@ from .job_texts import (
     import_lines,
     load_lines,
     option_lines,
-    options_with_reasons,
+    options_with_purposes,
     quote_path,
     requested_lines,
     shape_lines,
@@ -170,7 +170,7 @@ def template_words(settings: Settings) -> Words:
         **{name: partial(list, [text]) for name, text in texts.items()},
         **{name: partial(list, text) for name, text in lines.items()},
         **{name: partial(_request_lines, request, requested_lines) for name, request in requests.items()},
-        "gpu_explained": partial(_request_lines, requests["gpu"], options_with_reasons),
+        "gpu_explained": partial(_request_lines, requests["gpu"], options_with_purposes),
         "gpu_words": partial(_request_lines, requests["gpu"], option_lines),
     }
 

@@ -17,19 +17,19 @@ IMPORTS = {
     "singularity": 'singularity pull --disable-cache "$folder/$name.sif" "docker://$image"',
 }
 ENDINGS = {"pyxis": "sqsh", "apptainer": "sif", "singularity": "sif"}  # of image files
-REASONS = {
-    "--partition": "the partition, Slurm's word for a queue",
-    "--qos": "the quality of service: limits and priority",
-    "--account": "the Slurm account that the job is charged to",
-    "--nodes": "the number of nodes",
-    "--ntasks-per-node": "the processes that srun starts on each node",
-    "--gpus": "the GPUs",
-    "--gpus-per-node": "the GPUs of each node",
-    "--gres": "the GPUs of each node",
-    "--cpus-per-task": "the processors of each process, for loading data",
-    "--mem": "the memory of each node",
-    "--mem-per-cpu": "the memory of each processor",
-    "--time": "the time limit, in minutes or as days-hours:minutes",
+PURPOSES = {
+    "--partition": "The partition, Slurm's word for a queue",
+    "--qos": "The quality of service: limits and priority",
+    "--account": "The Slurm account that the job is charged to",
+    "--nodes": "The number of nodes",
+    "--ntasks-per-node": "The processes that srun starts on each node",
+    "--gpus": "The GPUs",
+    "--gpus-per-node": "The GPUs of each node",
+    "--gres": "The GPUs of each node",
+    "--cpus-per-task": "The processors of each process, for loading data",
+    "--mem": "The memory of each node",
+    "--mem-per-cpu": "The memory of each processor",
+    "--time": "The time limit, in minutes or as days-hours:minutes",
 }
 FOREIGN = "set +eu  # scripts of the site may read unset variables"
 STRICT = "set -eu"
@@ -45,12 +45,12 @@ def requested_lines(options: Sequence[str]) -> list[str]:
     return [f"#SBATCH {option}" for option in options]
 
 
-def options_with_reasons(options: Sequence[str]) -> list[str]:
-    """Return options as lines for sbatch, each below a comment that says what it asks for."""
+def options_with_purposes(options: Sequence[str]) -> list[str]:
+    """Return options as lines for sbatch, each below a comment on its purpose."""
     lines = []
     for option in options:
-        reason = REASONS.get(option.partition("=")[0])
-        lines += [f"# {reason[0].upper()}{reason[1:]}:"] if reason else []
+        purpose = PURPOSES.get(option.partition("=")[0])
+        lines += [f"# {purpose}:"] if purpose else []
         lines.append(f"#SBATCH {option}")
     return lines
 
@@ -69,21 +69,24 @@ def shape_lines(settings: Settings) -> list[str]:
 def load_lines(settings: Settings) -> list[str]:
     """Return the lines that open the way to the Internet and load modules. A job ends if a module is missing."""
     uses_module = settings["image"] not in ("", "none") and settings["runtime"] in ("apptainer", "singularity")
-    module = settings["module"] if uses_module else ""
     return [
-        *_module_lines([settings["proxy_module"], *settings["modules"], module]),
+        *_module_lines([settings["proxy_module"], *settings["modules"]]),
+        *(_tool_lines(settings["runtime"], settings["module"]) if uses_module else []),
         *_proxy_lines(settings["proxy"]),
     ]
 
 
 def _module_lines(names: Sequence[str]) -> list[str]:
-    loads = [
-        f'module load {shlex.quote(name)} || {{ echo "$0: the module {name} cannot be loaded" >&2; exit 1; }}'
-        for name in names
-        if name
-    ]
+    missing = '{ echo "${SLURM_JOB_NAME:-$0}: the module %s cannot be loaded" >&2; exit 1; }'
+    loads = [f"module load {shlex.quote(name)} || {missing % name}" for name in names if name]
     defined = "command -v module >/dev/null || . /etc/profile  # sbatch --export=NONE leaves it out"
     return [FOREIGN, defined, *loads, STRICT] if loads else []
+
+
+def _tool_lines(tool: str, module: str) -> list[str]:
+    """The lines that load the module of a container tool, where the tool is not there without."""
+    loads = _module_lines([module])
+    return [f"if ! command -v {tool} >/dev/null; then", *(f"    {line}" for line in loads), "fi"] if loads else []
 
 
 def _proxy_lines(proxy: str) -> list[str]:
@@ -105,7 +108,7 @@ def environment_lines(environment: str) -> list[str]:
         'elif [ -d "$environment/conda-meta" ]; then',
         '    export CONDA_PREFIX="$environment" PATH="$environment/bin:$PATH"',
         "else",
-        '    echo "$0: $environment is not a Python environment that this job can read" >&2',
+        '    echo "${SLURM_JOB_NAME:-$0}: $environment is not a Python environment that this job can read" >&2',
         "    exit 1",
         "fi",
         STRICT,
@@ -126,7 +129,7 @@ def container_lines(settings: Settings, gpus: int, *folders: str) -> list[str]:
         file = f"~/.edf/{name.plain}.toml"
     elif name and settings["images"] and "#" not in image:
         file = f"{settings['images']}/{name.plain}.{ENDINGS[runtime]}"
-    check = '[ -e "$image" ] || { echo "$0: the image $image is missing" >&2; exit 1; }'
+    check = '[ -e "$image" ] || { echo "${SLURM_JOB_NAME:-$0}: the image $image is missing" >&2; exit 1; }'
     named = [f"image={quote_path(file)}", check] if file else [f"image={shlex.quote(image)}"]
     return [*named, f"container=({' '.join(_container_words(settings, gpus, folders))})"]
 
@@ -154,7 +157,8 @@ def import_lines(settings: Settings) -> list[str]:
     if settings["importer"] not in IMPORTS:
         return []
     return [
-        *_module_lines([settings["proxy_module"], settings["module"]]),
+        *_module_lines([settings["proxy_module"]]),
+        *_tool_lines(settings["importer"], settings["module"]),
         *_proxy_lines(settings["proxy"]),
         IMPORTS[settings["importer"]],
     ]

@@ -40,7 +40,7 @@ class Walk:
             self.slurm, self.account, self.image = bed.slurm(site), bed.new_account(site), "/images/a.sqsh"
             self.slurm.admit(self.account)
         self.types(f"chmod 755 . && cat >step <<'END'\n{STEP}END\nchmod 755 step")
-        scripts = {"templates": ["batch"], "command": f"{self.account.home}/step"}
+        scripts = {"templates": ["batch"], "command": f"{self.account.home}/step", "image": "none"}
         self.said = {self.account.name: {**wishes, "job_scripts": scripts}}
 
     def play(self, playbook: str) -> Ran:

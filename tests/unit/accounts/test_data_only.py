@@ -155,7 +155,9 @@ def test_every_word_of_the_schema_is_known_to_all_roles_and_to_the_audit(tmp_pat
     """A word that a profile may say breaks no run: the roles declare, and the audit has its checks."""
     found = looked_at(changed(profile(), way, word), accounts(), tmp_path)
     for host in found or ():
-        variables = {**host.variables, "job_scripts_templates": ["all"], "conda_state": "present"}
+        partition = host.variables["job_scripts_limits"].get("partitions", [""])[0]  # as a user names it
+        own = {"job_scripts_partition": partition, "job_scripts_cpu_partition": partition}
+        variables = {**host.variables, **own, "job_scripts_templates": ["all"], "conda_state": "present"}
         listed = collect(ROLES, [], [], variables.get).resources
         Plan.of(listed, lambda _name: "nvapi-" + "k" * 64)
         plan_checks(host.variables["cluster"], host.variables["account"], listed, {})
