@@ -57,8 +57,8 @@ options:
     - login
     - job
   job_options:
-    description: Options of sbatch for the job. C(@slurm_cpu_account@) stands for the Slurm
-      account that M(hpc.onboard.scheduler) finds on the account.
+    description: Options of sbatch for the job. C(@slurm_cpu_account@) becomes the Slurm account
+      that M(hpc.onboard.scheduler) finds on the account.
     type: list
     elements: str
     default: []

@@ -31,8 +31,8 @@ options:
     elements: dict
     default: []
   options:
-    description: Options of sbatch. C(@slurm_account@) stands for the Slurm account of jobs
-      with GPUs, C(@slurm_cpu_account@) for that of jobs without one.
+    description: Options of sbatch. C(@slurm_account@) becomes the Slurm account of jobs with
+      GPUs, C(@slurm_cpu_account@) that of jobs without one.
     type: list
     elements: str
     default: []
