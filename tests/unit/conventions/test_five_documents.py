@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
@@ -100,3 +102,17 @@ def test_the_cheat_sheet_shows_what_the_page_says_it_tells(cluster: str) -> None
 def test_each_step_that_is_told_is_looked_for_in_a_cheat_sheet() -> None:
     looked_for = (*ELSEWHERE, *(step for steps in TOLD.values() for step in steps))
     assert [step for step, mark, _answer in rows() if mark == "told" and not step.startswith(looked_for)] == []
+
+
+def test_each_step_that_is_done_is_tried_by_a_test() -> None:
+    """five_documents.json names it: document -> step -> file::test. A step whose test is gone fails, too."""
+    tried: dict[str, dict[str, str]] = json.loads(Path(__file__).with_suffix(".json").with_stem(PAGE.stem).read_text())
+    document, steps = "", set()
+    for line in PAGE.read_text().splitlines():
+        document = line[3:] if line.startswith("## ") else document
+        if re.search(r"\| \*\*(kept|job|seen)\*\* \|", line):
+            steps.add((document, line.strip("|").split(" | ")[0].strip()))
+    assert steps == {(document, step) for document, those in tried.items() for step in those}
+    for place in {place for those in tried.values() for place in those.values()}:
+        file, _colons, test = place.partition("::")
+        assert f"\ndef {test}(" in (REPOSITORY / file).read_text(), place
