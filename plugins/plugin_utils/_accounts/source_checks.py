@@ -65,7 +65,7 @@ def check_references(profile: dict[str, Any], name: str, wrong: MistakeAt) -> It
 def describe_wrong_area(area: dict[str, Any], before: list[str]) -> str | None:
     """What is wrong with an area of a profile, given the names of those before it."""
     if area["name"] in before:
-        return "stands here again."
+        return "is here again."
     if len({"path", "variable", "ask"} & area.keys()) != 1:
         return 'needs one of "path", "variable" and "ask".'
     if area.get("create") and "root" not in area:

@@ -132,7 +132,7 @@ def changed(tmp_path: Path, name: str, old: str, new: str) -> Path:
         ("    root: /work1/{project}\n", "", ['area "work1" has "create"', '"root"']),
         ("/work1/{project}/{user}", "/work1/{group}/{user}", ['"path" has not the form']),
         ("bytes: 5000000000", "bytes: 5 GB", ['"bytes" must be a whole number, not text']),
-        ("  host: wc.fnal.gov\n", "  host: wc.fnal.gov\n  host: b.c\n", ['"host" stands here again']),
+        ("  host: wc.fnal.gov\n", "  host: wc.fnal.gov\n  host: b.c\n", ['"host" is here again']),
         ("login:\n", "login: [\n", ["this is not YAML"]),
         ("done: reached", "done: reachd", ['"done" cannot be "reachd"', 'did you mean "reached"?']),
         ("done: reached", "done: link", ['"done: link" and "area" go together']),
