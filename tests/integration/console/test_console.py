@@ -256,7 +256,7 @@ def test_with_v_everything_is_named_and_from_vv_the_default_speaks(accounts: Acc
 def test_the_default_callback_has_words_too(accounts: Accounts) -> None:
     said = piped(accounts("ada@wilson"), "--check", ANSIBLE_STDOUT_CALLBACK="default")
     assert "PLAY RECAP" in said
-    assert '"msg": "12 to create"' in piped(accounts("ada@wilson"), "--check", "-v", ANSIBLE_STDOUT_CALLBACK="default")
+    assert '"msg": "13 to create"' in piped(accounts("ada@wilson"), "--check", "-v", ANSIBLE_STDOUT_CALLBACK="default")
 
 
 def test_with_sixty_accounts_the_second_run_fits_on_a_screen(accounts: Accounts) -> None:
