@@ -52,7 +52,7 @@ class Person:
 
     def script(self) -> str:
         """The line of usrun.sh that says the account; empty where there is no script."""
-        line: str = self.account.ssh("grep -m1 ^gpu_account= bin/usrun.sh").stdout
+        line: str = self.account.login_shell('grep -m1 ^gpu_account= "$(command -v usrun.sh)" </dev/null').stdout
         return line.strip().removeprefix("gpu_").replace("'", "")
 
     def counted_for(self) -> str:
