@@ -89,7 +89,11 @@ def test_what_a_hostile_profile_creates_on_an_account_runs_nothing_of_another_us
         ("gpu: --partition=gpu_gce --gres=gpu:a100:1", "gpu: -p gpu_gce -G 1"),
     )
     by_root(account, "mkdir -p /wclustre/scripts; echo mine >/wclustre/scripts/usrun.sh")
-    own = {"links": {"~/bin": "/wclustre/scripts"}, "job_scripts": {"templates": ["batch"]}}
+    own = {
+        "links": {"~/bin": "/wclustre/scripts"},
+        "job_scripts": {"templates": ["batch"]},
+        "launchers": {"folder": "~/bin"},
+    }
     inventory = bed.accounts_file([account], own_profile(tmp_path, text), settings={account.name: own})
     ran = play(bed, "-i", str(inventory))
     assert ran.code == 2, ran.text
@@ -100,7 +104,7 @@ def test_what_a_hostile_profile_creates_on_an_account_runs_nothing_of_another_us
     assert not blocked
     assert account.exists("tools"), "project folders belong to their leader, so a link may lead to another user's"
     script = account.read(f"/work1/{account.project}/{account.user}/jobs/batch.sh").decode()
-    assert "#SBATCH --partition=gpu_gce\n#SBATCH --gpus=1\n" in script
+    assert {"#SBATCH --partition=gpu_gce", "#SBATCH --gpus=1"} <= set(script.splitlines())
     notes = json.loads(account.read(".config/hpc.onboard/receipt.json"))["resources"]
     assert {key for key, note in notes.items() if note["state"] == "intended"} == set(), "it was not going to be made"
     gone = play(bed, "-i", str(inventory), "-e", "offboard_sure=true", playbook="offboard.yml")

@@ -72,7 +72,7 @@ def test_the_launcher_says_where_srun_is_missing_and_passes_arguments_on(bed: An
     account.ssh(f"touch {image}")
     given = account.login_shell("PATH=$HOME/fake:$PATH usrun.sh --gpus=1 python -c 'print(\"a  b\")' '$x' ''")
     assert given.stdout.endswith('<python><-c><print("a  b")><$x><>'), given.stdout
-    assert "<--gpus=1><--time=60>" in given.stdout
+    assert "<--gpus=1><--cpus-per-task=8><--mem=32G><--time=60>" in given.stdout
     assert f"<--container-mounts=/data:/data,{account.home}:{account.home}>" in given.stdout
 
 
