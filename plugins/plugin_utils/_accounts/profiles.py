@@ -190,6 +190,8 @@ def check_form(file: ProfileFile, part: bool = False) -> list[tuple[Place, Mista
     checker = Checker(_partial_schema() if part or "extends" in document else schema("cluster"))
     for each in checker.violations(strip_sources(document)):
         place = find_written_place(document, each.place)
+        if each.at_key:  # of a key whose value is wrapped, too
+            place = (*find_written_place(document, each.place[:-1]), *each.place[-1:])
         found.append((place, lines.mistake(place, each.text, each.at_key)))
     found += [(place[:-1], lines.mistake(place, text, at_key)) for place, text, at_key in check_wrappers(document)]
     if "mirrors" in document and lines.file.resolve().parent not in (SHIPPED.resolve(), SHIPPED.resolve() / "families"):
