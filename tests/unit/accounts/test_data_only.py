@@ -78,7 +78,7 @@ def looked_at(own: dict[str, Any], file: dict[str, Any], folder: Path) -> list[I
     try:
         made = hosts_of(lines)
         for host in made:
-            innocent(host)
+            innocent(host, "ssh" in (file["accounts"].get(host.name) or {}))
     except Mistakes as refused:
         assert all(one.line for one in refused.found)  # noqa: PT017  # it is the refusal that is looked at
         return None
@@ -87,12 +87,15 @@ def looked_at(own: dict[str, Any], file: dict[str, Any], folder: Path) -> list[I
     return made
 
 
-def innocent(host: InventoryHost) -> None:
-    """What ssh and the login shell are given has the options of ours, and words that are names and paths."""
+def innocent(host: InventoryHost, has_alias: bool) -> None:
+    """What ssh and the login shell are given has the options of ours, and words that are names and paths.
+
+    has_alias: the entry of the account has the setting ssh, which may have come of another one's name.
+    """
     variables = host.variables
     words = shlex.split(variables["ansible_ssh_common_args"])
     if not words:  # an alias, or the setting for it: a person's own ssh_config says how it is reached
-        is_alias = "v" in host.name.partition("@")[0]  # eve, whatever was put into her name
+        is_alias = has_alias or "v" in host.name.partition("@")[0]  # eve, whatever was put into her name
         assert is_alias or host.variables["account"].get("auth") == "ssh"
     else:
         option, jump = words
