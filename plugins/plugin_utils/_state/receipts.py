@@ -60,9 +60,12 @@ def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | Non
 
     Either the receipt was lost, or another machine offboarded the account: what is left there tells, which a run with
     these notes looks at (module_utils/_receipt/lost_receipt.py). planned: the identities of what the run was about; it
-    knew what to do with them. Return {} if the receipt and the copy agree. Raise StateError.
+    knew what to do with them. Return {} if the receipt and the copy agree, or the receipt has no notes: then the copy
+    stays, and offboarding reads it. Raise StateError.
     """
     on_account = receipt["notes"] if receipt else {}
+    if not on_account:
+        return {}
     notes = read_notes(account, bool(sandbox))
 
     def is_doubtful(key: str, note: ReceiptNote) -> bool:

@@ -45,6 +45,7 @@ def test_a_copy_that_has_more_than_the_receipt_is_sent_along(state: None) -> Non
     assert lost({**written["notes"], "key": {**key, "made": False}}) == {"link", "key"}
     assert lost({"key": key}) == {"link", "key"}
     assert not lost({"key": key}, "link"), "this run removed it"
+    assert not lost({}), "the copy stays, so another session in each run would show nothing new"
 
 
 def test_the_copy_of_an_account_without_notes_stays_until_all_is_removed(state: None) -> None:
