@@ -34,6 +34,12 @@ options:
     type: list
     elements: str
     default: []
+  path_end:
+    description: Folders for the end of PATH, in this order. If the file system of such a folder
+      hangs, a shell still finds the commands of the system.
+    type: list
+    elements: str
+    default: []
   on_demand:
     description: Commands that a file defines when they are first used. Each name has the files
       for C(sh), C(csh) and C(fish). C({machine}) in a path is the architecture of the machine

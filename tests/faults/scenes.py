@@ -76,7 +76,7 @@ def _with_environment(home: Path) -> None:
     options = environment()["options"]
     for dialect in environment_text.DIALECTS:
         folders = [folder.replace("~", "/home/me") for folder in options["path"]]
-        body = environment_text.render(dialect, options["variables"], folders, {})
+        body = environment_text.render(dialect, environment_text.ShellSettings(options["variables"], folders))
         put(home / f"{kind.FOLDER}/env.{dialect}", section.put(kind.HEADER, options["section"], body))
     line = environment_text.source_line("sh", f"{kind.FOLDER}/env.sh", startup.MARK)
     for name in ("dotfiles/bashrc", ".bash_profile"):

@@ -11,10 +11,10 @@ from typing import Dict, List
 from .._core.account import Account
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.start_up import env_file, login_shell_files
 from .._fixes import offers
 from .._formats import environment
 from .._formats.settings import Setting, find_overrides
+from .._scan.start_up import env_file, login_shell_files
 from .audit_check import AuditCheck, read_text
 
 
@@ -28,7 +28,7 @@ class OverriddenSettings(AuditCheck):
     def run(self, host: Host) -> None:
         dialect = environment.BY_SHELL.get(host.account.shell.rpartition("/")[2])
         text = read_text(self, host, env_file(host, dialect)) if dialect else ""
-        ours = environment.parse(dialect, text)[0] if dialect and text else {}
+        ours = environment.parse(dialect, text).variables if dialect and text else {}
         if not ours:
             return
         actual = dict(ours, **_environment(host.account))

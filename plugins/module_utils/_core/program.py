@@ -95,12 +95,6 @@ def endless_file(shell: str, home: str) -> Optional[str]:
     return None
 
 
-def find_program(name: str, path: str) -> Optional[str]:
-    """Return the path of a program in the folders of PATH, or None."""
-    places = [os.path.join(folder, name) for folder in path.split(":") if folder.startswith("/")]
-    return next((place for place in places if os.path.isfile(place) and os.access(place, os.X_OK)), None)
-
-
 def _become(
     line: List[str],
     environment: Mapping[str, str],

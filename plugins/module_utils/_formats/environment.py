@@ -7,7 +7,7 @@ quotes have the same meaning in all three; parse() is the inverse, for verificat
 """
 
 import re
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import List, Mapping, NamedTuple, Sequence
 
 DIALECTS = ("sh", "csh", "fish")
 BY_SHELL = {
@@ -28,6 +28,11 @@ PREPEND = {
     "csh": "if ( \":${{PATH}}:\" !~ *:'{0}':* ) setenv PATH '{0}':\"${{PATH}}\"\n",
     "fish": "contains -- '{0}' $PATH; or set -gx PATH '{0}' $PATH\n",
 }
+APPEND = {
+    "sh": "case \":$PATH:\" in *:'{0}':*) ;; *) export PATH=\"${{PATH:+$PATH:}}\"'{0}' ;; esac\n",
+    "csh": "if ( \":${{PATH}}:\" !~ *:'{0}':* ) setenv PATH \"${{PATH}}\":'{0}'\n",
+    "fish": "contains -- '{0}' $PATH; or set -gx PATH $PATH '{0}'\n",
+}
 ON_DEMAND = {  # a command that a file defines when it is first used
     "sh": '{0}() {{ if [ -r "{1}" ]; then . "{1}"; {0} "$@"; else echo "{0}: {1} is gone" >&2; return 127; fi; }}\n',
     "csh": "alias {0} 'unalias {0}; if ( -r {1} ) source {1}; eval {0} \\!*'\n",
@@ -42,14 +47,24 @@ READ = {
 }
 
 
-def render(dialect: str, variables: Mapping[str, str], path: Sequence[str], commands: Mapping[str, str]) -> str:
-    """Return lines that set the variables, prepend the folders to PATH in this order, and define commands.
+class ShellSettings(NamedTuple):
+    """What a section sets: variables, folders at the beginning and at the end of PATH in their order, and commands.
 
     commands: name -> file that defines it in this dialect; its path contains no space.
     """
-    lines = [ASSIGN[dialect] % item for item in sorted(variables.items())]
-    lines += [PREPEND[dialect].format(folder) for folder in reversed(path)]
-    for name, file in sorted(commands.items()):
+
+    variables: Mapping[str, str] = {}
+    path: Sequence[str] = ()
+    path_end: Sequence[str] = ()
+    commands: Mapping[str, str] = {}
+
+
+def render(dialect: str, settings: ShellSettings) -> str:
+    """Return lines that put the settings into effect."""
+    lines = [ASSIGN[dialect] % item for item in sorted(settings.variables.items())]
+    lines += [PREPEND[dialect].format(folder) for folder in reversed(settings.path)]
+    lines += [APPEND[dialect].format(folder) for folder in settings.path_end]
+    for name, file in sorted(settings.commands.items()):
         lines.append(ON_DEMAND[dialect].format(name, file.replace(MACHINE, MACHINES[dialect])))
     return "".join(lines)
 
@@ -59,16 +74,19 @@ def source_line(dialect: str, file: str, mark: str) -> str:
     return READ[dialect].format(file, mark)
 
 
-def parse(dialect: str, text: str) -> Tuple[Dict[str, str], List[str], Dict[str, str]]:
-    """Return the variables, folders and commands in rendered lines."""
+def parse(dialect: str, text: str) -> ShellSettings:
+    """Return the settings in rendered lines."""
     assign = {
         "sh": r"^export (\w+)='([^']*)'$",
         "csh": r"^setenv (\w+) '([^']*)'$",
         "fish": r"^set -gx (\w+) '([^']*)'$",
     }
     variables = dict(re.findall(assign[dialect], text, re.MULTILINE))
-    starts = {"sh": r"^case .*?'([^']*)'", "csh": r"^if .*?'([^']*)'", "fish": r"^contains -- '([^']*)'"}
-    folders = re.findall(starts[dialect], text, re.MULTILINE)
+    starts = {"sh": "case", "csh": "if", "fish": "contains"}
+    path: List[str] = []
+    path_end: List[str] = []
+    for line, folder in re.findall(r"^(%s .*?'([^']*)'.*\n)" % starts[dialect], text, re.MULTILINE):
+        (path if line == PREPEND[dialect].format(folder) else path_end).append(folder)
     defined = {
         "sh": r'^(\w+)\(\) \{.*? \. "([^"]*)"',
         "csh": r"^alias (\w+) .*? source (.+?); eval",
@@ -78,4 +96,4 @@ def parse(dialect: str, text: str) -> Tuple[Dict[str, str], List[str], Dict[str,
         name: file.replace(MACHINES[dialect], MACHINE)
         for name, file in re.findall(defined[dialect], text, re.MULTILINE)
     }
-    return variables, folders[::-1], commands
+    return ShellSettings(variables, path[::-1], path_end, commands)

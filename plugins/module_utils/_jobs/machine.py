@@ -10,7 +10,8 @@ from typing import List, Tuple
 
 from .._core.host import Host
 from .._core.mounts import mount_of, mount_points
-from .._core.program import find_program, run_program
+from .._core.program import run_program
+from .._core.search_path import find_program
 from .._formats.quota import QuotaLeft, read_left, tighter
 
 SECONDS = 10

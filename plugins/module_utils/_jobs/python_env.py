@@ -12,7 +12,7 @@ from typing import Dict, List
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.program import find_program
+from .._core.search_path import find_program
 from .conda import render_proxy_variables
 from .env_spec import LOCK, EnvSpec, installed
 from .job import MARK, write_small_file

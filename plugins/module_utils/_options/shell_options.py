@@ -34,6 +34,8 @@ class ShellEnvironmentOptions(Options):
         section: The name of the section. Each section has its own variables.
         variables: Variables, name to value. A value that begins with C(~/) or a variable of the site is a path there.
         path: Folders for the beginning of PATH, in this order.
+        path_end: Folders for the end of PATH, in this order. If the file system of such a folder hangs, a shell still
+            finds the commands of the system.
         on_demand: Commands that a file defines when they are first used. Each name has the files for C(sh), C(csh) and
             C(fish). C({machine}) in a path is the architecture of the machine that the shell runs on.
 
@@ -49,6 +51,7 @@ class ShellEnvironmentOptions(Options):
         "section": {"type": "str", "default": "environment"},
         "variables": {"type": "dict", "default": {}},
         "path": {"type": "list", "elements": "str", "default": []},
+        "path_end": {"type": "list", "elements": "str", "default": []},
         "on_demand": {"type": "dict", "default": {}},
         "state": STATE,
     }
@@ -57,10 +60,13 @@ class ShellEnvironmentOptions(Options):
         check_word("section", self.options["section"])
         for name, value in self.options["variables"].items():
             check_variable(name, value)
-        for folder in self.options["path"]:
-            check_path("path", folder)
-            if ":" in folder:
-                raise AccountError("path: %r contains a colon, which separates the folders of PATH" % folder)
+        for option in ("path", "path_end"):
+            for folder in self.options[option]:
+                check_path(option, folder)
+                if ":" in folder:
+                    raise AccountError(
+                        "%s: %r contains a colon, which separates the folders of PATH" % (option, folder)
+                    )
         for name, files in self.options["on_demand"].items():
             check_command(name, files)
 

@@ -7,15 +7,15 @@ really reads.
 """
 
 import os
-from typing import Dict, List, Optional, Tuple
+from typing import List, Optional
 
 from .._core.edited_file import read_edited_file, why_not_editable, write_edited_file
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._core.start_up import EVERY, FOLDER, env_file, login_shell_files, start_up_files
 from .._formats import environment, section, startup
 from .._options.shell_options import ShellEnvironmentOptions
+from .._scan.start_up import EVERY, FOLDER, env_file, login_shell_files, start_up_files
 
 HEADER = "# Kept by hpc.onboard. Settings of your own belong into your start-up file, below its line.\n"
 
@@ -28,12 +28,12 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             name: host.expand(value) if value.startswith(("~/", "$")) else value
             for name, value in self.options["variables"].items()
         }
-        folders = [host.expand(folder) for folder in self.options["path"]]
+        folders = {option: [host.expand(one) for one in self.options[option]] for option in ("path", "path_end")}
         commands = {
             name: {dialect: host.expand(file) for dialect, file in files.items()}
             for name, files in self.options["on_demand"].items()
         }
-        resource = ShellEnvironment(dict(self.options, variables=variables, path=folders, on_demand=commands))
+        resource = ShellEnvironment(dict(self.options, variables=variables, on_demand=commands, **folders))
         resource.identity = self.identity
         return resource
 
@@ -44,7 +44,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         files = [env_file(host, dialect) for dialect in environment.DIALECTS] + [host.home + name for name in EVERY]
         named = [value for value in self.options["variables"].values() if value.startswith("/")]
         read = [file for each in self.options["on_demand"].values() for file in each.values()]
-        return files + named + list(self.options["path"]) + read
+        return [*files, *named, *self.options["path"], *self.options["path_end"], *read]
 
     def _files(self, host: Host) -> List[str]:
         return [env_file(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host)
@@ -59,20 +59,18 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             state[host.shown(path)] = _line(host)
         return state
 
-    @property
-    def _settings(self) -> Tuple[Dict[str, str], List[str]]:
-        return self.options["variables"], self.options["path"]
-
-    def _commands(self, dialect: str) -> Dict[str, str]:
-        return {name: files[dialect] for name, files in self.options["on_demand"].items()}
+    def _settings(self, dialect: str) -> environment.ShellSettings:
+        commands = {name: files[dialect] for name, files in self.options["on_demand"].items()}
+        options = self.options
+        return environment.ShellSettings(options["variables"], options["path"], options["path_end"], commands)
 
     def _body(self, dialect: str) -> str:
-        return environment.render(dialect, *self._settings, self._commands(dialect))
+        return environment.render(dialect, self._settings(dialect))
 
     def _render_checked(self, dialect: str) -> str:
         """Return the lines to write. Raise AccountError if parsing them does not give the settings back."""
         body = self._body(dialect)
-        if environment.parse(dialect, body) != (*self._settings, self._commands(dialect)):
+        if environment.parse(dialect, body) != self._settings(dialect):
             raise AccountError("these settings cannot be written for %s" % dialect)
         return body
 

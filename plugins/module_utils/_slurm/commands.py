@@ -7,7 +7,8 @@ import shlex
 from typing import List, NamedTuple, Optional
 
 from .._core.errors import AccountError
-from .._core.program import find_program, run_program
+from .._core.program import run_program
+from .._core.search_path import find_program
 
 FURTHER_PATH = "/usr/bin:/usr/local/bin:/opt/slurm/bin:/usr/local/slurm/bin:/opt/slurm/current/bin"
 SECONDS = 30  # the time limit of a command
@@ -65,7 +66,7 @@ def run_slurm(
     errors: return its error messages as well, with the word "error" if it failed. input_from: its standard input.
     Its environment is minimal, because sbatch copies the environment into the job.
     """
-    program = find_program(command_name, os.environ.get("PATH", "")) or find_program(command_name, FURTHER_PATH)
+    program = find_program(command_name, "%s:%s" % (os.environ.get("PATH", ""), FURTHER_PATH))
     if program is None:
         if errors:
             raise AccountError(ABSENT % command_name)

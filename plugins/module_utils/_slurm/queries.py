@@ -12,7 +12,8 @@ from typing import Any, Dict, List, Optional
 
 from .._core.errors import AccountError, printable
 from .._core.host import Host
-from .._core.program import find_program, run_program
+from .._core.program import run_program
+from .._core.search_path import find_programs
 from .directives import parse_minutes
 
 SECONDS = 10.0  # the time limit of each program
@@ -39,8 +40,10 @@ def query_offers(host: Host, kept: List[Document]) -> Document:
     except AccountError:
         environment = dict(os.environ, LC_ALL="C")
 
+    programs = find_programs(("sacctmgr", "sshare", "sinfo", "sbatch"), environment.get("PATH") or os.defpath)
+
     def ask(line: List[str], command: str = COMMAND) -> Optional[str]:
-        program = find_program(line[0], environment.get("PATH") or os.defpath)
+        program = programs.get(line[0])
         if program is None:
             missed.setdefault("not found", []).append(line[0])
             return None

@@ -30,10 +30,10 @@ NO_PYTHON = "hpc.onboard-no-python"
 INCOMPLETE = 93  # exit code: the input is incomplete
 READ_BY_SHELL = 91  # exit code: a shell read the input
 
-USUAL = (
-    "python3",
+USUAL = (  # those of the system first: a search in PATH waits for each of its folders whose file system hangs
     "/usr/bin/python3",
     "/usr/libexec/platform-python",
+    "python3",
     *(f"python3.{minor}" for minor in range(14, 5, -1)),
     "python",
 )

@@ -57,9 +57,12 @@ def declare(settings: Settings) -> Declaration:
         found=find_placeholders(content) if asks else None,
         state=state,
     )
-    section = resource("shell_environment", section="launchers", path=[folder], state=state)
-    # Where jobs cannot read the home, it is in the project's area, of which only the site can create the top.
-    area = [] if folder.startswith("~") else [resource("directory", path=folder, root=settings["root"], state=state)]
+    # Where jobs cannot read the home, it is in the project's area, of which only the site can create the top. Every
+    # command of a login shell would wait for such a file system, if it was at the beginning of PATH.
+    in_home = folder.startswith("~")
+    place = {"path": [folder]} if in_home else {"path_end": [folder]}
+    section = resource("shell_environment", section="launchers", state=state, **place)
+    area = [] if in_home else [resource("directory", path=folder, root=settings["root"], state=state)]
     resources = [*asks, *area, script, section] if asks else [script, section, *area]
     return {"resources": resources, "notes": []}
 

@@ -68,6 +68,8 @@ def seen(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     canary = scene.folder / "canary"
     for name, account in hostile.items():
         _make_hostile(name, account, canary)
+    liars = [account.name for name, account in hostile.items() if name not in TRAPS and name not in START_UP]
+    scene.declare({name: {"vars": {"ansible_python_interpreter": "~/fake/python3"}} for name in liars})
     known = files(scene.folder)
     after = scene.audit(timeout=600)
     return Seen(scene, good, hostile, before, after, canary, known)
@@ -77,12 +79,13 @@ def _make_hostile(name: str, account: Any, canary: Path) -> None:
     if name in TRAPS:
         at(account, TRAPS[name].replace("{python}", "python3"))
         return
-    line = START_UP.get(name, "PATH=$HOME/fake:$PATH").replace("{canary}", str(canary))
     if name not in START_UP:
         at(account, "mkdir fake")
         for file, content in (("python3", LIAR.read_bytes()), ("lie", f"{name} {canary}".encode())):
             account.path(f"fake/{file}").write_bytes(content)
             account.path(f"fake/{file}").chmod(0o755)
+        return
+    line = START_UP[name].replace("{canary}", str(canary))
     at(account, f"cat > more <<'END'\n{line}\nEND\ncat .bashrc >> more; cat more > .bashrc; rm more")
 
 

@@ -103,6 +103,7 @@ def test_a_file_system_that_hangs_is_asked_once_by_audit_and_offboarding(bed: An
     assert onboard(bed, account).code == 0
     account.ssh(f"ln -s {area} .cache")  # a look at the home comes there without being told
     held(account, area)
+    assert account.login_shell("ls -d .cache").stdout == ".cache\n", "a login shell waits for the launcher's folder"
     audit, audited = timed(bed, "audit.yml", account, look=LONG_LOOK)
     offboard, offboarded = timed(bed, "offboard.yml", account, look=LONG_LOOK)
     assert (audit.code, offboard.code) == (2, 2)
@@ -113,7 +114,8 @@ def test_a_file_system_that_hangs_is_asked_once_by_audit_and_offboarding(bed: An
     assert account.exists(".cache")
     left = [one["result"] for one in offboard.results if one["action"] == "hpc.onboard.offboard"][-1]
     unknown = {one["identity"] for one in left["outcomes"] if one["status"] == "unknown"}
-    assert unknown == {f"folder {area}", f"folder {area}/caches"}
+    folders = {f"folder {area}", f"folder {area}/caches", f"folder {area}/bin"}
+    assert unknown == {*folders, f"script {area}/bin/usrun.sh"}
     assert max(audited, offboarded) < 3 * LONG_LOOK, "it was asked again"
 
 

@@ -39,7 +39,7 @@ sys.stdout.write("\n%s %d\n%s\n%s\n" % (frame.decode(), len(text), text, frame.d
 
 def forger(bed: Any, forge: str) -> Any:
     """An account at DFKI whose Python changes each answer."""
-    account = bed.new_account("dfki", files={".bashrc": b"PATH=$HOME/fake:$PATH\n"})
+    account = bed.new_account("dfki")
     account.ssh("mkdir fake")
     for name, content in (("python3", FORGER), ("forge.py", forge)):
         account.path(f"fake/{name}").write_text(content)
@@ -47,9 +47,13 @@ def forger(bed: Any, forge: str) -> Any:
     return account
 
 
+FORGES = ("-e", "ansible_python_interpreter=~/fake/python3")
+
+
 def offboard(bed: Any, account: Any) -> Ran:
-    """offboard.yml over the account."""
-    return play(bed, "-i", str(bed.accounts_file([account])), "-e", "offboard_sure=true", playbook="offboard.yml")
+    """offboard.yml over a forger."""
+    inventory = str(bed.accounts_file([account]))
+    return play(bed, "-i", inventory, "-e", "offboard_sure=true", *FORGES, playbook="offboard.yml")
 
 
 def test_a_forged_receipt_lets_this_machine_fetch_nothing(bed: Any) -> None:
@@ -103,7 +107,7 @@ def forged_lines(said: str) -> list[str]:
 
 @pytest.mark.parametrize("more", [("-v", "--diff"), ("-vvvv",)])
 def test_what_an_account_says_forges_no_line(bed: Any, more: tuple[str, ...]) -> None:
-    ran = onboard(bed, forger(bed, WORDS), more=more)
+    ran = onboard(bed, forger(bed, WORDS), more=(*FORGES, *more))
     assert ran.code == 2, ran.text
     assert "curl evil.example" in ran.text
     assert forged_lines(ran.text) == []

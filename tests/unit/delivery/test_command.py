@@ -107,7 +107,10 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("script", [BROKEN[0], BROKEN[1], BROKEN[3]])
-def test_a_broken_shim_is_passed_over(script: str, tmp_path: Path, scene: Scene) -> None:
+def test_a_broken_shim_is_passed_over(
+    script: str, tmp_path: Path, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payload, "USUAL", ("python3", "/usr/bin/python3"))
     scene.make({"/work": Folder()})
     env = shims(tmp_path / "bin", python3=script)
     assert [one["status"] for one in outcomes(sent(scene, None, env))] == ["missing"] * 5
@@ -116,7 +119,7 @@ def test_a_broken_shim_is_passed_over(script: str, tmp_path: Path, scene: Scene)
 def test_a_shim_that_says_yes_and_does_nothing_is_no_answer(tmp_path: Path, scene: Scene) -> None:
     env = shims(tmp_path / "bin", python3=BROKEN[2])
     with pytest.raises(_answer.NoAnswer, match="without an answer"):
-        sent(scene, None, env)
+        sent(scene, "python3", env)
 
 
 def test_where_there_is_no_python_all_that_was_tried_is_named(tmp_path: Path, scene: Scene) -> None:

@@ -67,11 +67,17 @@ NASTY += [
 
 
 @pytest.mark.parametrize("dialect", environment.DIALECTS)
-@given(variables=st.dictionaries(name, value, max_size=5), path=st.lists(folder, unique=True, max_size=4))
-def test_what_is_rendered_is_read_back(dialect: str, variables: dict[str, str], path: list[str]) -> None:
+@given(
+    variables=st.dictionaries(name, value, max_size=5),
+    path=st.lists(folder, unique=True, max_size=4),
+    path_end=st.lists(folder, unique=True, max_size=4),
+)
+def test_what_is_rendered_is_read_back(
+    dialect: str, variables: dict[str, str], path: list[str], path_end: list[str]
+) -> None:
     commands = {"conda": "/f/conda-{machine}/c.sh", "other": "/f/other.sh"}
-    wanted = (variables, path, commands)
-    assert environment.parse(dialect, environment.render(dialect, *wanted)) == wanted
+    settings = environment.ShellSettings(variables, path, path_end, commands)
+    assert environment.parse(dialect, environment.render(dialect, settings)) == settings
 
 
 @pytest.mark.parametrize("shell", sorted(SHELLS))
@@ -86,7 +92,7 @@ def test_a_command_on_demand_is_defined_by_its_file_when_it_is_used(shell: str, 
     }
     (folder / f"c.{dialect}").write_text(texts[dialect])
     commands = {"conda": f"{tmp_path}/conda-{{machine}}/c.{dialect}"}
-    definition = environment.render(dialect, {}, [], commands)
+    definition = environment.render(dialect, environment.ShellSettings(commands=commands))
     file = tmp_path / "file"
     file.write_text(definition + 'conda first "a b"\nconda again x\n')
     ran = subprocess.run([*SHELLS[shell], str(file)], capture_output=True, text=True, cwd=tmp_path, check=True)
@@ -129,27 +135,31 @@ def test_a_real_shell_keeps_every_value_as_it_is(shell: str, tmp_path: Path) -> 
     for variable, text in variables.items():
         shell_options.check_variable(variable, text)
     file = tmp_path / "env"
-    file.write_text(environment.render(environment.BY_SHELL[shell], variables, [], {}))
+    file.write_text(environment.render(environment.BY_SHELL[shell], environment.ShellSettings(variables)))
     found = printed(shell, file, tmp_path)
     assert {variable: found.get(variable) for variable in variables} == variables
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_a_real_shell_puts_our_folders_foremost_and_once(shell: str, tmp_path: Path) -> None:
-    available(shell)
-    folders = ["/f/one", "/f/with a blank", "/f/-n", "/f/a=b,c@d%e+f"]
-    file = tmp_path / "env"
-    file.write_text(environment.render(environment.BY_SHELL[shell], {}, folders, {}))
-    assert printed(shell, file, tmp_path)["PATH"] == ":".join([*folders, "/usr/bin", "/bin"])
+FOLDERS = ["/f/one", "/f/with a blank", "/f/-n", "/f/a=b,c@d%e+f"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_folder_that_is_on_the_path_already_stays_where_it_is(shell: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (environment.ShellSettings(path=FOLDERS), ":".join([*FOLDERS, "/usr/bin", "/bin"])),
+        (environment.ShellSettings(path_end=FOLDERS), ":".join(["/usr/bin", "/bin", *FOLDERS])),
+        (environment.ShellSettings(path=["/bin"], path_end=["/usr/bin"]), "/usr/bin:/bin"),
+    ],
+    ids=["first", "last", "there already"],
+)
+def test_a_real_shell_has_our_folders_once_and_at_their_end_of_path(
+    shell: str, settings: environment.ShellSettings, expected: str, tmp_path: Path
+) -> None:
     available(shell)
     file = tmp_path / "env"
-    file.write_text(environment.render(environment.BY_SHELL[shell], {}, ["/f/one"], {}))
-    there = {"PATH": "/usr/bin:/f/one:/bin"}
-    assert printed(shell, file, tmp_path, there)["PATH"] == "/usr/bin:/f/one:/bin"
+    file.write_text(environment.render(environment.BY_SHELL[shell], settings))
+    assert printed(shell, file, tmp_path)["PATH"] == expected
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -160,7 +170,9 @@ def test_our_line_reads_the_file_when_it_is_there_and_is_silent_when_not(shell: 
     start_up = tmp_path / "start-up"
     start_up.write_bytes((environment.source_line(dialect, f"env.{dialect}", "# hpc.onboard") + end).encode())
     assert "HPC_X" not in printed(shell, start_up, tmp_path)
-    (tmp_path / f"env.{dialect}").write_text(environment.render(dialect, {"HPC_X": "$HOME *"}, [], {}))
+    (tmp_path / f"env.{dialect}").write_text(
+        environment.render(dialect, environment.ShellSettings({"HPC_X": "$HOME *"}))
+    )
     assert printed(shell, start_up, tmp_path)["HPC_X"] == "$HOME *"
 
 
@@ -176,7 +188,7 @@ def test_no_name_that_we_accept_upsets_a_shell(shell: str, tmp_path: Path) -> No
     names = [one for one in names if not one.startswith(("LANG", "LC_"))]  # /x is no locale, and shells say so
     file = tmp_path / "env"
     dialect = environment.BY_SHELL[shell]
-    file.write_text(environment.render(dialect, dict.fromkeys(names, "/x"), [], {}) + "true\n")
+    file.write_text(environment.render(dialect, environment.ShellSettings(dict.fromkeys(names, "/x"))) + "true\n")
     found = printed(shell, file, tmp_path)
     assert {one: found.get(one) for one in names if found.get(one) != "/x"} == {}
 

@@ -20,7 +20,7 @@ FOLDER = "~/.config/hpc.onboard"
 
 def body(dialect: str) -> str:
     """What the section of these tests holds."""
-    return environment.render(dialect, {"A": "1"}, [HOME + "/bin"], {})
+    return environment.render(dialect, environment.ShellSettings({"A": "1"}, [HOME + "/bin"]))
 
 
 def reads(dialect: str) -> bytes:

@@ -5,9 +5,9 @@
 import os
 from typing import List
 
+from .._core.edited_file import read_edited_file
+from .._core.host import Host
 from .._formats import startup
-from .edited_file import read_edited_file
-from .host import Host
 
 FOLDER = ".config/hpc.onboard"
 READ_TOO = {  # in addition to those that get the line
