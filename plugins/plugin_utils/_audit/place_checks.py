@@ -157,9 +157,8 @@ def _area(cluster: Facts, name: str | None) -> str:
 
 def _programs(present: Sequence[PlanEntry]) -> list[Options]:
     """Return the scripts that are started by their name: those in folders that a role puts on PATH."""
-    on_path = {
-        folder for one in present if one["kind"] == "shell_environment" for folder in one["options"].get("path") or ()
-    }
+    sections = [one["options"] for one in present if one["kind"] == "shell_environment"]
+    on_path = {folder for one in sections for name in ("path", "path_end") for folder in one.get(name) or ()}
     return [one for one in _paths(present, "path_script") if posixpath.dirname(str(one["path"])) in on_path]
 
 
