@@ -54,6 +54,7 @@ def environment(state: str = "present") -> dict[str, Any]:
         "section": "caches",
         "variables": {"APPTAINER_CACHEDIR": "/scratch/me"},
         "path": ["~/bin"],
+        "path_end": [],
         "on_demand": {},
     }
     return {"kind": "shell_environment", "options": {**options, "state": state}}

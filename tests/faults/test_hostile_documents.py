@@ -35,7 +35,10 @@ from tests.hostile_documents import accounts, changed, documents, hosts_of, laid
 from .harness import FINGERPRINT_KEY, Writer, snapshot
 
 NUMBER, PARTS = (60_000, 10) if EXHAUSTIVE else (240, 1)
-SETTINGS = {"job_scripts_templates": ["all"], "launchers_state": "present"}
+PARTITIONS = {
+    f"{role}_{name}": "attic" for role in ("job_scripts", "launchers") for name in ("partition", "cpu_partition")
+}
+SETTINGS = {"job_scripts_templates": ["all"], "launchers_state": "present", **PARTITIONS}
 OURS = (".config/hpc.onboard", ".config/fish", ".config")
 START_UP = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile", ".cshrc", ".tcshrc", ".login")
 REAL = (
