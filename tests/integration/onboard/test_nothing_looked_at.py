@@ -28,7 +28,7 @@ NOTHING = {
     **{f"{one}.yml -i localhost,": NO_ACCOUNTS for one in OF_ACCOUNTS},
     **{f"{one}.yml -i others.yml": NO_ACCOUNTS for one in OF_ACCOUNTS},
     **{f"{one}.yml -i none.yml": '"accounts" is empty; add an entry.' for one in (*OF_ACCOUNTS, "doctor")},
-    **{f"{one}.yml -i nowhere.yml": "nowhere.yml: there is no such file" for one in (*OF_ACCOUNTS, "doctor")},
+    **{f"{one}.yml -i nowhere.yml": "nowhere.yml: file not found" for one in (*OF_ACCOUNTS, "doctor")},
     **{f"{one}.yml -i accounts.yml -i localhost, -l localhost": "excludes all accounts" for one in OF_ACCOUNTS},
     **{f"{one}.yml -l lrs": 'did you mean "lrz"?' for one in OF_ACCOUNTS},
     "rotate_ngc.yml --check": "no account holds the key 'ngc'",
