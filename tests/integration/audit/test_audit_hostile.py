@@ -39,7 +39,7 @@ TRAPS = {
 
 
 class Seen(NamedTuple):
-    """An audit without what is hostile, and one with it."""
+    """An audit without what is hostile, and one with it; written: the paths on the controller that this one changed."""
 
     scene: Scene
     good: list[Any]
@@ -47,7 +47,7 @@ class Seen(NamedTuple):
     before: Audit
     after: Audit
     canary: Path
-    folder: dict[str, bytes]
+    written: set[str]
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -72,7 +72,9 @@ def seen(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     scene.declare({name: {"vars": {"ansible_python_interpreter": "~/fake/python3"}} for name in liars})
     known = files(scene.folder)
     after = scene.audit(timeout=600)
-    return Seen(scene, good, hostile, before, after, canary, known)
+    now = files(scene.folder)
+    written = {path for path in known.keys() | now.keys() if known.get(path) != now.get(path)}
+    return Seen(scene, good, hostile, before, after, canary, written)
 
 
 def _make_hostile(name: str, account: Any, canary: Path) -> None:
@@ -105,11 +107,9 @@ def test_nothing_was_run_and_nothing_was_written_on_the_controller(seen: Seen) -
     for folder in (seen.canary.parent, Path("/"), Path("/tmp"), Path.home(), Path.cwd()):
         assert not (folder / "canary").exists()
         assert not list(folder.glob("*CANARY*"))
-    now = files(seen.scene.folder)
-    changed = {path for path in seen.folder.keys() | now.keys() if seen.folder.get(path) != now.get(path)}
     state = seen.scene.folder / "state" / "hpc.onboard"
     ours = (str(state / "audit"), str(state / "runs.jsonl"))
-    assert all(path.startswith(ours) for path in changed), changed
+    assert all(path.startswith(ours) for path in seen.written), seen.written
 
 
 def test_an_answer_that_is_none_costs_its_account_alone_and_says_what_to_do(seen: Seen) -> None:
