@@ -118,7 +118,7 @@ ROLES = [
     Role(
         "job_scripts",
         "Keep scripts of jobs that fit the site",
-        "job scripts that fit the site: batch, several GPUs or nodes, chains, staging, and your own",
+        "job scripts that fit the site: batch, several GPUs or nodes, arrays, chains, Jupyter, and your own",
         [
             "Keeps scripts of jobs in a folder of the account, created from the facts of the site and the account, and"
             " from templates of your own.",
@@ -128,7 +128,8 @@ ROLES = [
             Setting(
                 "templates",
                 [],
-                "The scripts of hpc-onboard to keep: batch, gpus, nodes, chain, interactive, staging, import; or all.",
+                "The scripts of hpc-onboard to keep: batch, gpus, nodes, array, chain, farm, interactive, jupyter,"
+                " staging, import, build; or all.",
                 elements="str",
             ),
             Setting(
@@ -186,7 +187,8 @@ ROLES = [
                 "Whether each run asks Slurm if it would accept the scripts (C(sbatch --test-only)).",
             ),
             *SITE,
-            Setting("importer", "none", "The program that imports images.", set_by=FROM_PROFILE),
+            Setting("importer", "none", "The program that imports and builds images.", set_by=FROM_PROFILE),
+            Setting("login", "", "The login node, for the tunnel to Jupyter.", set_by=FROM_PROFILE),
             Setting("internet", "", "How compute nodes reach the Internet: full, none, or empty.", set_by=FROM_PROFILE),
             Setting("tmp", "", "The folder of a node's own disk in a job, such as $SLURM_TMPDIR.", set_by=FROM_PROFILE),
             *PROXY,

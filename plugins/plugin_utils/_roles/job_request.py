@@ -23,6 +23,8 @@ MODELLED = (
 """Options that a request has by itself, so that none of a profile's is given twice."""
 IMPORT_CPUS = 4  # for a job that imports an image: packing it is work for several, and memory comes with them
 
+FARM_CPUS = 8  # for a job that runs many commands at once, where it does not get a whole node
+
 
 class SiteOptions(NamedTuple):
     """The options of a profile, such as `--partition=gpu --gres=gpu:a100:1`, in parts.
@@ -86,6 +88,13 @@ def make_import_request(settings: Settings) -> JobRequest:
     """Return the request of a job that imports an image: its size is the image's, not that of the user's jobs."""
     cpus = IMPORT_CPUS if settings["limits"].get("memory_per_cpu") else 0
     return make_request({**settings, "cpus": cpus, "memory": ""}, 0, 1)
+
+
+def make_farm_request(settings: Settings) -> JobRequest:
+    """Return the request of a job without a GPU that runs as many commands at once as it has processors."""
+    is_whole = settings["limits"].get("whole_nodes", False)
+    cpus = find_usual(settings, False).cpus or (0 if is_whole else FARM_CPUS)
+    return make_request({**settings, "cpus": cpus}, 0, 1)
 
 
 def gpu_flag(settings: Settings) -> str:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from .._input.collection import ROLES_FOLDER
-from .job_request import JobRequest, make_import_request, make_request, nearest_offer
+from .job_request import JobRequest, make_farm_request, make_import_request, make_request, nearest_offer
 from .job_texts import (
     IMPORTS,
+    build_lines,
     container_lines,
     environment_lines,
     import_lines,
@@ -32,7 +33,9 @@ from .table import SLURM_ACCOUNT, Settings, declare_nothing, find_placeholders, 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, SkipReason
 
-OURS = ("batch", "gpus", "nodes", "chain", "interactive", "staging", "import")
+IMAGING = ("import", "build")  # scripts that make images
+OURS = ("batch", "gpus", "nodes", "array", "chain", "farm", "interactive", "jupyter", "staging", *IMAGING)
+RUN_BY_HAND = ("interactive.sh", "array.sh")  # on the login node
 FILES = ROLES_FOLDER / "job_scripts" / "files"
 WORD = re.compile(r"@([a-z_]+)@")
 MAIL = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+\Z")
@@ -55,10 +58,10 @@ def declare(settings: Settings) -> Declaration:
             "place_unknown", "no folder is known here that jobs can write to: set job_scripts: {folder: …}"
         )
     notes: list[SkipReason] = []
-    why = why_no_import(settings) if "import" in names else ""
-    if why:
-        names = [name for name in names if name != "import"]
-        notes = [{"code": "not_here", "text": f"import.sh is skipped: {why}"}]
+    why = why_no_import(settings)
+    for name in [name for name in names if why and name in IMAGING]:
+        names = [one for one in names if one != name]
+        notes.append({"code": "not_here", "text": f"{name}.sh is skipped: {why}"})
     words = template_words(settings)
     texts = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names}
     contents = {name: fill_template(file.read_text(encoding="utf-8"), words, file.name) for name, file in texts.items()}
@@ -100,7 +103,7 @@ def why_no_import(settings: Settings) -> str:
 
 def _test_only_command(command: str, name: str, content: str) -> str | None:
     """What Slurm is asked of a script; nothing of one that is run on the login node."""
-    return command if command and name != "interactive.sh" and "#SBATCH" in content else None
+    return command if command and name not in RUN_BY_HAND and "#SBATCH" in content else None
 
 
 def _fill_own(one: Settings, settings: Settings, words: Words) -> str:
@@ -143,7 +146,9 @@ def template_words(settings: Settings) -> Words:
         "all_nodes": f"{nodes} node{'s' if nodes > 1 else ''}",
         "workers": str(max(gpus, 1)),
         "tmp": f"${{{tmp[1:]}:?}}/job-$SLURM_JOB_ID" if tmp[:1] == "$" else _job_folder(tmp),
+        "build_tmp": f'"${{{tmp[1:]}:?}}/job-$SLURM_JOB_ID"' if tmp[:1] == "$" else '"$folder/.build-$SLURM_JOB_ID"',
         "images": quote_path(settings["images"]) if settings["images"] else '"$PWD"',
+        "login": f"${{USER:-$(id -un)}}@{settings['login']}" if settings["login"] else "LOGIN-NODE",
         "slurm_account": SLURM_ACCOUNT,
         "script_folder": "@script_folder@",  # filled in on the account, where the home is known
     }
@@ -153,11 +158,13 @@ def template_words(settings: Settings) -> Words:
         "mail": _mail_lines(settings),
         "shape": shape_lines(settings),
         "load": [*load, *container_lines(settings, one)],
+        "load_for_cpus": [*load, *container_lines(settings, 0)],
         "load_with_disk": [*load, *container_lines(settings, one, "$disk")],
         "nccl": [f"export {name}={shlex.quote(str(value))}" for name, value in sorted(settings["nccl"].items())],
         "container": container,
         "step": ["srun -K --export=ALL", *container],
         "import": import_lines(settings),
+        "build": build_lines(settings),
     }
     requests: dict[str, Callable[[], JobRequest]] = {
         "gpu": lambda: make_request(settings, one, 1),
@@ -165,6 +172,7 @@ def template_words(settings: Settings) -> Words:
         "several_gpus_on_nodes": lambda: make_request(settings, gpus, nodes),
         "cpu": lambda: make_request(settings, 0, 1),
         "import_job": lambda: make_import_request(settings),
+        "farm_job": lambda: make_farm_request(settings),
     }
     return {
         **{name: partial(list, [text]) for name, text in texts.items()},
@@ -191,7 +199,18 @@ def check_settings(settings: Settings) -> None:
         raise AccountError(f"job_scripts: mail: {settings['mail']!r} is not a mail address, such as ada@uni.example")
     if not COMMAND.match(settings["command"]):
         raise AccountError("job_scripts: command: it is one line of a shell, and not empty")
-    plain = ("account", "partition", "cpu_partition", "qos", "gpu_type", "memory", "image", "images", "home_in_jobs")
+    plain = (
+        "account",
+        "partition",
+        "cpu_partition",
+        "qos",
+        "gpu_type",
+        "memory",
+        "image",
+        "images",
+        "home_in_jobs",
+        "login",
+    )
     for name, form in (*((name, PLAIN) for name in plain), ("gpu", PLAIN_WORDS), ("cpu", PLAIN_WORDS)):
         if not form.match(settings[name]):
             raise AccountError(f"job_scripts: {name}: {settings[name]!r} holds a character that a shell would read")

@@ -16,6 +16,19 @@ IMPORTS = {
     "apptainer": 'apptainer pull --disable-cache "$folder/$name.sif" "docker://$image"',
     "singularity": 'singularity pull --disable-cache "$folder/$name.sif" "docker://$image"',
 }
+DEFINITION = (
+    'printf "Bootstrap: localimage\\nFrom: %s\\n%%%%post\\n%s\\n" "$base" "$(cat "$commands")" >"$temporary/new.def"'
+)
+BUILDS = {
+    "enroot": [
+        'export ENROOT_DATA_PATH="$temporary/data" ENROOT_RUNTIME_PATH="$temporary/run" NVIDIA_VISIBLE_DEVICES=void',
+        'enroot create --name new "$base"',
+        'enroot start --root --rw new sh -ec "$(cat "$commands")"',
+        'enroot export --output "$new.part-$SLURM_JOB_ID" new',
+    ],
+    "apptainer": [DEFINITION, 'apptainer build "$new.part-$SLURM_JOB_ID" "$temporary/new.def"'],
+    "singularity": [DEFINITION, 'singularity build --fakeroot "$new.part-$SLURM_JOB_ID" "$temporary/new.def"'],
+}
 ENDINGS = {"pyxis": "sqsh", "apptainer": "sif", "singularity": "sif"}  # of image files
 PURPOSES = {
     "--partition": "The partition, Slurm's word for a queue",
@@ -154,13 +167,23 @@ def _container_words(settings: Settings, gpus: int, folders: Sequence[str]) -> l
 
 def import_lines(settings: Settings) -> list[str]:
     """Return the lines that fetch $image into $folder; none where no program here can."""
+    return _image_lines(settings, [IMPORTS.get(settings["importer"], "")])
+
+
+def build_lines(settings: Settings) -> list[str]:
+    """Return the lines that run $commands in a container of $base and write $new.part-JOB; none where none can."""
+    return _image_lines(settings, BUILDS.get(settings["importer"], []))
+
+
+def _image_lines(settings: Settings, lines: list[str]) -> list[str]:
+    """The lines that make an image, after those that its program needs."""
     if settings["importer"] not in IMPORTS:
         return []
     return [
         *_module_lines([settings["proxy_module"]]),
         *_tool_lines(settings["importer"], settings["module"]),
         *_proxy_lines(settings["proxy"]),
-        IMPORTS[settings["importer"]],
+        *lines,
     ]
 
 

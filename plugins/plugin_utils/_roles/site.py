@@ -107,6 +107,7 @@ def _script_settings(cluster: Settings) -> dict[str, Any]:
         "folder": f"{place}/jobs" if place else "",
         "root": _area_root(cluster, place),
         "importer": cluster.get("container", {}).get("runtime", "none"),
+        "login": cluster.get("login", {}).get("host", ""),
         "internet": compute.get("internet", ""),
         "nccl": compute.get("nccl", {}),
         "tmp": compute.get("tmp", ""),

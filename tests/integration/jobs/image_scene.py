@@ -29,12 +29,15 @@ SITES = {  # where images lie
 
 
 def layer(text: str, *programs: str) -> bytes:
-    """A layer of an image that holds one file, and programs of this machine with the libraries that they need."""
+    """A layer of an image that holds one file, root's home, and programs of this machine with their libraries."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
         entry = tarfile.TarInfo("etc/image")
         entry.size = len(text)
         tar.addfile(entry, io.BytesIO(text.encode()))
+        home = tarfile.TarInfo("root")
+        home.type, home.mode = tarfile.DIRTYPE, 0o700
+        tar.addfile(home)
         for program in programs:
             said = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
             for file in (program, *re.findall(r"(/\S+) \(0x", said)):

@@ -10,6 +10,7 @@ import pytest
 
 from tests.effort import exhaustive
 from tests.integration.jobs.image_scene import IDENTITY, PLAIN, REPOSITORY_OF_IMAGE, Scene, layer
+from tests.integration.runs import onboard
 from tests.testbed import real_enroot
 
 pytestmark = [pytest.mark.testbed, exhaustive]
@@ -41,3 +42,28 @@ def test_what_is_imported_by_a_job_starts_and_holds_what_the_image_does(here: Sc
     again = here.run()
     assert set(again.statuses(here.account.name).values()) == {"ok"}, again.text
     assert len(here.submitted()) == 1
+
+
+def test_an_image_that_is_built_on_another_one_holds_what_was_added(here: Scene) -> None:
+    account = here.account
+    assert here.run().code == 0
+    scripts = {"templates": ["build"], "account": account.project}
+    ran = onboard(here.bed, account, more=("--tags", "job_scripts"), settings={account.name: {"job_scripts": scripts}})
+    assert ran.code == 0, ran.text
+    account.ssh("printf '%s\n' 'cat /etc/image >/etc/built' 'mkdir /added' >commands")
+    build = f"sbatch --wait --parsable jobs/build.sh {PLAIN}.sqsh ~/commands new.sqsh"
+    done = account.login_shell(build, timeout=60)
+    said = account.ssh("cat jobs/output/build-*.out").stdout
+    assert done.returncode == 0, said
+    assert f"built {here.folder}/new.sqsh" in said
+    image = account.path(f"{here.folder}/new.sqsh")
+    listed = str(here.slurm.cluster.world.run("unsquashfs", "-lc", f"{here.folder}/new.sqsh"))
+    assert {"squashfs-root/added", "squashfs-root/etc/built"} <= set(listed.split())
+    assert image.stat().st_uid == account.path(".").stat().st_uid
+    assert [one.name for one in image.parent.iterdir() if one.name.startswith(("new.sqsh.", ".build"))] == []
+    again = account.login_shell(build, timeout=60)
+    assert again.returncode != 0
+    assert "new.sqsh exists already; choose another name" in account.ssh("cat jobs/output/build-*.out").stdout
+    account.ssh("echo false >commands")
+    assert account.login_shell(build.replace("new.sqsh", "other.sqsh"), timeout=60).returncode != 0
+    assert [one.name for one in image.parent.iterdir() if one.name.startswith(("other", ".build"))] == []

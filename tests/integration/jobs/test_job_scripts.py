@@ -177,6 +177,16 @@ else:
 
 
 @turns(6)
+def test_data_are_on_the_disk_of_each_node_while_the_job_lasts(bed: Any) -> None:
+    scripts = Scripts(bed, """bash -c 'cat "/tmp/${USER:-$UID}-$SLURM_JOB_ID/one"; sleep 1'""", templates=["nodes"])
+    scripts.account.path("jobs/DATA.tar").write_bytes(archive())
+    scripts.types('sed -i -E "s/^# (trap|srun --ntasks-per-node=1 sh)/\\1/" ~/jobs/nodes.sh')
+    scripts.submit("nodes.sh")
+    assert scripts.output("nodes") == "datadata"
+    assert scripts.left_on_the_node() == ""
+
+
+@turns(6)
 def test_staging_leaves_nothing_on_the_node_whatever_comes_of_the_job(bed: Any) -> None:
     work = "bash -c 'cp $DATA/one $RESULTS/; echo began; [ ! -e ~/fail ] || exit 3; sleep 60'"
     scripts = Scripts(bed, work)
@@ -233,6 +243,78 @@ def test_a_chain_goes_on_after_its_time_is_up_from_the_newest_whole_checkpoint(b
     said = scripts.output("chain")
     assert "link 1 ends with" in said
     assert re.search(r"link 2 begins with \S+/checkpoints/mine/late.pt\n", said)
+
+
+@turns(6)
+def test_an_array_has_a_job_for_each_line_of_a_file(bed: Any) -> None:
+    scripts = Scripts(bed, "printf '%s|' run", templates=["array"])
+    scripts.account.path("jobs/rates").write_text("# rate, name\n\n0.1 'two words' $HOME\n0.2 \"x y\" *\n")
+    said = scripts.types("cd ~/jobs && ./array.sh rates --array=1-2%1 --parsable")
+    assert said.isdigit(), said
+    assert scripts.output("array") == (
+        "line 1: 0.1 'two words' $HOME\nrun|0.1|two words|$HOME|line 2: 0.2 \"x y\" *\nrun|0.2|x y|*|"
+    )
+    scripts.submit("array.sh ~/jobs/rates")
+    assert "array.sh is not submitted, but run" in scripts.output("array")
+
+
+@turns(6)
+def test_a_farm_runs_each_command_until_it_succeeds_and_none_twice(bed: Any) -> None:
+    scripts = Scripts(bed, "hostname", templates=["farm"])
+    account = scripts.account
+    lines = ["# mine", *(f"sleep 0.2; echo {number} >>ran" for number in range(30)), "[ -e ready ] && echo 30 >>ran"]
+    account.ssh("mkdir work")
+    account.path("work/commands").write_text("\n".join(lines) + "\n")
+    scripts.submit("farm.sh ~/work/commands")
+    assert "1 of the commands did not succeed; submit the job again for those" in scripts.output("farm")
+    account.ssh("touch work/ready")
+    scripts.submit("farm.sh ~/work/commands")
+    scripts.output("farm")
+    assert sorted(int(one) for one in account.read("work/ran").split()) == list(range(31))
+
+
+JUPYTER = """#!/usr/bin/env python3
+import http.server, os, sys
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/lab?token=" + os.environ["JUPYTER_TOKEN"] else 403)
+        self.end_headers()
+    def log_message(self, *_words):
+        pass
+options = dict(one.split("=") for one in sys.argv[2:] if "=" in one)
+http.server.HTTPServer((options["--ip"], int(options["--port"])), Page).serve_forever()
+"""
+
+
+@turns(6)
+def test_jupyter_is_reached_by_who_can_read_the_note_and_ends_with_its_job(bed: Any) -> None:
+    """Stand-in: a web server in place of JupyterLab; it takes the token where JupyterLab does."""
+    scripts = Scripts(bed, "hostname", templates=["jupyter"], environment="~/env")
+    account = scripts.account
+    account.path("env/bin").mkdir(parents=True)
+    account.path("env/bin/activate").write_text('export PATH="$HOME/env/bin:$PATH"\n')
+    account.path("env/bin/jupyter").write_text(JUPYTER)
+    account.path("env/bin/jupyter").chmod(0o755)
+    job = scripts.submit("jupyter.sh")
+    note = f"~/jobs/jupyter-{job}.txt"
+    wait_for(lambda: account.exists(f"jobs/jupyter-{job}.txt"))
+    assert scripts.types(f"stat -c %a {note}") == "600"
+    words = scripts.types(f"cat {note}").split()
+    port = words[words.index("-L") + 1].rpartition(":")[2]
+    token = next(word for word in words if "token=" in word).rpartition("=")[2]
+    assert f"{account.user}@" in words[words.index("-L") + 2]
+
+    def answer(token: str) -> str:
+        place = f"http://127.0.0.1:{port}/lab?token={token}"
+        return scripts.types(f"curl -s -o /dev/null -w '%{{http_code}}' '{place}' || true")
+
+    wait_for(lambda: answer(token) == "200")
+    assert answer("wrong") == "403"
+    assert token not in scripts.types("ps -ef; cat ~/jobs/output/jupyter-*.out")
+    scripts.types(f"scancel {job}")
+    scripts.output("jupyter")
+    wait_for(lambda: not account.exists(f"jobs/jupyter-{job}.txt"))
+    assert answer(token) == "000"
 
 
 @turns(3)

@@ -14,7 +14,7 @@ mkdir -p deps/dist/makeself/bin deps/dist/musl/bin deps/dist/linux/include deps/
 printf '#!/bin/sh\nexit 1\n' >deps/dist/makeself/bin/enroot-makeself
 ln -s "$(command -v musl-gcc)" deps/dist/musl/bin/musl-gcc
 ln -s /usr/include/linux /usr/include/asm-generic "/usr/include/$(uname -m)-linux-gnu/asm" deps/dist/linux/include/
-touch deps/makeself/.stamp deps/musl/.stamp deps/linux-headers/.stamp deps/libbsd/.stamp
+touch deps/makeself/.stamp deps/musl/.stamp deps/linux-headers/.stamp
 sed -i 's/-pie -static-pie/-static/' Makefile # which Debian's musl-gcc does not know
 export GIT_DIR=/nonexistent
 make all prefix=/usr/local

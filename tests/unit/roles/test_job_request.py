@@ -48,6 +48,7 @@ NARVAL: Settings = {
 VISTA: Settings = {"gpu": "--partition=gh --nodes=1", "cpu": "--partition=gg"}
 CLARIDEN: Settings = {"limits": {"hours": 24, "partition_hours": {"normal": 12, "debug": 1.5}, "whole_nodes": True}}
 USUAL = ["--account=@slurm_account@", "--nodes=1", "--ntasks-per-node=1"]
+WITHOUT_GPUS = ("import.sh", "build.sh", "farm.sh")
 SAMPLE = ("lrz", "wilson", "narval", "trillium", "vista", "lumi", "daint", "dfki")  # of the sites, in `make test`
 
 
@@ -172,7 +173,7 @@ def test_every_script_of_every_site_keeps_the_sites_rules(cluster: str, image: s
             options = re.findall(r"(?m)^#SBATCH (\S+)", text) or [one for one in line.split() if one.startswith("--")]
             names = [one.partition("=")[0] for one in options]
             assert len(names) == len(set(names)), f"{name}: {names}"
-            has_gpus = shape["gpus"] > 0 and name != "import.sh"
+            has_gpus = shape["gpus"] > 0 and name not in WITHOUT_GPUS
             for rule in always + (with_gpus if has_gpus else []):
                 assert any(re.search(rule, one) for one in options), f"{name} has no {rule}: {options}"
             assert not [one for one in options for rule in never if re.search(rule, one)], name

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import fill_found
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_scripts import OURS, WORD, declare, fill_template
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_scripts import (
+    IMAGING,
+    OURS,
+    RUN_BY_HAND,
+    WORD,
+    declare,
+    fill_template,
+)
 
 from tests.unit.roles.job_settings import PROFILES, settings_at, with_partition
 
@@ -64,7 +71,7 @@ def test_every_script_is_sound_for_bash_and_for_shellcheck(
     cluster: str, wishes: dict[str, Any], tmp_path: Path
 ) -> None:
     texts = {name: found_there(text) for name, text in scripts(at(cluster, **wishes)).items()}
-    assert {name.removesuffix(".sh") for name in texts} >= set(OURS) - {"import"}
+    assert {name.removesuffix(".sh") for name in texts} >= set(OURS) - set(IMAGING)
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
         assert WORD.findall(text.replace("@script_folder@", "/jobs")) == []
@@ -157,7 +164,9 @@ def test_the_command_runs_in_the_image_as_the_site_starts_containers(
     runtime: str, image: str, lines: list[str]
 ) -> None:
     settings = plain(runtime=runtime, image=image, images="/x", mounts=["/s:/s"], module="apps")
-    for name, text in scripts({**settings, "templates": [name for name in OURS if name != "import"]}).items():
+    for name, text in scripts(
+        {**settings, "templates": [name for name in OURS if name not in (*IMAGING, "farm")]}
+    ).items():
         assert [line for line in lines if line not in text] in ([], ["srun -K --export=ALL hostname"]), name
         assert image == "none" or '"${container[@]}"' in text
     staging = scripts({**settings, "templates": ["staging"]})["staging.sh"]
@@ -254,4 +263,4 @@ def test_a_persons_template_has_the_same_words_and_an_unknown_one_is_named_with_
 def test_slurm_is_asked_of_what_is_submitted_alone() -> None:
     found = declare(plain(ask_slurm=True))["resources"]
     asked = {Path(one["options"]["path"]).name for one in found if one["options"].get("asks")}
-    assert asked == {f"{name}.sh" for name in OURS} - {"interactive.sh"}
+    assert asked == {f"{name}.sh" for name in OURS} - set(RUN_BY_HAND)
