@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .job_request import nearest_offer, split_site_options
+from .job_request import nearest_offer, offered_gpus, split_site_options
 from .table import Settings
 
 DOCKER_LOGINS = "~/.apptainer/docker-config.json"
@@ -94,15 +94,16 @@ def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, 
 def _script_settings(cluster: Settings) -> dict[str, Any]:
     """What scripts of jobs take from the site: as the launcher, and where a job can read and write.
 
-    Several GPUs or nodes are as many as the site has, up to two.
+    Several GPUs are all of a node where jobs get whole ones, else up to two; several nodes are up to two.
     """
     launcher, compute = _launcher_settings(cluster), cluster.get("compute", {})
     said = ("scheduler", "site", "runtime", "module", "image", "images", "mounts", "home_in_jobs")
     gpu_type = split_site_options(launcher["gpu"]).gpu_type
     place = job_folder(cluster)
+    several = max(offered_gpus(launcher), default=2) if launcher["limits"].get("whole_nodes") else 2
     return {
         **{name: launcher[name] for name in (*said, "gpu", "cpu", "limits", "proxy", "proxy_module")},
-        "gpus": nearest_offer(launcher, 2),
+        "gpus": nearest_offer(launcher, several),
         "nodes": min(2, launcher["limits"].get("gpu_nodes", {}).get(gpu_type, 2)),
         "folder": f"{place}/jobs" if place else "",
         "root": _area_root(cluster, place),

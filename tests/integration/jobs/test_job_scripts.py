@@ -22,6 +22,7 @@ ONLY = ("--tags", "job_scripts")
 SITES = ("lrz", "dfki", "pegasus", "wilson", "narval", "daint")
 FOLDERS = {"wilson": "/work1/{project}/{user}/jobs"}  # elsewhere in the home
 NODES = {"daint": 2, "dfki": 2, "narval": 2}  # with GPUs, which the other stand-ins have one of
+GPUS = {"daint": 4}  # of a whole node; elsewhere two
 NUMBERED = ("batch", "gpus", "nodes")
 PARTITIONS = {"lrz": "lrz-hgx-a100-80x4", "pegasus": "RTX3090"}  # with two GPUs in a node
 STEP = b"""#!/bin/bash
@@ -70,7 +71,7 @@ def test_slurm_takes_every_script_and_each_does_what_it_is_for(bed: Any, site: s
     account.ssh("chmod 755 . step")
     slurm.admit(account)
     folder = FOLDERS.get(site, "{home}/jobs").format(user=account.user, project=account.project, home=account.home)
-    nodes = NODES.get(site, 1)
+    nodes, gpus = NODES.get(site, 1), GPUS.get(site, 2)
     wishes = {"templates": ["all"], "command": f"{account.home}/step", "nodes": nodes, "links": 2, "ask_slurm": True}
     wishes |= {"image": "none", "partition": PARTITIONS.get(site, ""), "minutes": 30}
     said = {account.name: {"job_scripts": {**wishes, "account": account.project}}}
@@ -89,9 +90,9 @@ def test_slurm_takes_every_script_and_each_does_what_it_is_for(bed: Any, site: s
     submitted(account, "/", f"{folder}/chain.sh")
     batch = outputs(account, folder, "batch-*.out")[0]
     assert batch.endswith(f"with 1 GPUs for {account.project}\n")
-    assert "with 2 GPUs for" in outputs(account, folder, "gpus-*.out")[0]
+    assert f"with {gpus} GPUs for" in outputs(account, folder, "gpus-*.out")[0]
     several = outputs(account, folder, "nodes-*.out")[0]
-    assert several.count("with 2 GPUs for") == nodes
+    assert several.count(f"with {gpus} GPUs for") == nodes
     assert len({line.split()[2] for line in several.splitlines() if line.startswith("step on")}) == nodes
     first, second = outputs(account, folder, "chain-*.out", 2)
     assert first.startswith("link 1 begins with nothing\n")
