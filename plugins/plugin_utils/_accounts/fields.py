@@ -232,6 +232,7 @@ FIELDS = (
     Field("scheduler.accounts_command", SLURM_COMMAND,
           "Command that shows the accounts a job may name: plain words. It is printed, never run.", PEOPLE, "accounts"),
     Field("scheduler.partitions", list_of(PARTITION), "Names of the partitions.", "_audit", ["batch"]),
+    Field("scheduler.member_partitions", list_of(PARTITION), "Names of a group's own partitions.", "_roles", ["mcml"]),
     Field("scheduler.gpu", OPTIONS, "How a job asks for one GPU: options of its submit command.", "_roles", "--gpus=1"),
     Field("scheduler.cpu", OPTIONS, "What a job without a GPU says besides: options of its submit command.",
           "_roles", "--partition=cpu"),

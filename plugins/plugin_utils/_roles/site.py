@@ -124,7 +124,8 @@ def _area_root(cluster: Settings, place: str) -> str:
 def _limits(cluster: Settings) -> dict[str, Any]:
     """Return what a site offers and asks of jobs, as far as its profile says it."""
     scheduler = cluster.get("scheduler", {})
-    return {name: scheduler[name] for name in LIMITS if name in scheduler}
+    known = [*scheduler.get("partitions", []), *scheduler.get("member_partitions", [])]
+    return {name: scheduler[name] for name in LIMITS if name in scheduler} | ({"partitions": known} if known else {})
 
 
 def job_folder(cluster: Settings) -> str:

@@ -78,6 +78,8 @@ def test_a_gpu_partition_never_reaches_a_job_without_a_gpu_nor_the_reverse() -> 
     assert make_request(chosen, 1, 1).options[:2] == ["--partition=lrz-v100x2", "--qos=mcml"]
     assert make_request(chosen, 0, 1).options[:2] == ["--partition=lrz-cpu", "--qos=cpu"]
     assert make_import_request(chosen).options[:2] == ["--partition=lrz-cpu", "--qos=cpu"]
+    members = settings_at("job_scripts", "lrz", partition="mcml-hgx-a100-80x4", qos="mcml")
+    assert make_request(members, 1, 1).options[:2] == ["--partition=mcml-hgx-a100-80x4", "--qos=mcml"]
     own = make_request({**PLAIN, **WILSON, "cpu_partition": "cpu_gce_test"}, 0, 1)
     assert own.options[0] == "--partition=cpu_gce_test"
     assert make_request({**PLAIN, "partition": "batch"}, 0, 1).options[0] == "--partition=batch"
