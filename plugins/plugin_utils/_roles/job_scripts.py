@@ -58,10 +58,12 @@ def declare(settings: Settings) -> Declaration:
             "place_unknown", "no folder is known here that jobs can write to: set job_scripts: {folder: …}"
         )
     notes: list[SkipReason] = []
-    why = why_no_import(settings)
-    for name in [name for name in names if why and name in IMAGING]:
-        names = [one for one in names if one != name]
-        notes.append({"code": "not_here", "text": f"{name}.sh is skipped: {why}"})
+    imaging = [f"{name}.sh" for name in names if name in IMAGING]
+    why = why_no_import(settings) if imaging else ""
+    if why:
+        names = [name for name in names if name not in IMAGING]
+        verb = "is" if len(imaging) == 1 else "are"
+        notes.append({"code": "not_here", "text": f"{' and '.join(imaging)} {verb} skipped: {why}"})
     words = template_words(settings)
     texts = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names}
     contents = {name: fill_template(file.read_text(encoding="utf-8"), words, file.name) for name, file in texts.items()}

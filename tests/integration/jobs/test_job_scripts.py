@@ -256,7 +256,7 @@ def test_an_array_has_a_job_for_each_line_of_a_file(bed: Any) -> None:
         "line 1: 0.1 'two words' $HOME\nrun|0.1|two words|$HOME|line 2: 0.2 \"x y\" *\nrun|0.2|x y|*|"
     )
     scripts.submit("array.sh ~/jobs/rates")
-    assert "array.sh is not submitted, but run" in scripts.output("array")
+    assert "do not submit array.sh; run it on the login node" in scripts.output("array")
 
 
 @turns(6)

@@ -186,7 +186,8 @@ def test_whole_nodes_and_a_missing_container_are_said() -> None:
 
 def test_no_import_is_offered_to_jobs_without_the_internet() -> None:
     declared = declare(plain(internet="none"))
-    assert "import.sh is skipped: compute nodes have no Internet access" in declared["notes"][0]["text"]
+    (note,) = declared["notes"]
+    assert "import.sh and build.sh are skipped: compute nodes have no Internet access" in note["text"]
     assert not [one for one in declared["resources"] if one["options"].get("path", "").endswith("import.sh")]
     assert "import.sh" in scripts(plain(internet="none", proxy="http://p.example.org:3128"))
 
