@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAGES := check unit sanity integration packages
 
-.PHONY: help demo test exhaustive bench generate format clean lock locked release oldest $(STAGES)
+.PHONY: help demo test exhaustive bench generate transcripts docs format clean lock locked release oldest $(STAGES)
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z]+: .*## / { printf "    make %-14s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,14 @@ bench: $(VENV)/installed-test $(VENV)/installed-bench debian-packages ## Measure
 
 generate: $(VENV)/installed-test ## Write the files that are generated from code
 	@$(BIN)/python tools/generate.py
+
+transcripts: $(VENV)/installed-test debian-packages ## Record the transcripts on the pages again; as root, five minutes
+	@unshare -m sh -c 'mount -t tmpfs -o mode=1777 transcripts /tmp && for tool in init logins; do \
+		$(BIN)/python tools/record_$$tool.py || exit; done'
+
+docs: $(VENV)/installed-docs ## Build the documentation site into build/site, offline, and check its links
+	@$(BIN)/python -m tools.build_site build/site
+	@echo "Open build/site/index.html"
 
 format: $(VENV)/installed-test ## Put all Python into the house's format
 	@$(BIN)/ruff check --fix .

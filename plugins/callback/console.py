@@ -77,7 +77,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     # What is shown, and how
 
     def _speaks(self, task: Any) -> bool:
-        return bool(task.action in account.KINDS and self._display.verbosity < 2)
+        ours = task.action in account.KINDS or account.REQUIRES_ACCOUNTS in str(task.get_path())
+        return ours and bool(self._display.verbosity < 2)
 
     def _columns(self) -> int:
         try:
@@ -99,9 +100,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._display.display("".join(map(painted, line)), screen_only=True)
             self._display.display(layout.plain(line), log_only=True)
 
-    # The live line, drawn by a thread
-
-    def _live(self) -> None:
+    def _live(self) -> None:  # drawn by a thread
         with self._lock:
             if BOARD.is_hushed() or not self._under_way:
                 self._line.clear()
@@ -127,16 +126,16 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     # What Ansible tells
 
     def v2_playbook_on_start(self, playbook: Any) -> None:
-        last = playbook.get_plays()[-1]
-        if "groups.accounts" in str(last.hosts) and _inventory(last):  # what leaves it none would end with 4 or 0
-            known = _inventory(last).get_groups_dict().get("accounts")
-            if not known or not _inventory(last).get_hosts("accounts"):
-                self._display.error(summary.no_account(context.CLIARGS["subset"] if known else None))
-                raise SystemExit(2)
+        play = next((play for play in playbook.get_plays() if account.REQUIRES_ACCOUNTS in str(play.get_path())), None)
+        inventory = _inventory(play) if play else None
+        known = inventory and inventory.get_groups_dict().get("accounts")
+        if inventory and not (known and inventory.get_hosts("accounts")):  # the play would say it in more lines
+            self._display.error(summary.no_account(context.CLIARGS["subset"] if known else None))
+            raise SystemExit(2)
         super().v2_playbook_on_start(playbook)
 
     def v2_playbook_on_no_hosts_matched(self) -> None:
-        if self._others or self._display.verbosity >= 2:  # of a play of ours, others have told why
+        if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_no_hosts_matched()
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
@@ -279,7 +278,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
 
 def _renderer(result: Any) -> account.Renderer:
-    return account.renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "account"))
+    return account.renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
 
 
 def _command_line() -> Any:

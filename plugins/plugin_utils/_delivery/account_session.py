@@ -32,12 +32,10 @@ class AccountSession:
         action: Action,
         variables: Variables | None,
         places: Mapping[str, str] = PLACES,
-        become: bool = False,
         is_preview: bool = False,
     ) -> None:
         """variables: Ansible's for the task. places: of the resource types that may be sent (see payload.places).
 
-        become: use Ansible's become; only modules do, since roles set up the account of the user who logs in.
         is_preview: change nothing, as in check mode.
         """
         self.variables: Variables = variables or {}
@@ -49,7 +47,7 @@ class AccountSession:
         self.cluster = str((reached.get("cluster") or {}).get("id", ""))
         self.is_check_run = is_preview or bool(action._task.check_mode)
         self.wants_diff = bool(action._task.diff)
-        self.connection = AccountConnection(action, reached, self.name, places, become)
+        self.connection = AccountConnection(action, reached, self.name, places)
         self._action = action
 
     @property

@@ -145,6 +145,8 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.export_script": "account",
     "hpc.onboard.import_result": "result_imported",
 }
+REQUIRES_ACCOUNTS = "/internal/require_accounts.yml:"
+"""Part of the path of the play that the playbooks begin with, and of its task; it is shown only when it fails."""
 RENDERERS = {  # for each kind that a result names, its class, in the file of this room that it is loaded with
     **dict.fromkeys(
         ("preflight_settings", "preflight_account", "test_job_settings", "fix_asked"), "audit.PartRenderer"
