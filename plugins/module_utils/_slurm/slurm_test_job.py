@@ -13,7 +13,7 @@ from .._core.resource import Resource, State
 from .._core.values import STATE, check_path
 from .._options.file_options import fill_options
 from .commands import run_slurm
-from .slurm_job import JobSubmission, JobStatus, SlurmJob, refusal
+from .slurm_job import JobStatus, JobSubmission, SlurmJob, refusal
 
 TRIED = "tried"
 SEPARATOR = "\037"  # of lines in the file TRIED

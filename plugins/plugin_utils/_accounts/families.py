@@ -13,7 +13,7 @@ from typing import Any
 
 from .._input.diagnostics import Mistake, Place
 from .._input.json_schema import Schema
-from .facts import ProfileFile, SourcedValue, Tree, find_written_place, values_without_sources, strip_sources
+from .facts import ProfileFile, SourcedValue, Tree, find_written_place, strip_sources, values_without_sources
 from .fields import SEVERAL_FACTS
 
 NAMED_BY = {"sources": "id", "storage": "name", "human_steps": "id", "launchers": "name", "hosts": "host"}

@@ -16,7 +16,7 @@ from .._input.collection import COLLECTION
 from .._input.diagnostics import Mistake, Mistakes, Place, YamlText, nearest, read_text
 from .._input.json_schema import Checker, Schema
 from .cluster_schema import build_cluster_schema
-from .facts import ProfileFile, Tree, find_written_place, values_without_sources, spread_sources, strip_sources
+from .facts import ProfileFile, Tree, find_written_place, spread_sources, strip_sources, values_without_sources
 from .source_checks import MistakeAt, check_references, check_sources, check_wrappers
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
