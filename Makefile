@@ -52,9 +52,10 @@ lock: $(VENV)/installed-release ## Make tools/constraints.txt anew, with the new
 		--no-emit-index-url --no-emit-find-links -o - pyproject.toml >> .cache/constraints.txt
 	@mv .cache/constraints.txt tools/constraints.txt
 
-release: $(VENV)/installed-release ## Build the packages, their sums and bill of materials; ask for known faults (network)
+release: $(VENV)/installed-release $(VENV)/installed-docs ## Build packages, sums, bill of materials and site; ask for known faults (network)
 	@rm -rf dist .cache/release
 	@$(BIN)/python -m tools.build_packages dist
+	@$(BIN)/python -m tools.build_site dist/site
 	@$(BIN)/python -m venv .cache/release
 	@.cache/release/bin/pip install -qq dist/*.whl
 	@$(BIN)/cyclonedx-py environment .cache/release/bin/python --output-reproducible --validate -o dist/hpc-onboard.cdx.json

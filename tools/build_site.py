@@ -25,6 +25,9 @@ ASSETS = ("docs/screenshots/*.svg", "docs/schemas/*.json", "docs/examples/*")
 LINK = re.compile(r"(?P<start>\]\(|^\[[^\]\n]+\]: +)(?P<target>[^\s()#]+)", re.MULTILINE)
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 BELOW = {"docs/clusters.md": "clusters/*"}  # page -> those that the navigation has below it
+NEEDLESS = re.compile(  # Furo has a list of contents itself; Galaxy, which the note refers to, has no collection yet
+    r"^\.\. contents::\n(?:   :.*\n)+|^\.\. Collection note\n\n\.\. note::\n(?:    .*\n|\n)+", re.MULTILINE
+)
 REFERENCE = "reference"  # the folder of antsibull-docs' pages
 
 
@@ -110,6 +113,8 @@ def describe_collection(folder: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     order = [program, "collection", *options, "hpc.onboard"]
     subprocess.run(order, check=True, cwd=ROOT, env={**environment, "PATH": path}, stdout=subprocess.DEVNULL)
+    for page in folder.glob("*.rst"):
+        page.write_text(NEEDLESS.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

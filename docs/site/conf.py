@@ -16,6 +16,7 @@ html_title = "hpc.onboard"
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_use_index = False
 html_show_sphinx = False
 pygments_style = "default"
 pygments_dark_style = "github-dark"

@@ -43,7 +43,7 @@ inventory/accounts.yml, ~/.config/hpc.onboard/accounts.yml
 
 Exit codes  0  everything is up to date
             2  something failed or is not up to date, or the command is invalid
-            4  onboard, plan, offboard: some accounts not reached, nothing else failed
+            4  onboard, plan, offboard: some accounts could not be reached
 Options: hpc-onboard SUBCOMMAND --help. Versions: hpc-onboard --version."""
 MORE = "All subcommands: hpc-onboard --help --all"
 
