@@ -3,8 +3,8 @@
 """Keys from the user's keyring: by name, once per run, whatever the number of accounts and tasks.
 
 The first process that needs a key asks the keyring and keeps the answer in memory that all processes share
-(run_memory.py), with what unlocks an encrypted file: a passphrase is asked for once. So this module must be imported
-before the forks, which ansible-core does when it looks up the action plugin.
+(run_memory.py), with what unlocks an encrypted file: a passphrase is asked for once, also by a command with two runs
+(handover.py). So this module must be imported before the forks; ansible-core does it as it looks up the action plugin.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from .._state.fingerprint_key import local_key, state_folder
 from .._state.run_memory import Shared
+from .._unlocked.handover import UnlockedKeys
 from .backends import SERVICE, MissingKey, choose_backend, describe, is_own, read_password
 
 __all__ = ["SESSION", "KeySession", "MissingKey"]
@@ -119,7 +120,7 @@ def _read_key(backend: Any, name: str, shared: dict[str, Any]) -> tuple[str | No
     from .prompt import AnsiblePrompter  # most users have another backend
 
     prompter = AnsiblePrompter()
-    backend.use_prompter(prompter, shared.setdefault("unlocked", {}))
+    backend.use_prompter(prompter, UnlockedKeys(shared.setdefault("unlocked", {})))
     return read_password(backend, name), prompter.notes
 
 
