@@ -32,7 +32,7 @@ class CannotHold(Exception):
 
 def hold(file: Path, key_id: str, key: bytes, seconds: int) -> HeldKey:
     """Hold the key of a file for so long, instead of one that is held. Raises CannotHold."""
-    drop(file)
+    drop(file)  # by whatever holder
     held = HeldKey(key_id, key.hex(), time.time() + seconds)
     for holder in HOLDERS:
         if holder.hold(_name(file), json.dumps(held[:3]).encode(), seconds):

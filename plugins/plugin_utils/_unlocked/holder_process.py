@@ -20,6 +20,7 @@ PATIENCE = 5.0  # seconds
 
 def hold(name: str, payload: bytes, seconds: int) -> bool:
     """Hold the payload under this name in a new process. False if it does not start."""
+    drop(name)
     with suppress(OSError, StateError):
         folder = _folder()
         make_private(folder)

@@ -14,7 +14,8 @@ import os
 import platform
 import struct
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 TITLE = "the kernel's keyring"
 CALLS = {  # machine -> numbers of add_key and keyctl
@@ -25,19 +26,20 @@ CALLS = {  # machine -> numbers of add_key and keyctl
     "s390x": (278, 280),
 }
 PROCESS, USER = -2, -4  # keyrings
-SET_PERMISSIONS, LINK, SEARCH, READ, SET_TIMEOUT, INVALIDATE = 5, 8, 10, 11, 15, 21  # of keyctl
+SET_PERMISSIONS, LINK, UNLINK, SEARCH, READ, SET_TIMEOUT, INVALIDATE = 5, 8, 9, 10, 11, 15, 21  # of keyctl
 POSSESSOR_ONLY = 0x3B000000  # view, read, search, link and set attributes; not write. Nothing for user, group, other
 LARGEST = 4096
 
 
 def hold(name: str, payload: bytes, seconds: int) -> bool:
     """Hold the payload under this name. False if the kernel refuses, as in most containers."""
+    drop(name)  # nothing can write to a key that is held
     try:
         # In the keyring of this process it gets its end and its permissions before anything else can find it.
-        key = _add_key(name, payload)
-        _keyctl(SET_TIMEOUT, key, seconds)
-        _keyctl(SET_PERMISSIONS, key, POSSESSOR_ONLY)
-        _keyctl(LINK, key, USER)
+        with _linked(_add_key(name, payload)) as key:
+            _keyctl(SET_TIMEOUT, key, seconds)
+            _keyctl(SET_PERMISSIONS, key, POSSESSOR_ONLY)
+            _keyctl(LINK, key, USER)
     except OSError:
         return False
     return find(name) == payload
@@ -45,9 +47,9 @@ def hold(name: str, payload: bytes, seconds: int) -> bool:
 
 def find(name: str) -> bytes:
     """Return the payload; empty if there is none, or its time is over."""
-    with suppress(OSError):
+    with suppress(OSError), _linked(_search(name)) as key:
         buffer = ctypes.create_string_buffer(LARGEST)
-        length = _keyctl(READ, _search(name), ctypes.addressof(buffer), LARGEST)
+        length = _keyctl(READ, key, ctypes.addressof(buffer), LARGEST)
         found = buffer.raw[: min(length, LARGEST)]
         ctypes.memset(buffer, 0, LARGEST)
         return found
@@ -56,10 +58,20 @@ def find(name: str) -> bytes:
 
 def drop(name: str) -> bool:
     """Remove the payload. False if there was none."""
-    with suppress(OSError):
-        _keyctl(INVALIDATE, _search(name))
+    with suppress(OSError), _linked(_search(name)) as key:
+        _keyctl(INVALIDATE, key)
         return True
     return False
+
+
+@contextmanager
+def _linked(key: int) -> Iterator[int]:
+    """Yield a key in the keyring of this process, and take it out of there."""
+    try:
+        yield key
+    finally:
+        with suppress(OSError):  # it was removed
+            _keyctl(UNLINK, key, PROCESS)
 
 
 def _search(name: str) -> int:
