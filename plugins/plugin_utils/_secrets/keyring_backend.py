@@ -8,7 +8,7 @@ It keeps the keys of hpc.onboard and no others, so that no other program that us
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
     def __init__(self) -> None:
         super().__init__()
         self._prompter: Prompter | None = None
-        self._unlocked: MutableMapping[str, str] = UnlockedKeys({})
+        self._unlocked = UnlockedKeys({})
 
     @classproperty  # type: ignore[untyped-decorator]  # keyring is untyped
     def priority(self) -> float:
@@ -62,9 +62,9 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         """The path of the file."""
         return _file_path(self.file)
 
-    def use_prompter(self, prompter: Prompter, unlocked: MutableMapping[str, str]) -> None:
-        """Ask through this prompter, and share what is unlocked."""
-        self._prompter, self._unlocked = prompter, unlocked
+    def use_prompter(self, prompter: Prompter, unlocked: dict[str, str]) -> None:
+        """Ask through this prompter. unlocked: keys that the processes of a run share."""
+        self._prompter, self._unlocked = prompter, UnlockedKeys(unlocked)
 
     def store(self) -> Store:
         """Return the file as a mapping."""

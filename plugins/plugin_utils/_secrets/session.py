@@ -15,7 +15,6 @@ from typing import Any
 
 from .._state.fingerprint_key import local_key, state_folder
 from .._state.run_memory import Shared
-from .._unlocked.handover import UnlockedKeys
 from .backends import SERVICE, MissingKey, choose_backend, describe, is_own, read_password
 
 __all__ = ["SESSION", "KeySession", "MissingKey"]
@@ -120,7 +119,7 @@ def _read_key(backend: Any, name: str, shared: dict[str, Any]) -> tuple[str | No
     from .prompt import AnsiblePrompter  # most users have another backend
 
     prompter = AnsiblePrompter()
-    backend.use_prompter(prompter, UnlockedKeys(shared.setdefault("unlocked", {})))
+    backend.use_prompter(prompter, shared.setdefault("unlocked", {}))
     return read_password(backend, name), prompter.notes
 
 
