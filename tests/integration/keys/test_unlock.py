@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,10 +14,11 @@ import pytest
 
 from tests.effort import turns
 from tests.integration.command.person import Person
-from tests.integration.runs import BACKEND, COMMAND, KEY, PASSPHRASE, FileRing
+from tests.integration.runs import BACKEND, KEY, PASSPHRASE, FileRing
 
 pytestmark = [pytest.mark.testbed, turns(2)]
 
+BIN = Path(sys.executable).parent
 ANSWERS = {  # question -> what the user types; passphrases are counted
     r"New passphrase for [^\n]*: ": PASSPHRASE,
     r"The same again: ": PASSPHRASE,
@@ -77,3 +75,59 @@ def test_a_first_session_asks_once_a_command_and_once_unlocked_not_at_all(person
     for name, (_number, shown) in counted.items():
         assert PASSPHRASE not in shown
         assert shown.count("to be asked once for 8 hours") == (name not in ("init", "unlock") and not is_unlocked), name
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Callable[..., tuple[int, str]]]:
+    """Commands at a terminal of a user with an encrypted file: how many prompts, and what was shown."""
+    ring = FileRing(tmp_path)
+    env = {**ring.env, "HOME": str(tmp_path), "PATH": f"{BIN}:/usr/bin:/bin", "TERM": "dumb"}
+
+    def run(*words: str) -> tuple[int, str]:
+        program, *rest = words
+        return count_prompts(pexpect.spawn(str(BIN / program), rest, env=env, encoding="utf-8", dimensions=(24, 200)))
+
+    yield run
+    run("hpc-onboard", "keyring", "lock")
+
+
+GET = ("keyring", "get", "hpc.onboard", "ngc")
+UNLOCK = ("hpc-onboard", "keyring", "unlock")
+STATE = ("hpc-onboard", "keyring")
+
+
+def test_it_is_unlocked_for_a_time_and_until_it_is_locked(desk: Callable[..., tuple[int, str]]) -> None:
+    assert "is locked. Each command asks" in desk(*STATE)[1]
+    count, shown = desk(*UNLOCK, "--for", "90m")
+    assert (count, "is unlocked until" in shown, "(1 h 30 min left)" in shown) == (1, True, True), shown
+    assert "is unlocked until" in desk(*STATE)[1]
+    assert desk(*GET) == (0, f"{KEY}\r\n")
+    assert desk(*UNLOCK)[0] == 1, "only a passphrase makes it longer"
+    assert "is locked." in desk("hpc-onboard", "keyring", "lock")[1]
+    assert desk(*GET)[0] == 1
+    assert "expected a time up to 7d" in desk(*UNLOCK, "--for", "8 weeks")[1]
+
+
+def test_commands_at_once_ask_once_each_at_most(desk: Callable[..., tuple[int, str]]) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        assert [one.result()[0] for one in [pool.submit(desk, *GET) for _ in range(4)]] == [1] * 4
+        assert [one.result()[0] for one in [pool.submit(desk, *UNLOCK) for _ in range(4)]] == [1] * 4
+        assert [one.result()[0] for one in [pool.submit(desk, *GET) for _ in range(4)]] == [0] * 4
+
+
+@pytest.mark.parametrize("what", ["another passphrase", "another file"])
+def test_a_key_that_does_not_open_the_file_any_more_is_removed_and_said(
+    desk: Callable[..., tuple[int, str]], tmp_path: Path, what: str
+) -> None:
+    desk(*UNLOCK)
+    if what == "another passphrase":
+        count, shown = desk("hpc-onboard", "rekey")
+        assert (count, "It is locked again." in shown) == (3, True), "the old one is asked for, whatever is unlocked"
+        assert "for another passphrase" not in desk(*GET)[1]
+        return
+    (tmp_path / "other").mkdir()
+    FileRing(tmp_path / "other").file.replace(tmp_path / "ring" / "keyring")
+    count, shown = desk(*GET)
+    assert (count, "was for another passphrase or another file, and ended." in shown) == (1, True), shown
+    count, shown = desk(*GET)
+    assert (count, "was for another passphrase" in shown) == (1, False), shown

@@ -12,12 +12,18 @@ import struct
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+pytest.importorskip("cryptography")
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import file_format
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.encrypted_file import Store
 from ansible_collections.hpc.onboard.plugins.plugin_utils._unlocked import (
     handover,
     held_key,
@@ -225,3 +231,19 @@ def test_a_pipe_hands_keys_to_the_next_process_and_to_no_other_file(monkeypatch:
     assert handover.find_pipe() is None, "the number is of another file now"
     for handle in pipe[:2]:
         os.close(handle)
+
+
+def test_neither_passphrase_nor_value_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_format, "ARGON2ID", {"name": "argon2id", "m": 64, "t": 1, "p": 1})
+    file, sources = tmp_path / "ring" / "keyring", tmp_path / "passphrase"
+    sources.touch(mode=0o600)
+    sources.write_text("correct horse\n")
+    Store(file, str(sources)).change(lambda entries: entries.update({"hpc.onboard": {"ngc": "nvapi-1"}}))
+    opened = Store(file, str(sources)).unlock()
+    kept = []
+    holder = types.SimpleNamespace(TITLE="", drop=bool, find=str, hold=lambda *words: kept.append(words) is None)
+    monkeypatch.setattr(held_key, "HOLDERS", (holder,))
+    held_key.hold(file, opened.header.key_id(), opened.key, 60)
+    text = repr(kept)
+    assert opened.key.hex() in text
+    assert not [word for word in ("correct horse", "nvapi", "ngc") if word in text]
