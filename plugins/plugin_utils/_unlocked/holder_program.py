@@ -32,7 +32,10 @@ def main() -> None:
     os.setsid()
     os.chdir("/")
     refuse_dumps()
-    memory = make_memory()
+    try:
+        memory = make_memory()
+    except OSError as error:
+        sys.exit(f"hpc-onboard: {error}")
     length = 0
     while part := os.readv(0, [memoryview(memory)[length:]]):
         length += part
@@ -55,14 +58,14 @@ def refuse_dumps() -> None:
 
 
 def make_memory() -> mmap.mmap:
-    """Return memory for the key: in no core dump, in no child, and not swapped if the user's limit allows that."""
+    """Return memory for the key: in no core dump, in no child, and never swapped. Raises OSError if it may be."""
     memory = mmap.mmap(-1, LARGEST)
     for advice in ("MADV_DONTDUMP", "MADV_DONTFORK"):
         if hasattr(mmap, advice):
             memory.madvise(getattr(mmap, advice))
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mlock(ctypes.c_void_p(start), ctypes.c_size_t(LARGEST))
+    if ctypes.CDLL(None).mlock(ctypes.c_void_p(start), ctypes.c_size_t(LARGEST)):
+        raise OSError("no memory can be kept from swap: see ulimit -l")
     return memory
 
 

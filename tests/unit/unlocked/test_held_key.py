@@ -32,7 +32,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._unlocked import (
     kernel_keyring,
 )
 
-from tests.unit.forked import as_nobody, child
+from tests.unit.forked import NOBODY, as_nobody, child
 
 NAME = f"hpc.onboard-test-{os.getpid()}"
 PAYLOAD = b"the unlocking key of a file"
@@ -150,8 +150,6 @@ def test_the_process_answers_no_other_user_even_with_its_socket_open_to_all() ->
 
 
 def test_the_memory_of_the_process_is_in_no_dump_no_child_and_no_swap() -> None:
-    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
-
     def look() -> None:
         memory = holder_program.make_memory()
         address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
@@ -162,9 +160,16 @@ def test_the_memory_of_the_process_is_in_no_dump_no_child_and_no_swap() -> None:
             if f"\n{address:x}-" in before.lower() or before.lower().startswith(f"{address:x}-")
             for flag in after.splitlines()[0].split()
         }
-        assert {"dd", "dc"} | ({"lo"} if limit >= holder_program.LARGEST or limit < 0 else set()) <= flags, flags
+        assert {"dd", "dc", "lo"} <= flags, flags
+
+    def without_lock() -> str:
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+        return str(holder_process.hold(NAME, PAYLOAD, 60))
 
     assert os.waitpid(child(look), 0)[1] == 0
+    if os.getuid() == 0:
+        os.chown(os.environ["XDG_RUNTIME_DIR"], NOBODY, NOBODY)  # root is held to no limit
+    assert as_nobody(without_lock) == "False"
 
 
 def test_the_process_leaves_no_core() -> None:
