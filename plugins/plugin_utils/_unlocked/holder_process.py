@@ -25,8 +25,7 @@ def hold(name: str, payload: bytes, seconds: int) -> bool:
         folder = _folder()
         make_private(folder)
         _check(folder)
-        _start(folder / name, payload, seconds)
-        return find(name) == payload
+        return _start(folder / name, payload, seconds)
     return False
 
 
@@ -42,8 +41,8 @@ def drop(name: str) -> bool:
     return is_there
 
 
-def _start(path: Path, payload: bytes, seconds: int) -> None:
-    """Start the program, and wait until it listens. The payload goes through its standard input alone."""
+def _start(path: Path, payload: bytes, seconds: int) -> bool:
+    """Start the program, and return True once it listens. The payload goes through its standard input alone."""
     (its_input, ours), (answer, its_output) = os.pipe(), os.pipe()
     words = [sys.executable, "-I", "-S", str(Path(holder_program.__file__)), str(path), str(seconds)]
     moves = ((os.POSIX_SPAWN_DUP2, its_input, 0), (os.POSIX_SPAWN_DUP2, its_output, 1))
@@ -53,7 +52,7 @@ def _start(path: Path, payload: bytes, seconds: int) -> None:
     with os.fdopen(ours, "wb") as stream:
         stream.write(payload)
     with os.fdopen(answer, "rb") as stream:
-        stream.read(1)
+        return stream.read(1) != b""
 
 
 def _request(name: str, request: bytes) -> bytes:

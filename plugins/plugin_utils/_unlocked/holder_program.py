@@ -90,9 +90,9 @@ def serve(server: socket.socket, path: str, payload: memoryview, seconds: float)
             connection, _address = server.accept()
             with connection:
                 if not answer(connection, payload, min(ends[0] - time.time(), ends[1] - time.monotonic())):
-                    break
-    if _is_at(path, own):
-        os.unlink(path)
+                    _remove(path, own)  # before the one who asked goes on, and may put another socket there
+                    return
+    _remove(path, own)
 
 
 def answer(connection: socket.socket, payload: memoryview, left: float) -> bool:
@@ -114,6 +114,11 @@ def peer_uid(connection: socket.socket) -> int:
     if ctypes.CDLL(None).getpeereid(connection.fileno(), ctypes.byref(user), ctypes.byref(group)):
         return -1
     return int(user.value)
+
+
+def _remove(path: str, inode: int) -> None:
+    if _is_at(path, inode):
+        os.unlink(path)
 
 
 def _is_at(path: str, inode: int) -> bool:
