@@ -145,7 +145,7 @@ def test_a_run_of_one_thing(desk: Desk, wish: str) -> None:
     hold(f"wish-{wish}.txt", desk.play(*WISHES[wish]))
 
 
-@pytest.mark.parametrize("name", ["", "onboard", "rotate", "ledger", "rekey"])
+@pytest.mark.parametrize("name", ["", "onboard", "rotate", "ledger", "keyring", "rekey"])
 def test_the_command_says_what_it_takes(desk: Desk, name: str) -> None:
     hold(f"help{name and '-'}{name}.txt", desk.see("hpc-onboard", *name.split(), "--help"))
 

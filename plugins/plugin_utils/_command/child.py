@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .._input.verdict import HANDLE, RunTotals, receive_totals
+from .._unlocked import handover
 from .accounts import CommandError
 
 FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the terminal sends these to both of us: the child decides
@@ -49,7 +50,7 @@ def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, RunTotal
     child = os.posix_spawn(
         words[0],
         words,
-        {**environment, HANDLE: str(tells)},
+        {**environment, HANDLE: str(tells), handover.VARIABLE: handover.open_pipe().text()},
         setsigmask=(),
         setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),  # Python ignores them, and the child would, too
     )

@@ -227,6 +227,19 @@ SUBCOMMANDS = {
         ("done", "not done; the output says why"),
         module="_command.state",
     ),
+    "keyring": Subcommand(
+        "unlock the encrypted key file for some hours; lock it",
+        "Keeps the key that unlocks the file: not the passphrase, and none of your keys.\n"
+        "Only programs that run as you can use it. Without a word, shows the state.",
+        (
+            ("hpc-onboard keyring unlock", "ask for the passphrase once for 8 hours"),
+            ("hpc-onboard keyring unlock --for 30m", "for another time"),
+            ("hpc-onboard keyring lock", "end it now"),
+            ("hpc-onboard keyring", "until when it is unlocked"),
+        ),
+        ("done, or shown", "not done; the output says why"),
+        module="_command.unlock",
+    ),
     "rekey": Subcommand(
         "change the passphrase of the encrypted key file",
         "Also renews its salt, and uses the cost that this version has for guessing.",
