@@ -145,6 +145,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
         ours = self._speaks(task)
+        self._say_plans()
         self._under_way, self._done = {}, 0
         if ours:
             self._watch.start()
@@ -216,6 +217,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._say(summary.keys(tuple(self._story.keyrings), self._view(False).terminal))
         elif self._story.accounts or self._story.then:
             view = self._view(bool(context.CLIARGS.get("check", False)))
+            self._say_plans(summary.took(self._run().seconds))
             self._say(summary.recap(self._story.accounts, view, self._run()))
             self._remind(view.terminal)
         else:
@@ -243,26 +245,31 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         view = self._view(bool(result.task.check_mode))
         if renderer.error(shown):
             self._display.error(renderer.error(shown), wrap_text=False)
-        if renderer.is_quiet(shown, view):
+        if renderer.is_quiet(shown, view) and not renderer.is_planned(shown, view):
             return
         if seconds is not None:
             shown["seconds"] = seconds
         if shown.get("notes") and not self._display.verbosity:
             shown["notes"] = self._recorder.new_notes(name, shown)
+        if renderer.is_planned(shown, view):
+            self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), shown)
+            return
         lines = renderer.lines(name, shown, view, self._story.same_as(name, end))
         apart = bool(self._said) and max(len(lines), self._said) > 1  # more is said than a line
         self._said = len(lines)
         self._say([(), *lines] if apart else lines)
 
+    def _say_plans(self, took: str = "") -> None:
+        lines = self._story.take_plans(self._view(True).terminal, took)
+        self._say([(), *lines] if lines and self._said else lines)
+
     def _remind(self, terminal: layout.Terminal) -> None:
         """Say which rotation is open and which old key lives on, where a run was about keys."""
         if not self._story.is_about_keys or not (state_folder() / "secrets").is_dir():
             return
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import list_reminders
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import rotation
 
-        for reminder in list_reminders():
-            heading = layout.indented_lines(f"{reminder.text}:", 0, terminal, "changed")
-            self._say([(), *heading, *layout.command(reminder.command, 2, terminal)])
+        self._say(rotation.reminder_lines(terminal))
 
     def _run(self) -> summary.RunSummary:
         story, options = self._story, context.CLIARGS
@@ -271,7 +278,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         )
         where = time.monotonic() - self._begun, self._near(), tuple(story.keyrings)
         return summary.RunSummary(
-            typed, *where, story.is_look, story.then, story.is_emptied(), story.names, story.counts
+            typed, *where, story.is_look, story.then, story.is_emptied(), story.names, story.counts, story.is_planned
         )
 
     def _near(self) -> tuple[str, ...]:

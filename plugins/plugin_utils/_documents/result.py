@@ -66,8 +66,8 @@ class Introduction(TypedDict):
 class AccountResult(TaskResult):
     """Of a task that sets an account up, takes things out, or shows a person what it would take out.
 
-    sandbox: its folder. keyring: where keys came from. introduction: where this machine has set the account up for the
-    first time.
+    sandbox: its folder. keys: fingerprint -> name and age of each key that changes. keyring: where keys came from.
+    introduction: where this machine has set the account up for the first time.
     """
 
     kind: Literal["account", "offboard_shown", "result_imported"]
@@ -76,6 +76,7 @@ class AccountResult(TaskResult):
     remarks: list[AccountRemark]
     human_steps: NotRequired[list[ManualStep]]
     introduction: NotRequired[Introduction]
+    keys: NotRequired[dict[str, str]]
     keyring: NotRequired[str]
     sandbox: NotRequired[str]
     diff: NotRequired[list[AnsibleDiff]]

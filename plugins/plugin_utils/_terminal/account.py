@@ -10,7 +10,7 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._delivery.result import CHANGES, FAILURES, FORESEEN, WORDS, count_statuses
+from .._delivery.result import CHANGES, FAILURES, FORESEEN, WORDS, count_statuses, name_keys
 from .layout import Line, Span, Terminal, aligned_line, indented_lines, labelled_lines, list_item, with_command
 
 if TYPE_CHECKING:
@@ -112,6 +112,10 @@ class Renderer:
         """How an account ended that had a result before."""
         return worst(first, then)
 
+    def is_planned(self, result: Result, view: View) -> bool:
+        """Return True for a preview that is shown together with those of all other accounts."""
+        return view.check and view.detail is not Detail.EVERYTHING and "outcomes" in result and "diff" not in result
+
     def is_quiet(self, result: Result, view: View) -> bool:
         """Whether there is nothing to say of this account by itself: among many, one that is up to date."""
         if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
@@ -183,7 +187,7 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
         return _without_outcomes(name, result, view, like)
     text = count_statuses(result["outcomes"], view.check) or str(result.get("msg") or "nothing to do")
     lines = heading(name, result, text, view)
-    for outcome in result["outcomes"]:
+    for outcome in name_keys(result["outcomes"], result.get("keys", {})):
         if _shown(outcome, view.detail):
             lines += _outcome(outcome, view, "diff" in result)
     if view.detail is not Detail.EXCEPTIONS:
@@ -261,15 +265,15 @@ def _outcome(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[
         verb = "points" if view.check else "pointed"
         yield from labelled_lines("", "", "", f"it {verb} to {old}; what is there stays there", view.terminal)
     if progress := outcome.get("progress"):
-        yield from labelled_lines("", "", "note", _how_far(progress), view.terminal)
+        yield from labelled_lines("", "", "note", describe_progress(progress), view.terminal)
     if with_diff and status in CHANGES:
         from .difference import difference  # a run without --diff need not wait for it
 
         yield from difference(outcome["before"], outcome["after"], view.terminal, view.detail is Detail.EVERYTHING)
 
 
-def _how_far(progress: Progress) -> str:
-    """What is said of work that goes on by itself, or did until it failed."""
+def describe_progress(progress: Progress) -> str:
+    """Return how far work is that goes on by itself, or why it failed."""
     if "failed" in progress:
         return f"an earlier try failed: {progress['failed']}"
     from .._text.amounts import amount  # little takes minutes
