@@ -34,10 +34,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input import verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Ticker
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, signals, summary
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 PIPED = 80
+META = ("meta", "ansible.builtin.meta")  # what a playbook of hpc-onboard does after a no
 STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # as Ansible's settings name them
 STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
 
@@ -65,10 +66,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._steps: dict[str, str] = {}
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
         self._line: Any = None  # where one can be drawn over
+        self._typing = signals.Typing()
         if sys.stdout.isatty():  # what draws is loaded here, not by the thread: a fork then would leave a lock behind
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line, signals
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line
 
-            signals.set_back_when_ended(BOARD.is_hushed)
+            signals.set_back_when_ended(BOARD.is_hushed, self._typing.show)
             if live_line.is_live(os.environ, True, self._display.verbosity):
                 self._line = live_line.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
                 live_line.guard(self._display, self._lock, self._line.clear)
@@ -106,7 +108,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             if BOARD.is_hushed() or not self._under_way:
                 self._line.clear()
                 return
-            moment = (list(self._under_way), self._done, self._total, time.monotonic() - self._begun)
+            moment = (list(self._under_way), self._done, self._total, self._elapsed())
             line = self._line.at(moment, BOARD.entries, lambda: self._view(False).terminal)
             if line is not None:
                 self._line.draw("".join(map(painted, line)), layout.count_cells(layout.plain(line)))
@@ -144,8 +146,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._total = len(_inventory(play).get_hosts(play.hosts)) if _inventory(play) else 0
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
+        if task.action in META:
+            return
         ours = self._speaks(task)
         self._say_plans()
+        self._typing.set_hidden(ours)
         self._under_way, self._done = {}, 0
         if ours:
             self._watch.start()
@@ -157,7 +162,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             super().v2_playbook_on_task_start(task, is_conditional)
 
     def v2_runner_on_start(self, host: Any, task: Any) -> None:
-        self._started[host.get_name()] = time.monotonic()
+        self._started[host.get_name()] = self._elapsed()
         if self._speaks(task):
             self._under_way[host.get_name()] = None
         else:
@@ -207,6 +212,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         self._watch.stop()
+        self._typing.show()
         seen, failed, dark, changed = map(len, (stats.processed, stats.failures, stats.dark, stats.changed))
         verdict.send_totals(verdict.RunTotals(seen, failed, dark, changed, tuple(self._replaceable)))
         trouble = self._recorder.write({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
@@ -230,7 +236,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         """Note that an account's task is over, and say how long it took."""
         self._done += self._under_way.pop(name, 0) is None
         begun = self._started.get(name)
-        return None if begun is None else time.monotonic() - begun
+        return None if begun is None else max(0.0, self._elapsed() - begun)
+
+    def _elapsed(self) -> float:
+        """Return the seconds of the run so far, without those that it waited for the user."""
+        return time.monotonic() - self._begun - BOARD.waited()
 
     def _show(self, result: Any, found: account.Result, ignored: bool = False) -> None:
         name, shown, renderer = result.host.get_name(), dict(found), _renderer(result)
@@ -276,7 +286,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         typed = (
             _command_line().repeat_command(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
         )
-        where = time.monotonic() - self._begun, self._near(), tuple(story.keyrings)
+        where = self._elapsed(), self._near(), tuple(story.keyrings)
         return summary.RunSummary(
             typed, *where, story.is_look, story.then, story.is_emptied(), story.names, story.counts, story.is_planned
         )

@@ -105,6 +105,7 @@ class OffboardPart(TypedDict):
 
     kind: Literal["offboard_part"]
     changed: Literal[False]
+    cancelled: NotRequired[Literal[True]]
 
 
 class AuditSettings(TypedDict):
@@ -136,6 +137,7 @@ class FixAsked(TypedDict):
 
     kind: Literal["fix_asked"]
     changed: Literal[False]
+    cancelled: NotRequired[Literal[True]]
 
 
 class FixAccount(TypedDict):
@@ -180,6 +182,7 @@ class SshConfigPart(TypedDict):
 
     kind: Literal["ssh_config_part"]
     changed: Literal[False]
+    cancelled: NotRequired[Literal[True]]
 
 
 class SshConfigResult(TaskResult):

@@ -7,9 +7,10 @@ And what other playbooks have in common with it, whose last part judges all acco
 
 from __future__ import annotations
 
+from .._input.agreement import CANCELLED
 from . import audit_report
 from .account import Renderer, Result, View
-from .layout import Line
+from .layout import Line, Span
 
 
 class PartRenderer(Renderer):
@@ -19,7 +20,10 @@ class PartRenderer(Renderer):
     is_judged_later = True
 
     def is_quiet(self, result: Result, view: View) -> bool:
-        return True
+        return not result.get("cancelled")
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        return [(Span(CANCELLED),)]
 
     def error(self, result: Result) -> str:
         return str(result.get("msg", "")) if result.get("failed") else ""
