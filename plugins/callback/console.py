@@ -24,7 +24,6 @@ requirements:
 import os
 import sys
 import threading
-import time
 from typing import Any
 
 from ansible import constants, context
@@ -34,7 +33,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input import verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Ticker
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, signals, summary
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import (
+    account,
+    layout,
+    progress_line,
+    signals,
+    summary,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 PIPED = 80
@@ -57,12 +62,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._story = summary.Story()
         self._recorder = last_runs.RunRecorder()
         self._said = 0  # lines of the account before
-        self._begun = time.monotonic()
-        self._started: dict[str, float] = {}
+        self._clock = progress_line.Clock(BOARD.waited)
         self._replaceable: list[str] = []
-        self._under_way: dict[str, None] = {}
-        self._done = 0
-        self._total = 0
         self._steps: dict[str, str] = {}
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
         self._line: Any = None  # where one can be drawn over
@@ -91,7 +92,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         width = layout.limit_width(self._columns())
         letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         detail = account.detail_of(
-            max(self._total, len(self._story.accounts)), self._display.verbosity, bool(context.CLIARGS.get("diff"))
+            max(self._clock.total, len(self._story.accounts)),
+            self._display.verbosity,
+            bool(context.CLIARGS.get("diff")),
         )
         return account.View(layout.Terminal(width, letters != "utf8"), check, detail)
 
@@ -105,11 +108,10 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def _live(self) -> None:
         with self._lock:
-            if BOARD.is_hushed() or not self._under_way:
+            if BOARD.is_hushed() or not self._clock.under_way:
                 self._line.clear()
                 return
-            moment = (list(self._under_way), self._done, self._total, self._elapsed())
-            line = self._line.at(moment, BOARD.entries, lambda: self._view(False).terminal)
+            line = self._line.at(self._clock.moment(), BOARD.entries, lambda: self._view(False).terminal)
             if line is not None:
                 self._line.draw("".join(map(painted, line)), layout.count_cells(layout.plain(line)))
 
@@ -143,7 +145,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         self._unsaid = play
-        self._total = len(_inventory(play).get_hosts(play.hosts)) if _inventory(play) else 0
+        self._clock.total = len(_inventory(play).get_hosts(play.hosts)) if _inventory(play) else 0
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
         if task.action in META:
@@ -151,7 +153,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         ours = self._speaks(task)
         self._say_plans()
         self._typing.set_hidden(ours)
-        self._under_way, self._done = {}, 0
+        self._clock.begin_task()
         if ours:
             self._watch.start()
         if not ours or self._others:
@@ -162,10 +164,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             super().v2_playbook_on_task_start(task, is_conditional)
 
     def v2_runner_on_start(self, host: Any, task: Any) -> None:
-        self._started[host.get_name()] = self._elapsed()
-        if self._speaks(task):
-            self._under_way[host.get_name()] = None
-        else:
+        self._clock.begin(host.get_name(), self._speaks(task))
+        if not self._speaks(task):
             super().v2_runner_on_start(host, task)
 
     def v2_runner_on_ok(self, result: Any) -> None:
@@ -196,7 +196,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_runner_on_skipped(self, result: Any) -> None:
         if self._is_ours(result):
-            self._over(result.host.get_name())
+            self._clock.end(result.host.get_name())
             if _renderer(result).tells_skips:
                 self._say([(layout.Span(f"- {result.host.get_name()}  skipped", "note"),)])
         else:
@@ -232,19 +232,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def _is_ours(self, result: Any) -> bool:
         return self._speaks(result.task) and "results" not in result.result  # Ansible has shown the items of a loop
 
-    def _over(self, name: str) -> float | None:
-        """Note that an account's task is over, and say how long it took."""
-        self._done += self._under_way.pop(name, 0) is None
-        begun = self._started.get(name)
-        return None if begun is None else max(0.0, self._elapsed() - begun)
-
-    def _elapsed(self) -> float:
-        """Return the seconds of the run so far, without those that it waited for the user."""
-        return time.monotonic() - self._begun - BOARD.waited()
-
     def _show(self, result: Any, found: account.Result, ignored: bool = False) -> None:
         name, shown, renderer = result.host.get_name(), dict(found), _renderer(result)
-        seconds = self._over(name)
+        seconds = self._clock.end(name)
         end = account.AccountEnd("ok") if ignored else renderer.find_end(shown, bool(shown.get("unreachable")))
         self._story.add(name, shown, end, renderer)
         if any(one.get("evidence", {}).get("unknown_key") for one in shown.get("outcomes", ())):
@@ -286,7 +276,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         typed = (
             _command_line().repeat_command(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
         )
-        where = self._elapsed(), self._near(), tuple(story.keyrings)
+        where = self._clock.elapsed(), self._near(), tuple(story.keyrings)
         return summary.RunSummary(
             typed, *where, story.is_look, story.then, story.is_emptied(), story.names, story.counts, story.is_planned
         )

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from datetime import date
 
 from .._state.fingerprint_key import derived, local_key, shown_by, state_folder
-from .._text.amounts import count
 from . import versions
 from .backends import MissingKey
 from .session import SESSION
@@ -67,7 +66,7 @@ def _describe_age(issued: str, today: date) -> str:
     if not issued:
         return ""
     days = (today - date.fromisoformat(issued[:10])).days
-    return ", new today" if days <= 0 else f", {count(days, 'day')} old"
+    return ", new today" if days <= 0 else f", {days} day{'s' if days > 1 else ''} old"
 
 
 def _value_digest(name: str, version: KeyVersion, key: bytes) -> bytes | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .._input.agreement import CANCELLED
 from . import audit_report
-from .account import Renderer, Result, View
+from .account import Detail, Renderer, Result, View, account
 from .layout import Line, Span
 
 
@@ -27,6 +27,18 @@ class PartRenderer(Renderer):
 
     def error(self, result: Result) -> str:
         return str(result.get("msg", "")) if result.get("failed") else ""
+
+
+class OffboardPlanRenderer(Renderer):
+    """The preview before the question, as all other plans. Its accounts count when they are offboarded."""
+
+    is_of_account = False
+
+    def is_planned(self, result: Result, view: View) -> bool:
+        return super().is_planned(result, view._replace(check=True))
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        return account(name, result, view._replace(check=True), like)
 
 
 class TestJobRenderer(Renderer):
@@ -49,7 +61,9 @@ class AuditRenderer(PartRenderer):
         return "report" not in result
 
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        return audit_report.lines(result["report"], view.terminal, result.get("files", ()))
+        return audit_report.lines(
+            result["report"], view.terminal, result.get("files", ()), view.detail is Detail.EVERYTHING
+        )
 
     def error(self, result: Result) -> str:
         return "" if "report" in result else super().error(result)

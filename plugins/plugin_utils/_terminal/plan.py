@@ -74,7 +74,7 @@ class Overview:
         outcomes = name_keys(result["outcomes"], result.get("keys", {}))
         notes = [*result.get("notes", []), *result.get("remarks", [])]
         said = [
-            *(Row("", "note", f"{note['capability']} skipped: {_first(note['text'])}") for note in result["notes"]),
+            *(Row("", "note", f"{note['capability']} skipped: {note['text']}") for note in result["notes"]),
             *(Row("", "note", f"note: {note['text']}") for note in result.get("remarks", [])),
         ]
         self._plans.append(
@@ -147,10 +147,6 @@ def _likeness(outcomes: Iterable[ResourceOutcome], notes: Sequence[str], replace
     fields = ("identity", "capability", "status", "fields", "before", "after", "reason")
     text = json.dumps([*notes, *([one[name] for name in fields] for one in outcomes)])  # type: ignore[literal-required]
     return hashlib.sha256(STAMP.sub("", replaced(text)).encode()).hexdigest()
-
-
-def _first(text: str) -> str:
-    return re.split(r"(?<=\w{2})\. ", text, maxsplit=1)[0].rstrip(".")
 
 
 def _rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
