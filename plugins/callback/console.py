@@ -43,6 +43,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import (
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 PIPED = 80
+NO_ACCOUNTS = "no accounts file was read, so there are no accounts; name yours by -i FILE"
 META = ("meta", "ansible.builtin.meta")  # what a playbook of hpc-onboard does after a no
 STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # as Ansible's settings name them
 STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
@@ -91,11 +92,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def _view(self, check: bool) -> account.View:
         width = layout.limit_width(self._columns())
         letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-        detail = account.detail_of(
-            max(self._clock.total, len(self._story.accounts)),
-            self._display.verbosity,
-            bool(context.CLIARGS.get("diff")),
-        )
+        number, diff = max(self._clock.total, len(self._story.accounts)), bool(context.CLIARGS.get("diff"))
+        detail = account.detail_of(number, self._display.verbosity, diff)
         return account.View(layout.Terminal(width, letters != "utf8"), check, detail)
 
     def _say(self, lines: list[layout.Line]) -> None:
@@ -135,7 +133,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if "groups.accounts" in str(last.hosts) and _inventory(last):  # what leaves it none would end with 4 or 0
             known = _inventory(last).get_groups_dict().get("accounts")
             if not known or not _inventory(last).get_hosts("accounts"):
-                self._display.error(summary.no_account(context.CLIARGS["subset"] if known else None))
+                limit = f"-l {context.CLIARGS['subset']} excludes all accounts"
+                self._display.error(limit if known else NO_ACCOUNTS)
                 raise SystemExit(2)
         super().v2_playbook_on_start(playbook)
 
@@ -223,7 +222,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._say(summary.keys(tuple(self._story.keyrings), self._view(False).terminal))
         elif self._story.accounts or self._story.then:
             view = self._view(bool(context.CLIARGS.get("check", False)))
-            self._say_plans(summary.took(self._run().seconds))
+            self._say_plans(summary.took(self._clock.elapsed()))
             self._say(summary.recap(self._story.accounts, view, self._run()))
             self._remind(view.terminal)
         else:
@@ -247,8 +246,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._display.error(renderer.error(shown), wrap_text=False)
         if renderer.is_quiet(shown, view) and not renderer.is_planned(shown, view):
             return
-        if seconds is not None:
-            shown["seconds"] = seconds
+        shown.update({} if seconds is None else {"seconds": seconds})
         if shown.get("notes") and not self._display.verbosity:
             shown["notes"] = self._recorder.new_notes(name, shown)
         if renderer.is_planned(shown, view):
@@ -265,21 +263,16 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def _remind(self, terminal: layout.Terminal) -> None:
         """Say which rotation is open and which old key lives on, where a run was about keys."""
-        if not self._story.is_about_keys or not (state_folder() / "secrets").is_dir():
-            return
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import rotation
+        if self._story.is_about_keys and (state_folder() / "secrets").is_dir():
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import rotation
 
-        self._say(rotation.reminder_lines(terminal))
+            self._say(rotation.reminder_lines(terminal))
 
     def _run(self) -> summary.RunSummary:
         story, options = self._story, context.CLIARGS
-        typed = (
-            _command_line().repeat_command(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
-        )
-        where = self._clock.elapsed(), self._near(), tuple(story.keyrings)
-        return summary.RunSummary(
-            typed, *where, story.is_look, story.then, story.is_emptied(), story.names, story.counts, story.is_planned
-        )
+        words = sys.argv[1:], options.get("args") or ()
+        typed = _command_line().repeat_command(options, *words) if story.is_bad() else ""
+        return story.summarise(typed, self._clock.elapsed(), self._near())
 
     def _near(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(_command_line().relative_path(folder) for folder in self._story.sandboxes))

@@ -132,15 +132,14 @@ def _is_first_change(session: AccountSession, outcomes: list[ResourceOutcome]) -
 
 
 def _add_advice(session: AccountSession, result: AccountResult, is_first: bool) -> None:
-    """Add what only the user can read or do: an introduction to the site at first, manual steps after a failure."""
+    """Add what only the user can read or do: an introduction at first, manual steps after a failure."""
     needs_steps = result["failed"] or any(note["code"] == "path_unknown" for note in result["notes"])
     if not (is_first or needs_steps):
         return
     from . import manual_steps
 
-    introduction = manual_steps.introduce_site(session.variables, session.name) if is_first else None
-    if introduction:
-        result["introduction"] = introduction
+    if is_first:
+        result["introduction"] = manual_steps.introduce_site(session.variables, session.name, result["outcomes"])
     steps = manual_steps.list_open_steps(session.variables, result) if needs_steps else []
     if steps:
         result["human_steps"] = steps

@@ -48,18 +48,18 @@ class TaskResult(TypedDict):
 
 @final
 class Introduction(TypedDict):
-    """What is told of a site once. more: how many further texts the cheat sheet has, which command shows.
+    """What is shown once of an account. places: links and scripts. command: shows the rules of the site.
 
     names: the command that lets ssh know accounts by short names, where that was not done yet.
-    steps: what only the person can do and no program sees; done: the command that says the first of them is.
+    steps: what only the user can do and no program sees; done: the command that lists them. next: what to run now.
     """
 
-    texts: list[str]
-    more: int
+    places: list[str]
     command: list[str]
     names: list[str]
-    steps: NotRequired[list[ManualStep]]
-    done: NotRequired[list[str]]
+    steps: list[ManualStep]
+    done: list[str]
+    next: list[str]
 
 
 @final
@@ -109,9 +109,9 @@ class OffboardPart(TypedDict):
 
 
 class AuditSettings(TypedDict):
-    """Of the part of an audit that reads what a person wants of it."""
+    """Of the part of an audit, or of a test job, that reads the settings of the run."""
 
-    kind: Literal["audit_settings"]
+    kind: Literal["audit_settings", "test_job_settings"]
     changed: Literal[False]
 
 
@@ -256,13 +256,6 @@ class JobTestResult(TypedDict):
     notes: list[Note]
     remarks: list[AccountRemark]
     tried: JobTestRecord
-
-
-class JobTestSettingsPart(TypedDict):
-    """Of the part of a try that reads what a person wants of it."""
-
-    kind: Literal["test_job_settings"]
-    changed: Literal[False]
 
 
 class JobTestReport(TaskResult):

@@ -195,9 +195,9 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
             lines += labelled_lines("", "skipped", "note", f"{note['capability']}: {note['text']}", view.terminal)
         for remark in result.get("remarks", []):
             lines += labelled_lines("", "note", "note", f"{remark['capability']}: {remark['text']}", view.terminal)
+        lines += steps("Manual steps:", result.get("human_steps", []), view.terminal)
         if "introduction" in result:
             lines += _introduction(result["introduction"], view.terminal)
-        lines += steps("Manual steps:", result.get("human_steps", []), view.terminal)
     return lines
 
 
@@ -238,15 +238,14 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
 
 
 def _introduction(known: Introduction, terminal: Terminal) -> list[Line]:
-    """What to know of the site, said once, and the command that shows the rest."""
-    lines = indented_lines("Good to know here (said once):", 4, terminal, "note") if known["texts"] else []
-    lines += [line for text in known["texts"] for line in list_item("-", text, 4, terminal)]
-    more = f"{known['more']} more, and all else:" if known["more"] else "All else:"
-    lines += with_command(more, shlex.join(known["command"]), 4, terminal)
-    if "done" in known:
-        lines += steps("Manual steps that are not checked:", known["steps"], terminal)
-        lines += with_command("When one is done:", shlex.join(known["done"]), 4, terminal)
-    return lines
+    """Return three lines: where things are, the manual steps that are left, and the next command."""
+    places = f"Yours: {', '.join(known['places'])}. " if known["places"] else ""
+    lines = with_command(f"{places}The rules of the site:", shlex.join(known["command"]), 4, terminal)
+    if known["steps"]:
+        lines += with_command(f"Manual steps left: {len(known['steps'])}.", shlex.join(known["done"]), 4, terminal)
+    else:
+        lines += indented_lines("Manual steps left: none.", 4, terminal, "faint")
+    return lines + with_command("Next:", shlex.join(known["next"]), 4, terminal)
 
 
 def _outcome(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:

@@ -126,10 +126,7 @@ def _shared(texts: Sequence[str]) -> str:
 
 
 def _findings(report: AuditReport, terminal: Terminal, rest: str, every: bool) -> list[Line]:
-    """Return what counts, then bare facts in a line each; accounts that were not measured come by themselves.
-
-    rest: where what is not shown can be read. every: whether to show facts, which need no action.
-    """
+    """Return what counts, and with every the facts. rest: where what is not shown can be read."""
     gone = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
     counting = [
         finding
@@ -207,10 +204,7 @@ def _to_do(fix: Iterable[FixPart], indent: int, terminal: Terminal) -> list[Line
 
 
 def matrix(report: AuditReport, terminal: Terminal) -> list[Line]:
-    """Return accounts in rows and roles in columns, each named on a step above its own; many accounts by exception.
-
-    Columns that apply to no account are not drawn, and one account gets a list.
-    """
+    """Return accounts in rows and the roles that apply in columns; of many, the exceptions; of one account, a list."""
     accounts = [account for account in report["accounts"] if account["state"] == "measured"]
     fine = [account for account in accounts if in_order(account)] if len(accounts) > ROWS else []
     shown = worst_first(account for account in accounts if account not in fine)

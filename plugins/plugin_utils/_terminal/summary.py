@@ -37,13 +37,6 @@ AFTER = {
 }
 
 
-def no_account(limit: str | None) -> str:
-    """Return the error of a run without accounts. limit: the -l that excludes all of them."""
-    if limit is None:
-        return "no accounts file was read, so there are no accounts; name yours by -i FILE"
-    return f"-l {limit} excludes all accounts"
-
-
 class RunSummary(NamedTuple):
     """What a run was.
 
@@ -110,6 +103,11 @@ class Story:
         if plans is None:
             return []
         return [*plans.lines(terminal), (), *aligned_line((plans.total(self.accounts),), took, terminal)]
+
+    def summarise(self, typed: str, seconds: float, near: tuple[str, ...]) -> RunSummary:
+        """Return what the last lines say of the run. near: the folders of sandboxes, as a person names them."""
+        shown = tuple(self.keyrings), self.is_look, self.then, self.is_emptied()
+        return RunSummary(typed, seconds, near, *shown, self.names, self.counts, self.is_planned)
 
     def same_as(self, name: str, end: AccountEnd) -> str | None:
         """The account that failed for the same reason and has told it; None for the first one."""
