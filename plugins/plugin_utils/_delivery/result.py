@@ -123,6 +123,20 @@ def receipt_failure(problem: str) -> ResourceOutcome:
     return failed_outcome(IDENTITY, "receipt", problem)
 
 
+def name_keys(outcomes: Sequence[ResourceOutcome], keys: Mapping[str, str]) -> list[ResourceOutcome]:
+    """Return the outcomes for people, with the names of keys in place of their fingerprints.
+
+    keys: fingerprint as the account shows it -> name and age, see key_marks.describe_keys.
+    """
+    if not keys:
+        return list(outcomes)
+
+    def named(state: Mapping[str, str]) -> dict[str, str]:
+        return {field: keys.get(value, value) for field, value in state.items()}
+
+    return [{**one, "before": named(one["before"]), "after": named(one["after"])} for one in outcomes]
+
+
 def diffs(outcomes: Sequence[ResourceOutcome]) -> list[AnsibleDiff]:
     """Return a diff for each resource that changes, with a line 'field: value' for each field of a state."""
     return [

@@ -102,8 +102,10 @@ CONTROLLER = {
         "_documents",
         "_text",
         "_input/command_line",
+        "_input/agreement",
         "_accounts/fields",
         "_delivery",
+        "_rotation/reminders",
         "_audit/rules",
         "_audit/formats",
     },
@@ -151,7 +153,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
         ),
         "_export_script",
     },
-    "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal"},
+    "callback": {"_text", "_input", "_state", "_terminal"},
     "doc_fragments": set(),
     "plugin_utils": {  # keyring_backend.py, the name that people write into keyringrc; the base class of actions
         *("_secrets", "_roles/table", "_delivery", "_core"),
@@ -165,7 +167,7 @@ KNOW_ANSIBLE = {  # beside the doors
 LATE = {  # a file of these rooms -> what it imports inside a function: each takes milliseconds that few runs need
     "_delivery/connection": {"_delivery/connection_failure", "_authentication/login_check"},  # 10 and 6 files more
     "_delivery/conversation": {"_delivery/job_wait", "_delivery/key_rotations"},  # 7 and 6 files more
-    "_delivery/delivery": {"_delivery/manual_steps"},  # 7 files more
+    "_delivery/delivery": {"_delivery/manual_steps", "_secrets/key_marks"},  # 7 and 5 files more
     "_delivery/result": {"_receipt/receipt"},
     "_delivery/payload": {"_delivery/packing"},  # with ast; needed if the sources of the engine have changed
     "_authentication/login_check": {"_secrets/prompt", "_authentication/questions", "_authentication/ssh_login"},  # 30
