@@ -18,7 +18,17 @@ from .result import WORDS
 
 if TYPE_CHECKING:
     from .._documents.answer import AccountReceipt, EngineAnswer, ReceiptNote, RotationMark
-    from .._documents.outcome import Evidence, JobProgress, Progress, ResourceOutcome, Severity, State, Unit, Verdict
+    from .._documents.outcome import (
+        Adopted,
+        Evidence,
+        JobProgress,
+        Progress,
+        ResourceOutcome,
+        Severity,
+        State,
+        Unit,
+        Verdict,
+    )
 
 Document = Mapping[str, Any]  # parts of an answer that are not checked yet
 Choice = TypeVar("Choice", bound=str)
@@ -32,6 +42,7 @@ VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "unknown")
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
 HASHED: tuple[Literal["found", "was"], ...] = ("found", "was")
 NOTE_STATES: tuple[Literal["intended", "done"], ...] = ("intended", "done")
+ADOPTED: tuple[Adopted, ...] = ("equal", "equivalent")
 UNITS: tuple[Unit, ...] = ("bytes", "steps")
 WANTS = ("url", "sha256", "path")  # of a file that this machine could bring to the account
 
@@ -125,6 +136,8 @@ def _read_evidence(found: Document) -> Evidence:
             evidence[text] = harmless(found[text])
     if "held" in found:
         evidence["held"] = read_choice(re.findall(HELD, found["held"]), found["held"])
+    if "adopted" in found:
+        evidence["adopted"] = read_choice(ADOPTED, found["adopted"])
     if "slurm" in found:
         evidence["slurm"] = offers(found["slurm"])
     for flag in FLAGS:

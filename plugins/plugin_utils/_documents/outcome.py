@@ -15,6 +15,7 @@ Status = Literal["ok", "missing", "different", "extra", "blocked", "failed", "un
 Verdict = Literal["valid", "invalid", "not_entitled", "unknown"]
 Severity = Literal["critical", "high", "medium", "low", "info"]
 Unit = Literal["bytes", "steps"]
+Adopted = Literal["equal", "equivalent"]
 
 
 class NewerRotation(TypedDict):
@@ -66,7 +67,8 @@ class Evidence(TypedDict, total=False):
     what fixes it there without a loss. cases: field of a watch's state -> which advice fits. obstacle: why it could not
     be changed, where nothing differs. open_folder: of a key, in which others may write. slurm: what Slurm offers, where
     it was asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key
-    that is there and not known.
+    that is there and not known. adopted: it is up to date and was not created by hpc-onboard; equivalent: in another
+    form that serves as well.
     """
 
     verdict: Verdict
@@ -82,6 +84,7 @@ class Evidence(TypedDict, total=False):
     open_folder: str
     slurm: SlurmOffers
     held: str
+    adopted: Adopted
 
 
 @final

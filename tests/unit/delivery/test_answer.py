@@ -33,7 +33,13 @@ OUTCOME = {
     "seconds": 0.01,
     "progress": {"step": "downloading", "done": 5, "total": None, "unit": "bytes"},
     "remarks": ["look at ~/.bashrc"],
-    "evidence": {"verdict": "valid", "leftovers": 2, "severities": {"USE-001 ~": "high"}, "theirs": True},
+    "evidence": {
+        "verdict": "valid",
+        "leftovers": 2,
+        "severities": {"USE-001 ~": "high"},
+        "theirs": True,
+        "adopted": "equal",
+    },
     "was": {"mode": "0644"},
 }
 DOCUMENT: dict[str, Any] = {
@@ -114,7 +120,15 @@ HOSTILE: list[Any] = [
     ),
     *(
         {**DOCUMENT, "outcomes": [{**OUTCOME, "evidence": one}]}
-        for one in (7, None, {"verdict": "splendid"}, {"verdict": []}, {"leftovers": "many"}, {"severities": ["x"]})
+        for one in (
+            7,
+            None,
+            {"verdict": "splendid"},
+            {"verdict": []},
+            {"leftovers": "many"},
+            {"adopted": "so"},
+            {"severities": ["x"]},
+        )
     ),
 ]
 

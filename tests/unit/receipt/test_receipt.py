@@ -63,6 +63,9 @@ def test_what_is_made_and_what_was_there_are_noted_apart(scene: Scene) -> None:
     found = notes(scene)
     assert {note["kind"]: note["made"] for note in found.values()} == {"storage_link": False, "enroot_credential": True}
     assert all(note["state"] == "done" for note in found.values())
+    again = said(scene, LINK, CREDENTIAL, work="examine")
+    for one in (told, again):
+        assert [outcome["evidence"].get("adopted") for outcome in one["outcomes"]] == ["equal", None]
     assert told["receipt"] == {"notes": noted(scene), "keys": {}, "problem": None}
     assert scene.tree()[PLACE].mode == 0o600  # type: ignore[union-attr]  # a plain file
 
