@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .._documents.outcome import (
         Adopted,
         Evidence,
+        ExistingThing,
+        ExistingType,
         JobProgress,
         Progress,
         ResourceOutcome,
@@ -43,6 +45,8 @@ SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
 HASHED: tuple[Literal["found", "was"], ...] = ("found", "was")
 NOTE_STATES: tuple[Literal["intended", "done"], ...] = ("intended", "done")
 ADOPTED: tuple[Adopted, ...] = ("equal", "equivalent")
+EXISTING: tuple[ExistingType, ...] = ("conda", "variable", "store", "image", "launcher")
+MOST_EXISTING = 200
 UNITS: tuple[Unit, ...] = ("bytes", "steps")
 WANTS = ("url", "sha256", "path")  # of a file that this machine could bring to the account
 
@@ -138,6 +142,8 @@ def _read_evidence(found: Document) -> Evidence:
         evidence["held"] = read_choice(re.findall(HELD, found["held"]), found["held"])
     if "adopted" in found:
         evidence["adopted"] = read_choice(ADOPTED, found["adopted"])
+    if "existing" in found:
+        evidence["existing"] = [_read_existing(one) for one in found["existing"][:MOST_EXISTING]]
     if "slurm" in found:
         evidence["slurm"] = offers(found["slurm"])
     for flag in FLAGS:
@@ -152,6 +158,18 @@ def _read_evidence(found: Document) -> Evidence:
             "when": mark["when"],
         }
     return evidence
+
+
+def _read_existing(found: Document) -> ExistingThing:
+    """Return one thing that the user has set up before."""
+    return {
+        "what": read_choice(EXISTING, found["what"]),
+        "path": harmless(found["path"], 4000),
+        "name": harmless(found["name"], 200),
+        "at": harmless(found["at"], 4000),
+        "in_home": found["in_home"] is True,
+        "words": [harmless(word, 200) for word in found["words"][:40]],
+    }
 
 
 def _read_options(options: Document) -> dict[str, str | list[str]]:

@@ -16,6 +16,22 @@ Verdict = Literal["valid", "invalid", "not_entitled", "unknown"]
 Severity = Literal["critical", "high", "medium", "low", "info"]
 Unit = Literal["bytes", "steps"]
 Adopted = Literal["equal", "equivalent"]
+ExistingType = Literal["conda", "variable", "store", "image", "launcher"]
+
+
+class ExistingThing(TypedDict):
+    """One thing of the user that a role could use.
+
+    path: of the thing; of a variable, its value. name: of a variable or store, the variable; of a launcher, its file.
+    at: the line that sets a variable. words: the options that a launcher gives to srun.
+    """
+
+    what: ExistingType
+    path: str
+    name: str
+    at: str
+    in_home: bool
+    words: list[str]
 
 
 class NewerRotation(TypedDict):
@@ -68,7 +84,7 @@ class Evidence(TypedDict, total=False):
     be changed, where nothing differs. open_folder: of a key, in which others may write. slurm: what Slurm offers, where
     it was asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key
     that is there and not known. adopted: it is up to date and was not created by hpc-onboard; equivalent: in another
-    form that serves as well.
+    form that serves as well. existing: what the user has set up before, where it was asked for.
     """
 
     verdict: Verdict
@@ -85,6 +101,7 @@ class Evidence(TypedDict, total=False):
     slurm: SlurmOffers
     held: str
     adopted: Adopted
+    existing: list[ExistingThing]
 
 
 @final

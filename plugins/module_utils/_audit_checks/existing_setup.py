@@ -1,0 +1,202 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the user has set up before hpc-onboard: conda, cache folders, containers, images and launchers.
+
+Only `hpc-onboard adopt` sends this. It reads, runs no program, and reports what it recognises for certain; the rest is
+among its remarks. What serves the same purpose as a role's resource is decided on the controller.
+"""
+
+import os
+import stat
+from typing import Any, Dict, Iterator, List, Tuple
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.resource import Evidence, State
+from .._formats import launcher_text
+from .._formats.settings import Setting, find_settings
+from .._scan.search import Search
+from .._scan.start_up import login_shell_files
+from .audit_check import AuditCheck, is_in, real_home
+
+HISTORY = "conda-meta/history"  # of every environment that conda has made
+MOST = 500  # names of one folder
+MOST_IMAGES = 20
+SIF = (32, b"SIF_MAGIC")  # offset and content in the header of Apptainer's images
+SQUASHFS = (0, b"hsqs")
+IMAGES = {".sif": SIF, ".sqsh": SQUASHFS}
+LONGEST_SCRIPT = 16 * 1024
+
+
+class ExistingSetup(AuditCheck):
+    """Things of the user that a role of hpc-onboard could use."""
+
+    KIND = "existing_setup"
+    TITLE = "what is there already"
+    PATH_OPTIONS = ("areas", "stores")
+    NEEDS_SHELL = True
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "areas": {"type": "list", "elements": "dict", "default": []},  # {path}: where conda and images may be
+        "variables": {"type": "list", "elements": "str", "default": []},  # that move caches
+        "stores": {"type": "list", "elements": "dict", "default": []},  # {name, path}: folders that tools use
+        "programs": {"type": "list", "elements": "str", "default": []},  # names of launchers
+    }
+
+    def __init__(self, options: Any) -> None:
+        super().__init__(options)
+        self._found: List[Dict[str, Any]] = []
+
+    def run(self, host: Host) -> None:
+        variables = self._site_variables(host)
+        settings = list(self._read_settings(host))
+        self._find_condas(host)
+        self._find_variables(host, settings, variables)
+        self._find_stores(host)
+        self._find_images(host)
+        self._find_launchers(host, settings, variables)
+
+    def inspect(self, host: Host) -> State:
+        self._run_once(host)
+        return {}
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        self._run_once(host)
+        return {"existing": self._found} if self._found else {}
+
+    def _add(self, host: Host, what: str, path: str, name: str = "", at: str = "", **more: Any) -> None:
+        """Record one thing. path: as the user has it; at: the place that names it."""
+        real = host.resolve(path) or path
+        entry = {"what": what, "path": path, "name": name, "at": at, "in_home": is_in(real, real_home(host))}
+        self._found.append(dict(entry, words=more.pop("words", []), **more))
+
+    # -- start-up files ------------------------------------------------------------------------
+
+    def _site_variables(self, host: Host) -> Dict[str, str]:
+        """Return the variables of the login shell that are absolute paths, such as $SCRATCH, and the home."""
+        try:
+            known = host.account.environment()
+        except AccountError as error:
+            self.skip("the variables of the login shell are unknown: %s" % error)
+            known = {}
+        return dict({name: value for name, value in known.items() if value.startswith("/")}, HOME=host.home)
+
+    def _read_settings(self, host: Host) -> Iterator[Tuple[str, Setting]]:
+        """Yield path and setting of each line that sets a variable in the files that the login shell reads."""
+        search = Search(host, [host.home])
+        for path in login_shell_files(host):
+            for setting in find_settings(search.read_text(path)):
+                yield path, setting
+        self.skip_unread(search)
+
+    def _find_variables(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
+        """Record each variable with one certain value; several values, or one in a condition, are remarks."""
+        for name in self.options["variables"]:
+            lines = [(path, one) for path, one in settings if one.name == name and one.exported and one.text.strip()]
+            values = {one.expanded(variables) if one.first else "" for _path, one in lines}
+            if not lines:
+                continue
+            path, last = lines[-1]
+            at = "%s:%d" % (host.shown(path), last.line)
+            value = values.pop() if len(values) == 1 else ""
+            if value.startswith("/"):
+                self._add(host, "variable", os.path.normpath(value), name, at)
+            else:
+                self.skip("%s in %s: its value is not certain, so it was left" % (name, at))
+
+    # -- folders -------------------------------------------------------------------------------
+
+    def _subfolders(self, host: Host, folder: str) -> List[str]:
+        """Return the folders of the user directly in one."""
+        try:
+            paths = [os.path.join(folder, name) for name in host.names(folder)[:MOST]]
+            entries = [(path, host.entry(path)) for path in paths]
+        except AccountError as error:
+            self.skip(str(error))
+            return []
+        return [path for path, entry in entries if entry and entry.kind == "folder" and entry.mine]
+
+    def _places(self, host: Host) -> List[str]:
+        """Return the home and the areas, each once, with links resolved."""
+        areas = [host.resolve(area["path"]) for area in self.entries("areas")]
+        return list(dict.fromkeys([real_home(host)] + [area for area in areas if area]))
+
+    def _find_condas(self, host: Host) -> None:
+        """Record each conda of the user: its history, and a bin/conda that is a file. It is never run."""
+        for place in self._places(host):
+            for path in self._subfolders(host, place):
+                if self._is_file(host, path + "/" + HISTORY) and self._is_file(host, path + "/bin/conda"):
+                    self._add(host, "conda", _as_typed(path, host))
+
+    def _is_file(self, host: Host, path: str) -> bool:
+        try:
+            entry = host.entry(path)
+        except AccountError:
+            return False
+        return entry is not None and entry.kind == "file" and entry.mine
+
+    def _find_stores(self, host: Host) -> None:
+        for store in self.entries("stores"):
+            try:
+                entry = host.resolved_entry(store["path"])
+                is_used = entry is not None and entry.mine and bool(host.names(store["path"]))
+            except AccountError as error:
+                self.skip(str(error))
+                continue
+            if is_used:
+                self._add(host, "store", store["path"], store["name"])
+
+    def _find_images(self, host: Host) -> None:
+        found: List[str] = []
+        for place in self._places(host):
+            for folder in [place] + self._subfolders(host, place):
+                found += [path for path in self._files(host, folder) if self._is_image(host, path)]
+        for path in found[:MOST_IMAGES]:
+            self._add(host, "image", _as_typed(path, host))
+        if found[MOST_IMAGES:]:
+            self.skip("%d more images are not listed" % len(found[MOST_IMAGES:]))
+
+    def _files(self, host: Host, folder: str) -> List[str]:
+        try:
+            return [os.path.join(folder, name) for name in host.names(folder)[:MOST]]
+        except AccountError:
+            return []  # _subfolders has recorded why
+
+    def _is_image(self, host: Host, path: str) -> bool:
+        """Return True if a file of the user begins as its name says. Only the first bytes are read."""
+        magic = IMAGES.get(os.path.splitext(path)[1])
+        if not magic or not self._is_file(host, path):
+            return False
+        offset, content = magic
+        head = Search(host, [os.path.dirname(path)]).read_bytes(path, offset + len(content))
+        return head[offset:] == content
+
+    # -- launchers -----------------------------------------------------------------------------
+
+    def _find_launchers(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
+        """Record each script of these names in the folders of PATH, of batch and of interactive shells."""
+        folders = variables.get("PATH", "").split(":")
+        for _path, one in settings:
+            if one.name == "PATH":
+                folders += [launcher_text.expand(part, variables) for part in launcher_text.split_path(one.text)]
+        for folder in dict.fromkeys(os.path.normpath(one) for one in folders if one.startswith("/")):
+            for name in self.options["programs"]:
+                self._check_launcher(host, os.path.join(folder, name), name)
+
+    def _check_launcher(self, host: Host, path: str, name: str) -> None:
+        """Record a script with the options that it gives to srun. A colleague's may be linked, and is read as well."""
+        try:
+            real = host.resolve(path)
+            entry = host.entry(real) if real else None
+            if real is None or entry is None or entry.kind != "file" or not stat.S_IMODE(entry.mode) & 0o111:
+                return
+            text = Search(host, [os.path.dirname(real)]).read_bytes(real, LONGEST_SCRIPT).decode("latin-1")
+        except AccountError as error:
+            self.skip(str(error))
+            return
+        self._add(host, "launcher", path, name, words=launcher_text.srun_options(text))
+
+
+def _as_typed(path: str, host: Host) -> str:
+    """Return a path in the home by the home's own name, since the site may have linked the home."""
+    home = real_home(host)
+    return host.home + path[len(home) :] if is_in(path, home) else path
