@@ -138,6 +138,8 @@ def _read_evidence(found: Document) -> Evidence:
         evidence["held"] = read_choice(re.findall(HELD, found["held"]), found["held"])
     if "adopted" in found:
         evidence["adopted"] = read_choice(ADOPTED, found["adopted"])
+    if "environments" in found:
+        evidence["environments"] = [harmless(name, 100) for name in found["environments"][:100]]
     if "slurm" in found:
         evidence["slurm"] = offers(found["slurm"])
     for flag in FLAGS:

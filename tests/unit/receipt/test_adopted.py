@@ -24,6 +24,12 @@ DOCKER = {"kind": "registry_auth", "registry": "nvcr.io", "secret": "ngc"}
 TOKEN = {"kind": "token_file", "secret": "hf"}
 SCRIPT = {"kind": "path_script", "path": "~/bin/run", "content": "#!/bin/sh\n"}
 OWN = {"kind": "own_file", "path": "~/x.txt", "content": "x\n"}
+CONDA = {"kind": "conda_install", "distribution": "own", "prefix": "/work/p/c"}
+CONDA_THERE: Tree = {
+    **{path: Folder() for path in ("/work/p/c", *(f"/work/p/c/{one}" for one in ("conda-meta", "bin", "etc")))},
+    **{path: Folder() for path in ("/work/p/c/etc/profile.d", "/work/p/c/envs", "/work/p/c/envs/demo")},
+    **{f"/work/p/c/{one}": Plain(b"x") for one in ("conda-meta/history", "bin/conda", "etc/profile.d/conda.sh")},
+}
 CACHE = {"kind": "directory", "path": "/work/p/x"}
 
 
@@ -66,6 +72,7 @@ THERE: dict[str, tuple[Tree, list[dict[str, Any]], list[str | None]]] = {
     "docker auth by URL": (file(APPTAINER, docker("https://nvcr.io")), [DOCKER], ["equivalent"]),
     "docker auth of Apptainer": (file(APPTAINER, docker("docker://nvcr.io")), [DOCKER], ["equivalent"]),
     "a script": (file("~/bin/run", add_mark("#!/bin/sh\n").encode(), 0o755, 0o755), [SCRIPT], ["equal"]),
+    "a conda": (CONDA_THERE, [CONDA], ["equivalent"]),
     "a text": ({"~/x.txt": Plain(b"x\n")}, [OWN], ["equal"]),
 }
 
