@@ -144,6 +144,8 @@ def _read_evidence(found: Document) -> Evidence:
         evidence["adopted"] = read_choice(ADOPTED, found["adopted"])
     if "existing" in found:
         evidence["existing"] = [_read_existing(one) for one in found["existing"][:MOST_EXISTING]]
+    if "environments" in found:
+        evidence["environments"] = [harmless(name, 100) for name in found["environments"][:100]]
     if "slurm" in found:
         evidence["slurm"] = offers(found["slurm"])
     for flag in FLAGS:

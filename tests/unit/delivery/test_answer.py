@@ -39,6 +39,7 @@ OUTCOME = {
         "severities": {"USE-001 ~": "high"},
         "theirs": True,
         "adopted": "equal",
+        "environments": ["demo"],
     },
     "was": {"mode": "0644"},
 }

@@ -387,10 +387,10 @@ def test_a_link_that_we_made_is_turned_and_one_of_the_users_is_not(scene: Scene)
         assert said(scene, {**LINK, "target": target})["receipt"]["problem"] is None
         assert scene.tree()[f"{HOME}/work"] == Link(target)
     scene.at("~/work").unlink()
-    scene.make({"~/work": Link("/work")})
+    scene.make({"/other": Folder(), "~/work": Link("/other")})
     outcome = said(scene, LINK)["outcomes"][0]
     assert (outcome["status"], outcome["evidence"]) == ("blocked", {"theirs": True})
-    assert scene.tree()[f"{HOME}/work"] == Link("/work")
+    assert scene.tree()[f"{HOME}/work"] == Link("/other")
 
 
 # Clusters that share a home
