@@ -84,7 +84,8 @@ class Evidence(TypedDict, total=False):
     be changed, where nothing differs. open_folder: of a key, in which others may write. slurm: what Slurm offers, where
     it was asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key
     that is there and not known. adopted: it is up to date and was not created by hpc-onboard; equivalent: in another
-
+    form that serves as well. existing: what the user has set up before, where it was asked for. environments: those of
+    a conda of the user's.
     """
 
     verdict: Verdict
