@@ -8,7 +8,7 @@ among its remarks. What serves the same purpose as a role's resource is decided 
 
 import os
 import stat
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -63,11 +63,12 @@ class ExistingSetup(AuditCheck):
         self._run_once(host)
         return {"existing": self._found} if self._found else {}
 
-    def _add(self, host: Host, what: str, path: str, name: str = "", at: str = "", **more: Any) -> None:
+    def _add(self, host: Host, what: str, path: str, name: str = "", at: str = "",
+             words: Optional[List[str]] = None) -> None:  # fmt: skip
         """Record one thing. path: as the user has it; at: the place that names it."""
         real = host.resolve(path) or path
-        entry = {"what": what, "path": path, "name": name, "at": at, "in_home": is_in(real, real_home(host))}
-        self._found.append(dict(entry, words=more.pop("words", []), **more))
+        entry = {"what": what, "path": path, "shown": host.shown(path), "name": name, "at": at}
+        self._found.append(dict(entry, in_home=is_in(real, real_home(host)), words=words or []))
 
     # -- start-up files ------------------------------------------------------------------------
 

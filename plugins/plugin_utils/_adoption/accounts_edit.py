@@ -60,11 +60,15 @@ def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settin
     accounts = find_value(root, "accounts")
     pairs = accounts.value if isinstance(accounts, yaml.MappingNode) else []
     found = next(((key, value) for key, value in pairs if key.value == name), None)
-    if found is None or (isinstance(accounts, yaml.MappingNode) and accounts.flow_style):
-        raise NotAdded(f"{name} is not written on a line of its own")
+    if found is None:
+        raise NotAdded(f"{name} is not an entry below accounts")
     key, entry = found
-    if isinstance(entry, yaml.ScalarNode) and entry.tag.endswith(":null") and not entry.value:
+    is_empty = isinstance(entry, yaml.ScalarNode) and entry.tag.endswith(":null")
+    if is_empty and not entry.value and not accounts.flow_style:
         yield _insert_lines(text, key, key.start_mark.column + 2, settings)
+    elif is_empty:
+        start = "" if entry.value else " "
+        yield Edit(entry.start_mark.index, entry.end_mark.index, start + render_value(settings))
     else:
         yield from _edit(text, entry, settings)
 

@@ -35,7 +35,9 @@ def look_at_account(session: AccountSession) -> AdoptAccount:
     plan = Plan.of(declared.resources, session.key)
     own = plan_look(session.variables.get("cluster") or {}, declared.resources)
     settings = {"work": "foresee", "receipt": True, "seconds": SECONDS}
-    *outcomes, looked = Conversation(session, [*plan.entries, own], settings).outcomes(0)
+    looked, *outcomes = Conversation(session, [own, *plan.entries], settings).outcomes(
+        0
+    )  # before any change is previewed
     desired = proposals.Desired(declared.resources, _is_conda_desired(session, declared.resources))
     result: AdoptAccount = {
         "kind": "adopt_account",

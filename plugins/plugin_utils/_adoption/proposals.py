@@ -49,13 +49,11 @@ def list_things(
     caches = list(_caches(existing, desired.variables()))
     used = {one["identity"] for one in outcomes if "adopted" in one["evidence"]}
     condas = list(_condas([one for one in existing if one["what"] == "conda"], desired, used))
-    images = [_use("equivalent", f"image {one['path']}", "stays; jobs can name it by its path")
+    images = [_use("equivalent", f"image {one['shown']}", "stays; jobs can name it by its path")
               for one in existing if one["what"] == "image"]  # fmt: skip
     launchers = [one for one in existing if one["what"] == "launcher"]
     about_conda = f"conda {desired.prefix()}" if any(one["keep"] for one in condas) else ""
-    resources = [
-        thing for one in outcomes if one["identity"] != about_conda for thing in _resource(one, launchers)
-    ]
+    resources = [thing for one in outcomes if one["identity"] != about_conda for thing in _resource(one, launchers)]
     order = ("equal", "equivalent", "different", "left")
     return sorted([*resources, *caches, *condas, *images], key=lambda one: order.index(one["relation"]))
 
@@ -86,7 +84,7 @@ def _resource(outcome: ResourceOutcome, launchers: Sequence[ExistingThing]) -> I
         first = next((one for one in launchers if identity.endswith(f"/{one['name']}")), None)
         if first:
             use = f"found on PATH, so hpc-onboard creates no {identity.partition(' ')[2]}"
-            yield _use("equivalent", f"script {first['path']}", use, keep)
+            yield _use("equivalent", f"script {first['shown']}", use, keep)
 
 
 def _replaceable(identity: str, launchers: Sequence[ExistingThing]) -> ExistingUse:
@@ -97,7 +95,7 @@ def _replaceable(identity: str, launchers: Sequence[ExistingThing]) -> ExistingU
         return _use("different", identity, "differs from what hpc-onboard would create", keep, replace)
     settings, lost = launcher_settings.from_words(mine["words"])
     more = {"launchers": settings} if settings else {}
-    return _use("different", identity, f"gives to srun: {' '.join(mine['words'])}", keep, {**replace, **more}, lost)
+    return _use("different", identity, f"gives srun {' '.join(mine['words'])}", keep, {**replace, **more}, lost)
 
 
 # -- caches ----------------------------------------------------------------------------------------
@@ -115,12 +113,14 @@ def _caches(existing: Sequence[ExistingThing], desired: dict[str, str]) -> Itera
 
 def _variable(one: ExistingThing, desired: dict[str, str]) -> Iterator[ExistingUse]:
     name, path = one["name"], one["path"]
-    thing = f"{name}={path} ({one['at']})"
+    thing = f"{name} in {one['at']}"
     if name == "XDG_CACHE_HOME":
         tools = {tool: f"{path}/{tool}" for tool in IN_CACHE_HOME if tool_caches.TOOLS[tool].keys() & desired.keys()}
         if tools and any(desired[name] != f"{path}/{below}" for tool in tools
                          for name, below in tool_caches.TOOLS[tool].items() if name in desired):  # fmt: skip
-            yield _use("equivalent", thing, "stays the place of these caches", {"tool_caches": {"paths": tools}})
+            yield _use(
+                "equivalent", thing, f"{path} stays the place of these caches", {"tool_caches": {"paths": tools}}
+            )
     elif name == "TRANSFORMERS_CACHE":
         if "HF_HUB_CACHE" in desired:
             yield _use("left", thing, "stays; transformers uses it first, other programs HF_HUB_CACHE")
@@ -138,16 +138,17 @@ def _store(one: ExistingThing, desired: dict[str, str]) -> Iterator[ExistingUse]
         return
     settings = _path_setting(name, path, desired)
     if name == "ENROOT_DATA_PATH":  # nothing could make these containers again
-        yield _use("equivalent", f"containers in {path}", "used as they are", settings)
+        yield _use("equivalent", f"containers in {one['shown']}", "used as they are", settings)
     else:
-        yield _placed(f"models in {path}", one, settings)
+        yield _placed("models of Hugging Face", one, settings)
 
 
 def _placed(thing: str, one: ExistingThing, settings: AccountSettings) -> ExistingUse:
     """Return a folder of the user's: desired from now on if it is off the home, else a question."""
     if one["in_home"]:
-        return _use("different", thing, "is in the home; hpc-onboard would use a folder off the home", settings, {})
-    return _use("equivalent", thing, "stays the place for it", settings)
+        use = f"{one['shown']} is in the home; hpc-onboard would use a folder off the home"
+        return _use("different", thing, use, settings, {})
+    return _use("equivalent", thing, f"{one['shown']} stays the place for it", settings)
 
 
 def _path_setting(name: str, path: str, desired: dict[str, str]) -> AccountSettings:
@@ -174,12 +175,12 @@ def _condas(condas: Sequence[ExistingThing], desired: Desired, used: Container[s
     candidates = off_home or condas
     is_open = f"conda {desired.prefix()}" not in used
     for one in condas:
-        thing, setting = f"conda {one['path']}", {"conda": {"distribution": "own", "prefix": one["path"]}}
+        thing, setting = f"conda {one['shown']}", {"conda": {"distribution": "own", "prefix": one["path"]}}
         if not desired.conda:
             yield _use("left", thing, "stays; hpc-onboard sets up no conda here")
         elif is_open and candidates == [one] and one["in_home"]:
             yield _use("different", thing, "is in the home; hpc-onboard would set up one off the home", setting, {})
         elif is_open and candidates == [one]:
             yield _use("equivalent", thing, "used with its environments, never changed", setting)
-        elif thing not in used:
+        elif f"conda {one['path']}" not in used:
             yield _use("left", thing, "stays; `conda: {distribution: own, prefix: ...}` names the one to use")

@@ -167,6 +167,7 @@ def _read_existing(found: Document) -> ExistingThing:
     return {
         "what": read_choice(EXISTING, found["what"]),
         "path": harmless(found["path"], 4000),
+        "shown": harmless(found["shown"], 4000),
         "name": harmless(found["name"], 200),
         "at": harmless(found["at"], 4000),
         "in_home": found["in_home"] is True,

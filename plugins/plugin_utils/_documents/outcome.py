@@ -22,12 +22,13 @@ ExistingType = Literal["conda", "variable", "store", "image", "launcher"]
 class ExistingThing(TypedDict):
     """One thing of the user that a role could use.
 
-    path: of the thing; of a variable, its value. name: of a variable or store, the variable; of a launcher, its file.
+    path: of the thing; of a variable, its value. shown: the same for people, with ~. name: of a variable or store, the variable; of a launcher, its file.
     at: the line that sets a variable. words: the options that a launcher gives to srun.
     """
 
     what: ExistingType
     path: str
+    shown: str
     name: str
     at: str
     in_home: bool
