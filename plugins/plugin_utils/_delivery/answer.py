@@ -140,6 +140,8 @@ def _read_evidence(found: Document) -> Evidence:
         evidence["adopted"] = read_choice(ADOPTED, found["adopted"])
     if "environments" in found:
         evidence["environments"] = [harmless(name, 100) for name in found["environments"][:100]]
+    if "in_use" in found:
+        evidence["in_use"] = _read_state(found["in_use"])
     if "slurm" in found:
         evidence["slurm"] = offers(found["slurm"])
     for flag in FLAGS:
