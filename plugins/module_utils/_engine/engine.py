@@ -21,7 +21,7 @@ from .._core.values import note_key
 from .._receipt import notes, receipt, rotations
 from .isolation import Document, Pass, run_isolated
 from .plan import LOCK, Kinds, Loop, build_resource
-from .task import News, Observation, Task
+from .task import News, Observation, Task, mark_adopted
 
 SCHEMA = "hpc.onboard/answer/1.0"
 PLAN = "hpc.onboard/plan/1.0"
@@ -67,7 +67,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         if plan.get("ticket") and any(one["status"] == "failed" for one in [seen.receipt, *seen.documents] if one):
             _check_ticket(account.home)
         if plan.get("receipt") and seen.receipt["status"] not in FAILURES:
-            _mark_adopted(task, seen)
+            mark_adopted(task, seen)
         result["outcomes"] = fixed + _public_outcomes(plan, seen.documents)
         if plan.get("receipt"):
             news = _news(task, seen.documents, True) if plan["work"] == "reconcile" else {}
@@ -241,13 +241,6 @@ WORKS = {"reconcile": _reconcile, "foresee": _preview, "examine": _examine, "fol
 
 
 # -- the receipt -------------------------------------------------------------------------------
-
-
-def _mark_adopted(task: Task, seen: Observation) -> None:
-    """Add to the outcomes which resources were there before hpc-onboard, by the receipt of this run or its copy."""
-    things = [at for at, resource in enumerate(task.resources) if resource.IS_KEPT]
-    noted = notes.parse_notes(seen.receipt["after"]) or task.make_host().receipt_copy
-    notes.mark_adopted([(task.plan["resources"][at], seen.documents[at]) for at in things], noted)
 
 
 def _news(task: Task, documents: List[Document], done: bool) -> News:

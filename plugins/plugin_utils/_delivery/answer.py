@@ -146,6 +146,8 @@ def _read_evidence(found: Document) -> Evidence:
         evidence["existing"] = [_read_existing(one) for one in found["existing"][:MOST_EXISTING]]
     if "environments" in found:
         evidence["environments"] = [harmless(name, 100) for name in found["environments"][:100]]
+    if "in_use" in found:
+        evidence["in_use"] = _read_state(found["in_use"])
     if "slurm" in found:
         evidence["slurm"] = offers(found["slurm"])
     for flag in FLAGS:

@@ -86,7 +86,8 @@ class Evidence(TypedDict, total=False):
     it was asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key
     that is there and not known. adopted: it is up to date and was not created by hpc-onboard; equivalent: in another
     form that serves as well. existing: what the user has set up before, where it was asked for. environments: those of
-    a conda of the user's.
+    a conda of the user's. in_use: variables that are not set, because they would hide content of the user's, each with
+    its folder.
     """
 
     verdict: Verdict
@@ -105,6 +106,7 @@ class Evidence(TypedDict, total=False):
     adopted: Adopted
     existing: list[ExistingThing]
     environments: list[str]
+    in_use: dict[str, str]
 
 
 @final

@@ -40,6 +40,7 @@ OUTCOME = {
         "theirs": True,
         "adopted": "equal",
         "environments": ["demo"],
+        "in_use": {"ENROOT_DATA_PATH": "~/.local/share/enroot"},
     },
     "was": {"mode": "0644"},
 }
