@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user has set up before hpc-onboard: conda, cache folders, containers, images and launchers.
+"""What the user has set up before hpc-onboard: conda, cache folders, images and launchers.
 
 Only `hpc-onboard adopt` sends this. It reads, runs no program, and reports what it recognises for certain; the rest is
 among its remarks. What serves the same purpose as a role's resource is decided on the controller.
@@ -13,10 +13,10 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, State
-from .._formats import launcher_text
 from .._formats.settings import Setting, find_settings
 from .._scan.search import Search
 from .._scan.start_up import login_shell_files
+from . import launcher_text
 from .audit_check import AuditCheck, is_in, real_home
 
 HISTORY = "conda-meta/history"  # of every environment that conda has made
@@ -33,13 +33,12 @@ class ExistingSetup(AuditCheck):
 
     KIND = "existing_setup"
     TITLE = "what is there already"
-    PATH_OPTIONS = ("areas", "stores")
+    PATH_OPTIONS = ("areas", "programs")
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "areas": {"type": "list", "elements": "dict", "default": []},  # {path}: where conda and images may be
         "variables": {"type": "list", "elements": "str", "default": []},  # that move caches
-        "stores": {"type": "list", "elements": "dict", "default": []},  # {name, path}: folders that tools use
-        "programs": {"type": "list", "elements": "str", "default": []},  # names of launchers
+        "programs": {"type": "list", "elements": "dict", "default": []},  # {path}: launchers that are declared
     }
 
     def __init__(self, options: Any) -> None:
@@ -51,17 +50,12 @@ class ExistingSetup(AuditCheck):
         settings = list(self._read_settings(host))
         self._find_condas(host)
         self._find_variables(host, settings, variables)
-        self._find_stores(host)
         self._find_images(host)
         self._find_launchers(host, settings, variables)
 
-    def inspect(self, host: Host) -> State:
-        self._run_once(host)
-        return {}
-
     def evidence(self, before: State, host: Host) -> Evidence:
-        self._run_once(host)
-        return {"existing": self._found} if self._found else {}
+        evidence = super().evidence(before, host)  # runs the check
+        return dict(evidence, existing=self._found) if self._found else evidence
 
     def _add(self, host: Host, what: str, path: str, name: str = "", at: str = "",
              words: Optional[List[str]] = None) -> None:  # fmt: skip
@@ -135,17 +129,6 @@ class ExistingSetup(AuditCheck):
             return False
         return entry is not None and entry.kind == "file" and entry.mine
 
-    def _find_stores(self, host: Host) -> None:
-        for store in self.entries("stores"):
-            try:
-                entry = host.resolved_entry(store["path"])
-                is_used = entry is not None and entry.mine and bool(host.names(store["path"]))
-            except AccountError as error:
-                self.skip(str(error))
-                continue
-            if is_used:
-                self._add(host, "store", store["path"], store["name"])
-
     def _find_images(self, host: Host) -> None:
         found: List[str] = []
         for place in self._places(host):
@@ -174,13 +157,14 @@ class ExistingSetup(AuditCheck):
     # -- launchers -----------------------------------------------------------------------------
 
     def _find_launchers(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
-        """Record each script of these names in the folders of PATH, of batch and of interactive shells."""
-        folders = variables.get("PATH", "").split(":")
+        """Record each script of these names in their own folders and in those of PATH, also of interactive shells."""
+        paths = [one["path"] for one in self.entries("programs")]
+        folders = [os.path.dirname(path) for path in paths] + variables.get("PATH", "").split(":")
         for _path, one in settings:
             if one.name == "PATH":
                 folders += [launcher_text.expand(part, variables) for part in launcher_text.split_path(one.text)]
         for folder in dict.fromkeys(os.path.normpath(one) for one in folders if one.startswith("/")):
-            for name in self.options["programs"]:
+            for name in sorted({os.path.basename(path) for path in paths}):
                 self._check_launcher(host, os.path.join(folder, name), name)
 
     def _check_launcher(self, host: Host, path: str, name: str) -> None:

@@ -58,9 +58,8 @@ def merge(there: Any, further: Any) -> Any:
 
 def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settings) -> Iterator[Edit]:
     accounts = find_value(root, "accounts")
-    pairs = accounts.value if isinstance(accounts, yaml.MappingNode) else []
-    found = next(((key, value) for key, value in pairs if key.value == name), None)
-    if found is None:
+    found = next(((key, value) for key, value in getattr(accounts, "value", ()) if key.value == name), None)
+    if not isinstance(accounts, yaml.MappingNode) or found is None:
         raise NotAdded(f"{name} is not an entry below accounts")
     key, entry = found
     is_empty = isinstance(entry, yaml.ScalarNode) and entry.tag.endswith(":null")

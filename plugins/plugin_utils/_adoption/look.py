@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 KINDS = {ExistingSetup.KIND: ExistingSetup}
 SECONDS = 30
 OUTRANKING = ("HF_HOME", "TRANSFORMERS_CACHE", "XDG_CACHE_HOME")  # variables next to those of the roles
-STORES = {  # variable -> the tool's own folder, whose content its user would miss
-    "ENROOT_DATA_PATH": "~/.local/share/enroot",
-    "HF_HOME": "~/.cache/huggingface/hub",
-}
 
 
 def look_at_account(session: AccountSession) -> AdoptAccount:
@@ -67,7 +63,6 @@ def plan_look(cluster: Mapping[str, Any], declared: Sequence[PlanEntry]) -> Plan
     options = {
         "areas": [{"path": path} for path in paths if path and "{" not in path],
         "variables": [*dict.fromkeys([*names, *OUTRANKING])],
-        "stores": [{"name": name, "path": path} for name, path in STORES.items()],
-        "programs": sorted({path.rpartition("/")[2] for path in scripts}),
+        "programs": [{"path": path} for path in scripts],
     }
     return {"kind": ExistingSetup.KIND, "capability": "adopt", "options": ExistingSetup.whole(options)}

@@ -7,7 +7,6 @@ Pure: nothing is asked and nothing is read. What cannot be told for certain is n
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 USED = "used as it is"
 IN_CACHE_HOME = ("pip", "uv", "huggingface", "torch", "wandb")  # tools with a folder of their name in $XDG_CACHE_HOME
+CONTAINERS = [name for variables in container_caches.CACHES.values() for name in variables]
 HUB = {"HF_HOME": "HF_HUB_CACHE"}  # a variable of the user's -> the declared one that would outrank it, with /hub
 
 
@@ -46,7 +46,10 @@ def list_things(
     outcomes: Sequence[ResourceOutcome], existing: Sequence[ExistingThing], desired: Desired
 ) -> list[ExistingUse]:
     """Return the user's things, those to ask about last but for what is left."""
-    caches = list(_caches(existing, desired.variables()))
+    variables = [one for one in existing if one["what"] == "variable"]
+    caches = [thing for one in variables for thing in _variable(one, desired.variables())]
+    hidden = [pair for one in outcomes for pair in one["evidence"].get("in_use", {}).items()]
+    caches += _stores(hidden, {one["shown"] for one in variables})
     used = {one["identity"] for one in outcomes if "adopted" in one["evidence"]}
     condas = list(_condas([one for one in existing if one["what"] == "conda"], desired, used))
     images = [_use("equivalent", f"image {one['shown']}", "stays; jobs can name it by its path")
@@ -101,16 +104,6 @@ def _replaceable(identity: str, launchers: Sequence[ExistingThing]) -> ExistingU
 # -- caches ----------------------------------------------------------------------------------------
 
 
-def _caches(existing: Sequence[ExistingThing], desired: dict[str, str]) -> Iterator[ExistingUse]:
-    """Yield the cache folders that the user has chosen, and the stores that a new place would hide."""
-    chosen = {one["name"] for one in existing if one["what"] == "variable"}
-    for one in existing:
-        if one["what"] == "variable":
-            yield from _variable(one, desired)
-        elif one["what"] == "store" and one["name"] not in chosen:
-            yield from _store(one, desired)
-
-
 def _variable(one: ExistingThing, desired: dict[str, str]) -> Iterator[ExistingUse]:
     name, path = one["name"], one["path"]
     thing = f"{name} in {one['at']}"
@@ -130,17 +123,19 @@ def _variable(one: ExistingThing, desired: dict[str, str]) -> Iterator[ExistingU
         yield _placed(thing, one, settings)
 
 
-def _store(one: ExistingThing, desired: dict[str, str]) -> Iterator[ExistingUse]:
-    name, path = one["name"], one["path"]
-    if name == "HF_HOME":
-        path = posixpath.dirname(path)
-    if desired.get(HUB.get(name, name), path) in (path, f"{path}/hub") or desired.get(name) == path:
-        return
-    settings = _path_setting(name, path, desired)
-    if name == "ENROOT_DATA_PATH":  # nothing could make these containers again
-        yield _use("equivalent", f"containers in {one['shown']}", "used as they are", settings)
-    else:
-        yield _placed("models of Hugging Face", one, settings)
+def _stores(hidden: Iterable[tuple[str, str]], chosen: Container[str]) -> Iterator[ExistingUse]:
+    """Yield the folders of tools whose content the variables of hpc-onboard would hide, each once.
+
+    hidden: variables with these folders. chosen: the folders that the user's own variables name.
+    """
+    folders = {folder: name for name, folder in hidden if folder not in chosen}
+    for folder, name in folders.items():
+        if name in CONTAINERS:
+            setting: AccountSettings = {"container_caches": {"paths": {name: folder}}}
+            yield _use("equivalent", f"containers in {folder}", "used as they are", setting)
+        else:
+            setting = {"tool_caches": {"paths": {"huggingface": folder}}}
+            yield _use("equivalent", f"models in {folder}", "used as they are", setting)
 
 
 def _placed(thing: str, one: ExistingThing, settings: AccountSettings) -> ExistingUse:
@@ -153,14 +148,12 @@ def _placed(thing: str, one: ExistingThing, settings: AccountSettings) -> Existi
 
 def _path_setting(name: str, path: str, desired: dict[str, str]) -> AccountSettings:
     """Return the setting that makes a path the desired one; {} for a variable that hpc-onboard leaves alone."""
-    if any(name in variables for variables in container_caches.CACHES.values()):
+    if name in CONTAINERS:
         return {"container_caches": {"paths": {name: path}}} if name in desired else {}
-    tools = {variable: tool for tool, variables in tool_caches.TOOLS.items() for variable in variables}
-    tool = "huggingface" if name in HUB else tools.get(name, "")
-    below = tool_caches.TOOLS.get(tool, {}).get(name, tool)
-    if not tool or not tool_caches.TOOLS[tool].keys() & desired.keys() or below != tool:
-        return {}  # a part of a tool's folder: it cannot be told where the rest belongs
-    return {"tool_caches": {"paths": {tool: path}}}
+    for tool, variables in tool_caches.TOOLS.items():
+        if name == tool_caches.OWN.get(tool, next(iter(variables))) and variables.keys() & desired.keys():
+            return {"tool_caches": {"paths": {tool: path}}}
+    return {}
 
 
 # -- conda -----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .._input import command_line
 from .._secrets.session import SESSION
 from .._state import last_runs, receipts
 from . import result as _result
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
     from .._documents.answer import AccountReceipt, Notes
     from .._documents.declaration import PlanEntry
     from .._documents.outcome import ResourceOutcome
-    from .._documents.result import AccountResult, UnreachableResult
+    from .._documents.result import AccountResult, AdoptionOffer, UnreachableResult
     from .._roles.collect import DeclaredResources
     from .account_session import AccountSession
     from .connection import Message
     from .connection_failure import ConnectionFailure
+
+USERS = {"adopted", "theirs", "unknown_key", "in_use"}  # evidence of things that the user had before
 
 
 def deliver(
@@ -40,6 +43,7 @@ def deliver(
     if session.connection.asks_each_time:
         wait = 0  # each check of a job would ask the user
     outcomes, receipt = _run_plan(session, declared.resources, wait, settings)
+    offer = None if plan_rest else _offer_adoption(session, declared.resources, outcomes)
     if not (plan_rest or session.is_check_run):
         planned = {outcome["identity"] for outcome in outcomes}
         lost = receipts.find_lost_notes(session.name, session.sandbox, receipt, planned)
@@ -59,6 +63,8 @@ def deliver(
         result["keyring"] = SESSION.source
     if session.sandbox:
         result["sandbox"] = session.sandbox["root"]
+    if offer:
+        result["adoption"] = offer
     if session.wants_diff:
         result["diff"] = _result.diffs(result["outcomes"])
     _add_advice(session, result, is_first)
@@ -103,6 +109,21 @@ def _is_first_change(session: AccountSession, outcomes: list[ResourceOutcome]) -
     is_real = not (session.is_check_run or session.sandbox)
     is_changed = any(outcome["status"] in _result.CHANGES for outcome in outcomes)
     return is_real and is_changed and not receipts.has_receipt(session.name, sandbox=False)
+
+
+def _offer_adoption(
+    session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
+) -> AdoptionOffer | None:
+    """Return the offer of a preview to adopt what the user has, if that is blocked or the account is new here."""
+    things = [
+        outcome
+        for entry, outcome in zip(entries, outcomes, strict=True)
+        if entry["kind"] != "directory" and not USERS.isdisjoint(outcome["evidence"])
+    ]
+    is_open = any(one["status"] == "blocked" for one in things) or not receipts.has_receipt(session.name, sandbox=False)
+    if session.sandbox or not session.is_check_run or not things or not is_open:
+        return None
+    return {"things": len(things), "command": command_line.command_for("adopt", ["-l", session.name])}
 
 
 def _add_advice(session: AccountSession, result: AccountResult, is_first: bool) -> None:

@@ -47,7 +47,7 @@ class AdoptPart(TypedDict):
 class AdoptChosen(TypedDict):
     """Of the part that asks about what is different. before, after: the text of the accounts file.
 
-    asked: whether the user was. left: how many different things nobody was asked about.
+    left: how many different things nobody was asked about.
     """
 
     kind: Literal["adopt_chosen"]

@@ -16,13 +16,14 @@ Verdict = Literal["valid", "invalid", "not_entitled", "unknown"]
 Severity = Literal["critical", "high", "medium", "low", "info"]
 Unit = Literal["bytes", "steps"]
 Adopted = Literal["equal", "equivalent"]
-ExistingType = Literal["conda", "variable", "store", "image", "launcher"]
+ExistingType = Literal["conda", "variable", "image", "launcher"]
 
 
 class ExistingThing(TypedDict):
     """One thing of the user that a role could use.
 
-    path: of the thing; of a variable, its value. shown: the same for people, with ~. name: of a variable or store, the variable; of a launcher, its file.
+    path: of the thing; of a variable, its value. shown: the same for people, with ~. name: of a
+    variable or a launcher.
     at: the line that sets a variable. words: the options that a launcher gives to srun.
     """
 

@@ -62,6 +62,13 @@ class Introduction(TypedDict):
     done: NotRequired[list[str]]
 
 
+class AdoptionOffer(TypedDict):
+    """That the user has things on the account already: how many, and the command that shows them."""
+
+    things: int
+    command: list[str]
+
+
 @final
 class AccountResult(TaskResult):
     """Of a task that sets an account up, takes things out, or shows a person what it would take out.
@@ -76,6 +83,7 @@ class AccountResult(TaskResult):
     remarks: list[AccountRemark]
     human_steps: NotRequired[list[ManualStep]]
     introduction: NotRequired[Introduction]
+    adoption: NotRequired[AdoptionOffer]
     keyring: NotRequired[str]
     sandbox: NotRequired[str]
     diff: NotRequired[list[AnsibleDiff]]

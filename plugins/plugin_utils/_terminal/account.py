@@ -15,7 +15,7 @@ from .layout import Line, Span, Terminal, aligned_line, indented_lines, labelled
 
 if TYPE_CHECKING:
     from .._documents.outcome import Progress, ResourceOutcome
-    from .._documents.result import Introduction, ManualStep
+    from .._documents.result import AdoptionOffer, Introduction, ManualStep
 
 Result = Mapping[str, Any]
 """What Ansible hands on of a task: one of _documents/result.py with Ansible's own members, or an error of Ansible's."""
@@ -164,7 +164,7 @@ RENDERERS = {  # for each kind that a result names, its class, in the file of th
     "adopt_account": "adoption.AdoptAccountRenderer",
     "adopt_chosen": "adoption.AdoptChosenRenderer",
     "adopt_written": "adoption.AdoptWrittenRenderer",
-    "offboard_shown": "offboard.OffboardPlanRenderer",
+    "offboard_shown": "fix.OffboardPlanRenderer",
     "ssh_config": "ssh_config.SshConfigRenderer",
     "script_exported": "logins.ScriptExportedRenderer",
     "result_imported": "logins.ResultImportedRenderer",
@@ -196,6 +196,8 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
             lines += labelled_lines("", "skipped", "note", f"{note['capability']}: {note['text']}", view.terminal)
         for remark in result.get("remarks", []):
             lines += labelled_lines("", "note", "note", f"{remark['capability']}: {remark['text']}", view.terminal)
+        if "adoption" in result:
+            lines += _adoption(result["adoption"], view.terminal)
         if "introduction" in result:
             lines += _introduction(result["introduction"], view.terminal)
         lines += steps("Manual steps:", result.get("human_steps", []), view.terminal)
@@ -236,6 +238,14 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
     return aligned_line(
         (first, Span(" "), Span(name, "bold"), Span("  "), Span(text, style)), "  ".join(right), view.terminal
     )
+
+
+def _adoption(offer: AdoptionOffer, terminal: Terminal) -> list[Line]:
+    """Return the line that offers to use what the user has already."""
+    from .._text.amounts import count  # few accounts are new
+
+    text = f"You have {count(offer['things'], 'thing')} already. To use them:"
+    return with_command(text, shlex.join(offer["command"]), 4, terminal)
 
 
 def _introduction(known: Introduction, terminal: Terminal) -> list[Line]:

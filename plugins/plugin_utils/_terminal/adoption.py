@@ -1,16 +1,16 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines of adopt.yml: what an account has already, what is used from now on, and the change of the accounts file."""
+"""The lines of adopt.yml: what an account has already, what is used from now on, and the changed accounts file."""
 
 from __future__ import annotations
 
+import difflib
 import shlex
 
 from .._text.amounts import count
 from .account import Renderer, Result, View, heading
 from .audit import PartRenderer
-from .difference import difference
-from .layout import Line, indented_lines, labelled_lines, with_command
+from .layout import Line, indented_lines, labelled_lines, list_item, with_command
 
 STYLES = {"equal": ("=", "ok"), "equivalent": ("=", "ok"), "different": ("?", "changed"), "left": ("-", "note")}
 """The mark and the style of each relation."""
@@ -53,8 +53,11 @@ class AdoptChosenRenderer(PartRenderer):
         if not result["changed"]:
             return [*out, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]
         out += indented_lines(f"{result['file']}:", 0, terminal, "bold")
-        before, after = ({"": one} for one in (result["before"], result["after"]))
-        return [*out, *difference(before, after, terminal, every=True)]
+        before, after = (result[name].splitlines() for name in ("before", "after"))
+        for line in list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]:
+            style = {"+": "added", "-": "removed"}.get(line[:1], "faint")
+            out += list_item(line[:1], line[1:], 2, terminal, style) if line[:1] != "@" else []
+        return out
 
 
 class AdoptWrittenRenderer(PartRenderer):

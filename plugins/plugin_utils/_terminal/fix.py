@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines of fix.yml: the fixes that are offered, and the result of each one."""
+"""The lines of fix.yml: the fixes that are offered, and the result of each one; and what offboard.yml would remove."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._text.amounts import count
-from .account import Result, View, heading
+from .account import Detail, Renderer, Result, View, account, heading
 from .audit import PartRenderer
 from .layout import Line, Span, Terminal, indented_lines, labelled_lines, wrap_spans
 
@@ -38,10 +38,10 @@ class OfferedFixesRenderer(PartRenderer):
         if not offered:
             return indented_lines("The last audit found nothing that can be fixed without a loss.", 0, view.terminal)
         out: list[Line] = []
-        for account in dict.fromkeys(one["account"] for one in offered):
-            out += wrap_spans((Span(account, "bold"),), view.terminal)
+        for owner in dict.fromkeys(one["account"] for one in offered):
+            out += wrap_spans((Span(owner, "bold"),), view.terminal)
             for one in offered:
-                if one["account"] == account:
+                if one["account"] == owner:
                     out += _offered(one, view.terminal)
         return out
 
@@ -78,3 +78,16 @@ def _named(outcome: Mapping[str, Any]) -> str:
     said = [field for field in outcome["fields"] if field != "holds"]
     fields = f"it pointed to {target}" if target else ", ".join(said)
     return f"{outcome['identity']}: {fields}" if fields else str(outcome["identity"])
+
+
+class OffboardPlanRenderer(Renderer):
+    """What is shown before anybody is asked; all of it, however many accounts there are."""
+
+    is_of_account = False
+
+    def is_quiet(self, result: Result, view: View) -> bool:
+        return super().is_quiet(result, view) and not result.get("remarks")
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        detail = Detail.CHANGES if view.detail is Detail.EXCEPTIONS else view.detail
+        return account(name, result, view._replace(check=True, detail=detail), like)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene, Thing
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import launcher_text
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.existing_setup import ExistingSetup
-from ansible_collections.hpc.onboard.plugins.module_utils._formats import launcher_text
 from audit_check_runs import run_check
 
 SIF = Plain(b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC\x0001")
@@ -52,14 +52,12 @@ def conda(prefix: str, **files: Thing) -> dict[str, Thing]:
         ("an image of Apptainer", {"/work/p/i.sif": SIF}, [("image", "/work/p/i.sif", "", False)]),
         ("files that only have the names", {"~/a.sqsh": Plain(b"h"), "~/b.sif": Plain(b"hsqs")}, []),
         (
-            "containers",
-            {**folders("~/.local/share/enroot/mine")},
-            [("store", f"{HOME}/.local/share/enroot", "ENROOT_DATA_PATH", True)],
-        ),
-        ("no containers", {**folders("~/.local/share/enroot")}, []),
-        (
             "a launcher on PATH of interactive shells",
-            {**folders("~/scripts"), "~/scripts/usrun.sh": Plain(USRUN, 0o755), "~/.bashrc": Plain(b"PATH=~/scripts:$PATH\n")},
+            {
+                **folders("~/scripts"),
+                "~/scripts/usrun.sh": Plain(USRUN, 0o755),
+                "~/.bashrc": Plain(b"PATH=~/scripts:$PATH\n"),
+            },
             [("launcher", f"{HOME}/scripts/usrun.sh", "usrun.sh", True)],
         ),
         ("a launcher that no shell finds", {**folders("~/x"), "~/x/usrun.sh": Plain(USRUN, 0o755)}, []),
@@ -95,9 +93,8 @@ def look(tmp_path: Path, tree: dict[str, Thing]) -> Any:
     scene = Scene(tmp_path / "a")
     scene.environment = {"SCRATCH": "/scratch", "PATH": "/usr/bin"}
     scene.make({**folders("/work/p"), **{path: one for path, one in tree.items() if path != "~"}})
-    stores = [{"name": "ENROOT_DATA_PATH", "path": "~/.local/share/enroot"}]
-    options = {"areas": [{"path": "/work/p"}], "variables": ["HF_HOME", "PIP_CACHE_DIR"], "stores": stores}
-    return run_check(scene, ExistingSetup, programs=["usrun.sh"], **options)
+    options = {"areas": [{"path": "/work/p"}], "variables": ["HF_HOME", "PIP_CACHE_DIR"]}
+    return run_check(scene, ExistingSetup, programs=[{"path": "~/bin/usrun.sh"}], **options)
 
 
 def things(report: Any) -> list[dict[str, Any]]:
