@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...module_utils._audit_checks.existing_setup import ExistingSetup
 from .._delivery.conversation import Conversation
-from .._delivery.plan import Plan, skip_missing_keys
+from .._delivery.plan import Plan, key_of, skip_missing_keys
 from .._roles import container_caches, tool_caches
 from .._roles.table import ROLES
 from . import proposals
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .._delivery.account_session import AccountSession
     from .._documents.adoption import AdoptAccount
     from .._documents.declaration import PlanEntry
+    from .._documents.outcome import ResourceOutcome
 
 KINDS = {ExistingSetup.KIND: ExistingSetup}
 SECONDS = 30
@@ -31,17 +32,22 @@ def look_at_account(session: AccountSession) -> AdoptAccount:
     plan = Plan.of(declared.resources, session.key)
     own = plan_look(session.variables.get("cluster") or {}, declared.resources)
     settings = {"work": "foresee", "receipt": True, "seconds": SECONDS}
-    looked, *outcomes = Conversation(session, [own, *plan.entries], settings).outcomes(
-        0
-    )  # before any change is previewed
+    entries = [own, *plan.entries]  # the look comes before any change is previewed
+    looked, *outcomes = Conversation(session, entries, settings).outcomes(0)
+    named = list(map(_with_own_name, declared.resources, plan.merged(outcomes)))
     desired = proposals.Desired(declared.resources, _is_conda_desired(session, declared.resources))
     result: AdoptAccount = {
         "kind": "adopt_account",
         "changed": False,
-        "things": proposals.list_things(plan.merged(outcomes), looked["evidence"].get("existing", []), desired),
+        "things": proposals.list_things(named, looked["evidence"].get("existing", []), desired),
         "unclear": [*looked["remarks"], *filter(None, [looked["reason"]])],
     }
     return {**result, "sandbox": session.sandbox["root"]} if session.sandbox else result
+
+
+def _with_own_name(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
+    """Return an outcome with this machine's name of the resource: an account's words become no setting."""
+    return {**outcome, "identity": key_of(entry).partition(" ")[2]}
 
 
 def _is_conda_desired(session: AccountSession, declared: Sequence[PlanEntry]) -> bool:

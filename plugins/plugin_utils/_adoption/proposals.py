@@ -7,6 +7,7 @@ Pure: nothing is asked and nothing is read. What cannot be told for certain is n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .._documents.outcome import ExistingThing, ResourceOutcome
 
 USED = "used as it is"
+PLAIN = re.compile(r"(?:/|~/)[A-Za-z0-9_@%+=:,./-]{1,1000}")
 IN_CACHE_HOME = ("pip", "uv", "huggingface", "torch", "wandb")  # tools with a folder of their name in $XDG_CACHE_HOME
 CONTAINERS = [name for variables in container_caches.CACHES.values() for name in variables]
 HUB = {"HF_HOME": "HF_HUB_CACHE"}  # a variable of the user's -> the declared one that would outrank it, with /hub
@@ -45,7 +47,11 @@ class Desired(NamedTuple):
 def list_things(
     outcomes: Sequence[ResourceOutcome], existing: Sequence[ExistingThing], desired: Desired
 ) -> list[ExistingUse]:
-    """Return the user's things, those to ask about last but for what is left."""
+    """Return the user's things, those to ask about last but for what is left.
+
+    Paths of the account become settings here, so only plain ones count: Ansible would evaluate a template in them.
+    """
+    existing = [one for one in existing if PLAIN.fullmatch(one["path"])]
     variables = [one for one in existing if one["what"] == "variable"]
     caches = [thing for one in variables for thing in _variable(one, desired.variables())]
     hidden = [pair for one in outcomes for pair in one["evidence"].get("in_use", {}).items()]
@@ -128,7 +134,7 @@ def _stores(hidden: Iterable[tuple[str, str]], chosen: Container[str]) -> Iterat
 
     hidden: variables with these folders. chosen: the folders that the user's own variables name.
     """
-    folders = {folder: name for name, folder in hidden if folder not in chosen}
+    folders = {folder: name for name, folder in hidden if folder not in chosen and PLAIN.fullmatch(folder)}
     for folder, name in folders.items():
         if name in CONTAINERS:
             setting: AccountSettings = {"container_caches": {"paths": {name: folder}}}

@@ -15,10 +15,11 @@ from .conversation import Conversation
 from .plan import Plan, skip_missing_keys
 
 if TYPE_CHECKING:
+    from .._documents.adoption import AdoptionOffer
     from .._documents.answer import AccountReceipt, Notes
     from .._documents.declaration import PlanEntry
     from .._documents.outcome import ResourceOutcome
-    from .._documents.result import AccountResult, AdoptionOffer, UnreachableResult
+    from .._documents.result import AccountResult, UnreachableResult
     from .._roles.collect import DeclaredResources
     from .account_session import AccountSession
     from .connection import Message

@@ -12,6 +12,13 @@ AccountSettings = dict[str, Any]
 """Settings of an account in the accounts file, to be added to those that it has."""
 
 
+class AdoptionOffer(TypedDict):
+    """That the user has things on the account already: how many, and the command that shows them."""
+
+    things: int
+    command: list[str]
+
+
 class ExistingUse(TypedDict):
     """One thing of the user's. use: what is used from now on, in words.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict, final
 
+from .adoption import AdoptionOffer
 from .declaration import Note
 from .finding import AuditReport, AuditRow
 from .outcome import ResourceOutcome
@@ -60,13 +61,6 @@ class Introduction(TypedDict):
     names: list[str]
     steps: NotRequired[list[ManualStep]]
     done: NotRequired[list[str]]
-
-
-class AdoptionOffer(TypedDict):
-    """That the user has things on the account already: how many, and the command that shows them."""
-
-    things: int
-    command: list[str]
 
 
 @final

@@ -15,7 +15,7 @@ from .layout import Line, Span, Terminal, aligned_line, indented_lines, labelled
 
 if TYPE_CHECKING:
     from .._documents.outcome import Progress, ResourceOutcome
-    from .._documents.result import AdoptionOffer, Introduction, ManualStep
+    from .._documents.result import Introduction, ManualStep
 
 Result = Mapping[str, Any]
 """What Ansible hands on of a task: one of _documents/result.py with Ansible's own members, or an error of Ansible's."""
@@ -197,7 +197,8 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
         for remark in result.get("remarks", []):
             lines += labelled_lines("", "note", "note", f"{remark['capability']}: {remark['text']}", view.terminal)
         if "adoption" in result:
-            lines += _adoption(result["adoption"], view.terminal)
+            text = f"You have {result['adoption']['things']} of these already. To use what is there:"
+            lines += with_command(text, shlex.join(result["adoption"]["command"]), 4, view.terminal)
         if "introduction" in result:
             lines += _introduction(result["introduction"], view.terminal)
         lines += steps("Manual steps:", result.get("human_steps", []), view.terminal)
@@ -238,14 +239,6 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
     return aligned_line(
         (first, Span(" "), Span(name, "bold"), Span("  "), Span(text, style)), "  ".join(right), view.terminal
     )
-
-
-def _adoption(offer: AdoptionOffer, terminal: Terminal) -> list[Line]:
-    """Return the line that offers to use what the user has already."""
-    from .._text.amounts import count  # few accounts are new
-
-    text = f"You have {count(offer['things'], 'thing')} already. To use them:"
-    return with_command(text, shlex.join(offer["command"]), 4, terminal)
 
 
 def _introduction(known: Introduction, terminal: Terminal) -> list[Line]:

@@ -94,6 +94,10 @@ CASES: dict[str, tuple[list[Any], list[Any], Desired, list[Any]]] = {
     "a conda in the home": ([], [existing("conda", "~/mc")], desired("/d/m3"),
                             [("different", {"conda": {"distribution": "own", "prefix": "/home/ada/mc"}}, {})]),
     "a conda where none is set up": ([], [existing("conda", "~/mc")], desired(), [("left", {}, None)]),
+    "a path that Ansible would evaluate": (
+        [outcome("environment", in_use={"ENROOT_DATA_PATH": "/{{ lookup('pipe', 'id') }}"})],
+        [existing("conda", "/d/{{ x }}"), existing("variable", "/d/{{ x }}", "HF_HOME")], desired("/d/m3", **OURS), [],
+    ),
     "an image": ([], [existing("image", "/d/a.sqsh")], desired(), [("equivalent", {}, None)]),
 }  # fmt: skip
 
