@@ -65,11 +65,7 @@ class Introduction(TypedDict):
 
 @final
 class AccountResult(TaskResult):
-    """Of a task that sets an account up, takes things out, or shows a person what it would take out.
-
-    sandbox: its folder. keyring: where keys came from. introduction: where this machine has set the account up for the
-    first time.
-    """
+    """Of a task that sets an account up or takes things out, or previews it. keyring: where the keys came from."""
 
     kind: Literal["account", "offboard_shown", "result_imported"]
     outcomes: list[ResourceOutcome]
