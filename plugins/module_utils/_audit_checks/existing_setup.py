@@ -93,10 +93,21 @@ class ExistingSetup(AuditCheck):
             path, last = lines[-1]
             at = "%s:%d" % (host.shown(path), last.line)
             value = values.pop() if len(values) == 1 else ""
-            if value.startswith("/"):
-                self._add(host, "variable", os.path.normpath(value), name, at)
+            why = self._why_left(value, host)
+            if why:
+                self.skip("%s in %s was left: %s" % (name, at, why))
             else:
-                self.skip("%s in %s: its value is not certain, so it was left" % (name, at))
+                self._add(host, "variable", os.path.normpath(value), name, at)
+
+    def _why_left(self, value: str, host: Host) -> str:
+        """Return why a variable's value is no place to use; empty if it is a folder."""
+        if not value.startswith("/"):
+            return "its value is not certain"
+        try:
+            is_folder = host.resolved_kind(os.path.normpath(value)) == "folder"
+        except AccountError as error:
+            return str(error)
+        return "" if is_folder else "there is no such folder"
 
     # -- folders -------------------------------------------------------------------------------
 

@@ -96,9 +96,12 @@ def _edit(text: str, node: yaml.Node, value: Any) -> Iterator[Edit]:
 
 
 def _insert_words(node: Any, words: str) -> Edit:
-    """Return the edit that puts words before the bracket that closes a node."""
-    at = node.end_mark.index - 1
-    return Edit(at, at, f", {words}" if node.value else words)
+    """Return the edit that puts words behind the last ones between the brackets of a node."""
+    if not node.value:
+        return Edit(node.end_mark.index - 1, node.end_mark.index - 1, words)
+    last = node.value[-1]
+    at = (last[1] if isinstance(last, tuple) else last).end_mark.index
+    return Edit(at, at, f", {words}")
 
 
 def _insert_lines(text: str, node: yaml.Node, indent: int, settings: Settings) -> Edit:

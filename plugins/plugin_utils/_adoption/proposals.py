@@ -51,7 +51,7 @@ def list_things(
 
     Paths of the account become settings here, so only plain ones count: Ansible would evaluate a template in them.
     """
-    existing = [one for one in existing if PLAIN.fullmatch(one["path"])]
+    existing = [one for one in existing if PLAIN.fullmatch(one["shown"])]
     variables = [one for one in existing if one["what"] == "variable"]
     caches = [thing for one in variables for thing in _variable(one, desired.variables())]
     hidden = [pair for one in outcomes for pair in one["evidence"].get("in_use", {}).items()]
@@ -111,7 +111,7 @@ def _replaceable(identity: str, launchers: Sequence[ExistingThing]) -> ExistingU
 
 
 def _variable(one: ExistingThing, desired: dict[str, str]) -> Iterator[ExistingUse]:
-    name, path = one["name"], one["path"]
+    name, path = one["name"], one["shown"]
     thing = f"{name} in {one['at']}"
     if name == "XDG_CACHE_HOME":
         tools = {tool: f"{path}/{tool}" for tool in IN_CACHE_HOME if tool_caches.TOOLS[tool].keys() & desired.keys()}
@@ -123,7 +123,7 @@ def _variable(one: ExistingThing, desired: dict[str, str]) -> Iterator[ExistingU
     elif name == "TRANSFORMERS_CACHE":
         if "HF_HUB_CACHE" in desired:
             yield _use("left", thing, "stays; transformers uses it first, other programs HF_HUB_CACHE")
-    elif desired.get(name) == path or desired.get(HUB.get(name, "")) == f"{path}/hub":
+    elif {desired.get(name), desired.get(HUB.get(name, ""))} & {path, one["path"], f"{path}/hub"}:
         yield _use("equal", thing, USED)
     elif settings := _path_setting(name, path, desired):
         yield _placed(thing, one, settings)
@@ -174,12 +174,12 @@ def _condas(condas: Sequence[ExistingThing], desired: Desired, used: Container[s
     candidates = off_home or condas
     is_open = f"conda {desired.prefix()}" not in used
     for one in condas:
-        thing, setting = f"conda {one['shown']}", {"conda": {"distribution": "own", "prefix": one["path"]}}
+        thing, setting = f"conda {one['shown']}", {"conda": {"distribution": "own", "prefix": one["shown"]}}
         if not desired.conda:
             yield _use("left", thing, "stays; hpc-onboard sets up no conda here")
         elif is_open and candidates == [one] and one["in_home"]:
             yield _use("different", thing, "is in the home; hpc-onboard would set up one off the home", setting, {})
         elif is_open and candidates == [one]:
             yield _use("equivalent", thing, "used with its environments, never changed", setting)
-        elif f"conda {one['path']}" not in used:
+        elif thing not in used:
             yield _use("left", thing, "stays; `conda: {distribution: own, prefix: ...}` names the one to use")

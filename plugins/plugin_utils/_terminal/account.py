@@ -197,7 +197,9 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
         for remark in result.get("remarks", []):
             lines += labelled_lines("", "note", "note", f"{remark['capability']}: {remark['text']}", view.terminal)
         if "adoption" in result:
-            text = f"You have {result['adoption']['things']} of these already. To use what is there:"
+            from .._text.amounts import count  # few accounts have such things
+
+            text = f"You have {count(result['adoption']['things'], 'thing')} already. To use what is there:"
             lines += with_command(text, shlex.join(result["adoption"]["command"]), 4, view.terminal)
         if "introduction" in result:
             lines += _introduction(result["introduction"], view.terminal)

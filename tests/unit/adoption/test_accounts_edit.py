@@ -27,6 +27,7 @@ OWN = {
     "CRLF": "plugin: x\r\naccounts:\r\n  a@dfki:\r\n    project: p\r\n  b@dfki:\r\n",
     "braces": "accounts:\n  a@dfki: {project: 'p', keep: [a]}  # one line\n",
     "empty braces": "accounts:\n  a@dfki: {}\n",
+    "a comma at the end": "accounts:\n  a@dfki: {project: p, keep: [a,],}\n",
     "braces over lines": "accounts:\n  a@dfki: {\n    project: p,  # why\n    conda: {wanted: true}\n  }\n",
     "settings": "accounts:\n  a@dfki:\n    conda:\n      distribution: miniforge  # was it\n    keep: [b]\n",
     "JSON": '{"plugin": "x", "accounts": {"a@dfki": {"project": "p"}, "b@dfki": null}}\n',
@@ -54,7 +55,6 @@ def test_settings_are_added_and_every_line_of_the_users_stays(name: str) -> None
         "accounts:\n  b@dfki:\n",
         "accounts:\n  b@dfki: &one {project: p}\n  a@dfki: *one\n",
         "accounts:\n  a@dfki:\n    keep:\n    - a\n",
-        "accounts:\n  a@dfki: {project: p,}\n",
         "accounts:\n  a@dfki: !x {}\n",
     ],
 )

@@ -70,7 +70,7 @@ CASES: dict[str, tuple[list[Any], list[Any], Desired, list[Any]]] = {
                                  [("equal", {}, None)]),
     "a variable of no role here": ([], [existing("variable", "/d/hf", "HF_HOME")], desired(), []),
     "a cache in the home": ([], [existing("variable", "~/pip", "PIP_CACHE_DIR")], desired(**OURS),
-                            [("different", {"tool_caches": {"paths": {"pip": "/home/ada/pip"}}}, {})]),
+                            [("different", {"tool_caches": {"paths": {"pip": "~/pip"}}}, {})]),
     "all caches in one folder": ([], [existing("variable", "/d", "XDG_CACHE_HOME")], desired(**OURS),
         [("equivalent", {"tool_caches": {"paths": {"pip": "/d/pip", "huggingface": "/d/huggingface"}}}, None)]),
     "a cache that outranks": ([], [existing("variable", "/d", "TRANSFORMERS_CACHE")], desired(**OURS),
@@ -92,7 +92,7 @@ CASES: dict[str, tuple[list[Any], list[Any], Desired, list[Any]]] = {
     "two condas": ([], [existing("conda", "/d/mc"), existing("conda", "/d/x")], desired("/d/m3"),
                    [("left", {}, None)] * 2),
     "a conda in the home": ([], [existing("conda", "~/mc")], desired("/d/m3"),
-                            [("different", {"conda": {"distribution": "own", "prefix": "/home/ada/mc"}}, {})]),
+                            [("different", {"conda": {"distribution": "own", "prefix": "~/mc"}}, {})]),
     "a conda where none is set up": ([], [existing("conda", "~/mc")], desired(), [("left", {}, None)]),
     "a path that Ansible would evaluate": (
         [outcome("environment", in_use={"ENROOT_DATA_PATH": "/{{ lookup('pipe', 'id') }}"})],

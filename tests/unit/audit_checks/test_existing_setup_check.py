@@ -45,7 +45,7 @@ def conda(prefix: str, **files: Thing) -> dict[str, Thing]:
         ("a conda that is a link", conda("/work/p/c", conda=Link("/bin/true")), []),
         (
             "a variable, through one of the site's",
-            {"~/.bashrc": Plain(b"export HF_HOME=$SCRATCH/hf\n")},
+            {**folders("/scratch/hf"), "~/.bashrc": Plain(b"export HF_HOME=$SCRATCH/hf\n")},
             [("variable", "/scratch/hf", "HF_HOME", False)],
         ),
         ("an image of enroot", {"~/a.sqsh": Plain(b"hsqs1")}, [("image", f"{HOME}/a.sqsh", "", True)]),
@@ -72,11 +72,13 @@ def test_what_is_recognised(claim: str, tree: dict[str, Thing], found: list[Any]
 
 def test_what_is_not_certain_is_left_with_a_line(tmp_path: Path) -> None:
     text = b"export HF_HOME=/a\nif true; then\n  export HF_HOME=/b\nfi\nexport PIP_CACHE_DIR=$(mktemp -d)\n"
+    text += b"export TORCH_HOME=/gone\n"
     report = look(tmp_path, {"~/.bashrc": Plain(text)})
     assert things(report) == []
     assert report.remarks == [
-        "HF_HOME in ~/.bashrc:3: its value is not certain, so it was left",
-        "PIP_CACHE_DIR in ~/.bashrc:5: its value is not certain, so it was left",
+        "HF_HOME in ~/.bashrc:3 was left: its value is not certain",
+        "PIP_CACHE_DIR in ~/.bashrc:5 was left: its value is not certain",
+        "TORCH_HOME in ~/.bashrc:6 was left: there is no such folder",
     ]
 
 
@@ -93,7 +95,7 @@ def look(tmp_path: Path, tree: dict[str, Thing]) -> Any:
     scene = Scene(tmp_path / "a")
     scene.environment = {"SCRATCH": "/scratch", "PATH": "/usr/bin"}
     scene.make({**folders("/work/p"), **{path: one for path, one in tree.items() if path != "~"}})
-    options = {"areas": [{"path": "/work/p"}], "variables": ["HF_HOME", "PIP_CACHE_DIR"]}
+    options = {"areas": [{"path": "/work/p"}], "variables": ["HF_HOME", "PIP_CACHE_DIR", "TORCH_HOME"]}
     return run_check(scene, ExistingSetup, programs=[{"path": "~/bin/usrun.sh"}], **options)
 
 
