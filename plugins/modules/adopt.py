@@ -81,7 +81,7 @@ after:
   type: str
   returned: by ask
 left:
-  description: How many different things were left, since nobody could be asked.
+  description: How many different things were left, since there was no terminal to ask at.
   type: int
   returned: by ask
 next:

@@ -107,7 +107,7 @@ class ExistingSetup(AuditCheck):
             is_folder = host.resolved_kind(os.path.normpath(value)) == "folder"
         except AccountError as error:
             return str(error)
-        return "" if is_folder else "there is no such folder"
+        return "" if is_folder else "its folder was not found"
 
     # -- folders -------------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ def test_what_is_not_certain_is_left_with_a_line(tmp_path: Path) -> None:
     assert report.remarks == [
         "HF_HOME in ~/.bashrc:3 was left: its value is not certain",
         "PIP_CACHE_DIR in ~/.bashrc:5 was left: its value is not certain",
-        "TORCH_HOME in ~/.bashrc:6 was left: there is no such folder",
+        "TORCH_HOME in ~/.bashrc:6 was left: its folder was not found",
     ]
 
 
