@@ -8,7 +8,9 @@ from typing import List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
+from .._core.values import note_key
 from .._options.folder_options import StorageLinkOptions
+from .._receipt import former_copies
 from .._receipt.set_aside import advice, restore_notes
 
 ANOTHERS = "link of another user"  # never removed, whatever the receipt says
@@ -18,6 +20,7 @@ class StorageLink(StorageLinkOptions, Resource):
     """A symbolic link to a folder. A link of ours is corrected; anything else in its place stays."""
 
     KEEPS_USER_EDITS = True
+    IS_MOVABLE = True
 
     def touches(self, host: Host) -> List[str]:
         target = [] if self.options["state"] == "absent" else [self.options["target"]]  # it may hang
@@ -58,6 +61,8 @@ class StorageLink(StorageLinkOptions, Resource):
         shown = host.shown(path)
         if before.get("is") == ANOTHERS:
             return "%s is a %s and stays" % (shown, ANOTHERS)
+        if self.keeps_copy:
+            before = {}  # what is there is moved away
         if "is" in before:
             return "%s is a real %s, which is yours: %s" % (shown, before["is"], advice(shown))
         if self.options["state"] == "absent":
@@ -94,6 +99,8 @@ class StorageLink(StorageLinkOptions, Resource):
         if self.options["state"] == "absent":
             host.remove(path)
             return
+        if self.keeps_copy:
+            former_copies.move_there(host, note_key(self.KIND, self.identity), path)
         found = host.entry(path)
         if found and (found.kind != "link" or not self._is_ours({"target": found.target}, host)):
             raise AccountError("%s was created by another program meanwhile: run again" % host.shown(path))
