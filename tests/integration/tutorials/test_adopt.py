@@ -40,6 +40,12 @@ def seen(account: Any, kind: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
 
 
+def used(account: Any) -> dict[str, str]:
+    """What an interactive shell uses, as far as anything is there."""
+    found = {what: path for what, path in seen(account, "interactive").items() if path and account.exists(path)}
+    return {what: path for what, path in found.items() if what == "usrun" or any(account.path(path).iterdir())}
+
+
 def accepted(life: Life, say: Callable[[str], None]) -> None:
     """Onboard, compare what every kind of shell sees with what the user saw before, and give everything back."""
     onboarded = life.take("onboard")
@@ -52,7 +58,8 @@ def accepted(life: Life, say: Callable[[str], None]) -> None:
 
 
 def test_what_serves_is_used_by_every_shell_and_given_back(life: Life, say: Callable[[str], None]) -> None:
-    users = {one.name: seen(one, "interactive") for one in life.accounts}
+    users = {one.name: used(one) for one in life.accounts}
+    assert {what for found in users.values() for what in found} == {"hub", "containers", "layers", "cache", "usrun"}
     before = life.scene.inventory.read_text(encoding="utf-8")
     adopted = life.take("adopt")
     assert adopted.code == 0, adopted.text
@@ -67,7 +74,7 @@ def test_what_serves_is_used_by_every_shell_and_given_back(life: Life, say: Call
         for kind in SHELLS:
             now = seen(account, kind)
             for what, path in users[account.name].items():
-                if path and (what != "usrun" or kind == "interactive"):
+                if what != "usrun" or kind == "interactive":  # it is on PATH of those alone
                     assert now[what] == path, (account.name, kind, what)
     dfki = next(one for one in life.accounts if one.cluster.name == "dfki")
     prefix = f"/data/{dfki.user}/miniconda"
