@@ -36,7 +36,7 @@ AGREEMENT = Agreement(
     "nothing was written",
 )
 NOTHING: AdoptPart = {"kind": "adopt_part", "changed": False}
-NOES = ("n", "no", "r", "replace")
+NOES = ("n", "no")
 PRACTICE = COLLECTION / "inventory" / "practice.yml"
 
 
@@ -94,8 +94,7 @@ def _list_things(variables: Variables) -> list[tuple[str, ExistingUse]]:
 
 
 def _ask_about(account: str, thing: ExistingUse, ask: Ask) -> AccountSettings:
-    lost = f" Lost then: {' '.join(thing['lost'])}." if thing["lost"] else ""
-    answer = ask(f"{account}: {thing['thing']}: {thing['use']}.{lost} Keep yours? [Y/n] ")
+    answer = ask(f"{account}, {thing['thing']}. Keep yours? [Y/n] ")  # the list says the rest
     return (thing["replace"] or {}) if answer.lower() in NOES else thing["keep"]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .connection import Message
     from .connection_failure import ConnectionFailure
 
-USERS = {"adopted", "theirs", "unknown_key", "in_use"}  # evidence of things that the user had before
+OPEN = {"theirs", "unknown_key", "in_use"}  # evidence of things of the user that only the user can decide about
 
 
 def deliver(
@@ -115,14 +115,14 @@ def _is_first_change(session: AccountSession, outcomes: list[ResourceOutcome]) -
 def _offer_adoption(
     session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
 ) -> AdoptionOffer | None:
-    """Return the offer of a preview to adopt what the user has, if that is blocked or the account is new here."""
+    """Return the offer of a preview to adopt what the user has, if that is blocked or would be hidden."""
     things = [
         outcome
         for entry, outcome in zip(entries, outcomes, strict=True)
-        if entry["kind"] != "directory" and not USERS.isdisjoint(outcome["evidence"])
+        if entry["kind"] != "directory" and not {*OPEN, "adopted"}.isdisjoint(outcome["evidence"])
     ]
-    is_open = any(one["status"] == "blocked" for one in things) or not receipts.has_receipt(session.name, sandbox=False)
-    if session.sandbox or not session.is_check_run or not things or not is_open:
+    is_open = any(not OPEN.isdisjoint(one["evidence"]) for one in things)
+    if session.sandbox or not session.is_check_run or not is_open:
         return None
     return {"things": len(things), "command": command_line.command_for("adopt", ["-l", session.name])}
 
