@@ -129,6 +129,7 @@ def lay(account: Path) -> None:
         "data/ada/hf/hub/models--bert/blobs/1": "weights",
         "data/ada/mc/conda-meta/history": "==> 2024-05-02 10:00:00 <==\n",
         "data/ada/mc/bin/conda": "#!/data/ada/mc/bin/python\n",
+        "data/ada/mc/etc/profile.d/conda.sh": "export CONDA_SHLVL=0\n",
         "data/ada/my-image.sqsh": "hsqs-image",
     }
     for name, text in files.items():

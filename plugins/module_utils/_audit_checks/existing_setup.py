@@ -19,7 +19,7 @@ from .._scan.start_up import login_shell_files
 from . import launcher_text
 from .audit_check import AuditCheck, is_in, real_home
 
-HISTORY = "conda-meta/history"  # of every environment that conda has made
+CONDA = ("conda-meta/history", "bin/conda", "etc/profile.d/conda.sh")  # files that each conda has
 MOST = 500  # names of one folder
 MOST_IMAGES = 20
 SIF = (32, b"SIF_MAGIC")  # offset and content in the header of Apptainer's images
@@ -127,10 +127,10 @@ class ExistingSetup(AuditCheck):
         return list(dict.fromkeys([real_home(host)] + [area for area in areas if area]))
 
     def _find_condas(self, host: Host) -> None:
-        """Record each conda of the user: its history, and a bin/conda that is a file. It is never run."""
+        """Record each conda of the user, by its files. It is never run."""
         for place in self._places(host):
             for path in self._subfolders(host, place):
-                if self._is_file(host, path + "/" + HISTORY) and self._is_file(host, path + "/bin/conda"):
+                if all(self._is_file(host, os.path.join(path, name)) for name in CONDA):
                     self._add(host, "conda", _as_typed(path, host))
 
     def _is_file(self, host: Host, path: str) -> bool:

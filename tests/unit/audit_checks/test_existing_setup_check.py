@@ -29,8 +29,9 @@ def folders(*paths: str) -> dict[str, Thing]:
 
 def conda(prefix: str, **files: Thing) -> dict[str, Thing]:
     """A conda that would leave a trace if anybody ran it."""
-    made: dict[str, Thing] = {**folders(f"{prefix}/conda-meta", f"{prefix}/bin")}
+    made: dict[str, Thing] = {**folders(*(f"{prefix}/{one}" for one in ("conda-meta", "bin", "etc/profile.d")))}
     made[f"{prefix}/conda-meta/history"] = Plain(b"==> 2024 <==\n")
+    made[f"{prefix}/etc/profile.d/conda.sh"] = Plain(b"")
     made[f"{prefix}/bin/conda"] = files.get("conda", Plain(b"#!/bin/sh\ntouch /tmp/conda-was-run\n", 0o755))
     return made
 
