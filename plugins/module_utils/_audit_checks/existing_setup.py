@@ -16,11 +16,13 @@ from .._core.resource import Evidence, State
 from .._formats.settings import Setting, find_settings
 from .._scan.search import Search
 from .._scan.start_up import login_shell_files
+from .._scan.walk import FolderListing, Limits, Walk
 from . import launcher_text
 from .audit_check import AuditCheck, is_in, real_home
 
 CONDA = ("conda-meta/history", "bin/conda", "etc/profile.d/conda.sh")  # files that each conda has
-MOST = 500  # names of one folder
+LIMITS = Limits(entries=20000, seconds=8.0, depth=1)
+MOST = 500  # folders of one folder
 MOST_IMAGES = 20
 SIF = (32, b"SIF_MAGIC")  # offset and content in the header of Apptainer's images
 SQUASHFS = (0, b"hsqs")
@@ -48,9 +50,8 @@ class ExistingSetup(AuditCheck):
     def run(self, host: Host) -> None:
         variables = self._site_variables(host)
         settings = list(self._read_settings(host))
-        self._find_condas(host)
+        self._find_in_folders(host)
         self._find_variables(host, settings, variables)
-        self._find_images(host)
         self._find_launchers(host, settings, variables)
 
     def evidence(self, before: State, host: Host) -> Evidence:
@@ -111,55 +112,38 @@ class ExistingSetup(AuditCheck):
 
     # -- folders -------------------------------------------------------------------------------
 
-    def _subfolders(self, host: Host, folder: str) -> List[str]:
-        """Return the folders of the user directly in one."""
-        try:
-            paths = [os.path.join(folder, name) for name in host.names(folder)[:MOST]]
-            entries = [(path, host.entry(path)) for path in paths]
-        except AccountError as error:
-            self.skip(str(error))
-            return []
-        return [path for path, entry in entries if entry and entry.kind == "folder" and entry.mine]
-
-    def _places(self, host: Host) -> List[str]:
-        """Return the home and the areas, each once, with links resolved."""
+    def _find_in_folders(self, host: Host) -> None:
+        """Record condas and images in the home, in the areas, and in the user's folders directly in these."""
         areas = [host.resolve(area["path"]) for area in self.entries("areas")]
-        return list(dict.fromkeys([real_home(host)] + [area for area in areas if area]))
+        walk, images = Walk(host, LIMITS), []  # type: Tuple[Walk, List[str]]
+        for place in dict.fromkeys([real_home(host)] + [area for area in areas if area]):
+            for listing in walk.folders(place):
+                paths = [listing.path(name) for name in listing.files]
+                images += [path for path in paths if self._is_image(host, path)]
+                listing.folders = self._own_folders(host, listing) if listing.folder == place else []
+                for path in map(listing.path, listing.folders):
+                    if all(self._is_mine(host, os.path.join(path, name)) for name in CONDA):
+                        self._add(host, "conda", _as_typed(path, host))
+            if walk.cut:
+                self.skip("%s holds too much to look at all of it" % host.shown(place))
+        for path in images[:MOST_IMAGES]:
+            self._add(host, "image", _as_typed(path, host))
 
-    def _find_condas(self, host: Host) -> None:
-        """Record each conda of the user, by its files. It is never run."""
-        for place in self._places(host):
-            for path in self._subfolders(host, place):
-                if all(self._is_file(host, os.path.join(path, name)) for name in CONDA):
-                    self._add(host, "conda", _as_typed(path, host))
+    def _own_folders(self, host: Host, listing: FolderListing) -> List[str]:
+        """Return the names of the user's folders in one; an area is full of other users' as well."""
+        return [name for name in listing.folders[:MOST] if self._is_mine(host, listing.path(name), "folder")]
 
-    def _is_file(self, host: Host, path: str) -> bool:
+    def _is_mine(self, host: Host, path: str, kind: str = "file") -> bool:
         try:
             entry = host.entry(path)
         except AccountError:
-            return False
-        return entry is not None and entry.kind == "file" and entry.mine
-
-    def _find_images(self, host: Host) -> None:
-        found: List[str] = []
-        for place in self._places(host):
-            for folder in [place] + self._subfolders(host, place):
-                found += [path for path in self._files(host, folder) if self._is_image(host, path)]
-        for path in found[:MOST_IMAGES]:
-            self._add(host, "image", _as_typed(path, host))
-        if found[MOST_IMAGES:]:
-            self.skip("%d more images are not listed" % len(found[MOST_IMAGES:]))
-
-    def _files(self, host: Host, folder: str) -> List[str]:
-        try:
-            return [os.path.join(folder, name) for name in host.names(folder)[:MOST]]
-        except AccountError:
-            return []  # _subfolders has recorded why
+            return False  # the user cannot look there either
+        return entry is not None and entry.kind == kind and entry.mine
 
     def _is_image(self, host: Host, path: str) -> bool:
         """Return True if a file of the user begins as its name says. Only the first bytes are read."""
         magic = IMAGES.get(os.path.splitext(path)[1])
-        if not magic or not self._is_file(host, path):
+        if not magic or not self._is_mine(host, path):
             return False
         offset, content = magic
         head = Search(host, [os.path.dirname(path)]).read_bytes(path, offset + len(content))

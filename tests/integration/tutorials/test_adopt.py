@@ -25,6 +25,7 @@ ASK = (
     ' cache "${APPTAINER_CACHEDIR:-}" usrun "$(command -v usrun.sh)"'
 )
 SHELLS = {"login": "-lc", "interactive": "-ic", "batch": "-c"}
+OFFER = "To use what is there:"
 PASTED = re.compile(r"mv -n|ansible \S+ -m raw")
 
 
@@ -61,11 +62,16 @@ def test_what_serves_is_used_by_every_shell_and_given_back(life: Life, say: Call
     users = {one.name: used(one) for one in life.accounts}
     assert {what for found in users.values() for what in found} == {"hub", "containers", "layers", "cache", "usrun"}
     before = life.scene.inventory.read_text(encoding="utf-8")
+    assert OFFER in life.take("plan").text
+    for account in life.accounts:
+        account.reset_sessions()
     adopted = life.take("adopt")
     assert adopted.code == 0, adopted.text
+    assert {account.sessions() for account in life.accounts} == {1}
     assert life.trees() == life.before, "no account was changed"
     assert yaml.safe_load(life.scene.inventory.read_text(encoding="utf-8")) != yaml.safe_load(before)
     written = life.scene.inventory.read_text(encoding="utf-8")
+    assert OFFER not in life.take("plan").text
     assert life.take("adopt").code == 0
     assert life.scene.inventory.read_text(encoding="utf-8") == written, "a second time adds nothing"
 

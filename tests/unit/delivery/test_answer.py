@@ -41,6 +41,9 @@ OUTCOME = {
         "adopted": "equal",
         "environments": ["demo"],
         "in_use": {"ENROOT_DATA_PATH": "~/.local/share/enroot"},
+        "existing": [
+            {"what": "conda", "path": "/d/mc", "shown": "/d/mc", "name": "", "at": "", "in_home": False, "words": []}
+        ],
     },
     "was": {"mode": "0644"},
 }
@@ -129,6 +132,8 @@ HOSTILE: list[Any] = [
             {"verdict": []},
             {"leftovers": "many"},
             {"adopted": "so"},
+            {"existing": [{"what": "program"}]},
+            {"existing": {"what": "conda"}},
             {"severities": ["x"]},
         )
     ),
