@@ -7,7 +7,6 @@ among its remarks. What serves the same purpose as a role's resource is decided 
 """
 
 import os
-import stat
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from .._core.errors import AccountError
@@ -163,11 +162,13 @@ class ExistingSetup(AuditCheck):
                 self._check_launcher(host, os.path.join(folder, name), name)
 
     def _check_launcher(self, host: Host, path: str, name: str) -> None:
-        """Record a script with the options that it gives to srun. A colleague's may be linked, and is read as well."""
+        """Record a script with the options that it gives to srun; a colleague's counts, but not one of the site."""
         try:
             real = host.resolve(path)
             entry = host.entry(real) if real else None
-            if real is None or entry is None or entry.kind != "file" or not stat.S_IMODE(entry.mode) & 0o111:
+            if real is None or entry is None or entry.kind != "file" or not entry.mode & 0o111:
+                return
+            if entry.is_roots and not entry.mine:
                 return
             text = Search(host, [os.path.dirname(real)]).read_bytes(real, LONGEST_SCRIPT).decode("latin-1")
         except AccountError as error:
