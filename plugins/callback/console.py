@@ -132,7 +132,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         inventory = _inventory(play) if play else None
         known = inventory and inventory.get_groups_dict().get("accounts")
         if inventory and not (known and inventory.get_hosts("accounts")):  # the play would say it in more lines
-            self._display.error(summary.no_account(context.CLIARGS["subset"] if known else None))
+            limit = f"-l {context.CLIARGS['subset']} excludes all accounts"
+            self._display.error(limit if known else NO_ACCOUNTS)
             raise SystemExit(2)
         super().v2_playbook_on_start(playbook)
 

@@ -7,9 +7,10 @@ from typing import Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Evidence, Resource, State
+from .._core.resource import Evidence, Resource, State, hash_fields
 from .._core.values import note_key
 from .._options.file_options import OwnFileOptions, fill_found
+from .._receipt import former_copies
 from .._receipt.set_aside import advice, restore_notes
 
 ANOTHERS = "file of another user"
@@ -23,6 +24,7 @@ class OwnFile(OwnFileOptions, Resource):
     """
 
     KEEPS_USER_EDITS = True
+    IS_MOVABLE = True
 
     def bound(self, host: Host) -> "Resource":
         """Return this file with the values found on the account in its text (fill_found)."""
@@ -68,7 +70,9 @@ class OwnFile(OwnFileOptions, Resource):
         """Return a description of a file whose text is not ours to show, or None."""
         if self.is_unchanged_since_created({"content": text}, host) or self._is_up_to_date(text):
             return None
-        return EDITED if host.receipt_notes.get(note_key(self.KIND, self.identity), {}).get("made") else FOREIGN
+        note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
+        was_foreign = note.get("found") == hash_fields({"is": FOREIGN})  # a killed run was about to move it away
+        return EDITED if note.get("made") and not was_foreign else FOREIGN
 
     def _is_up_to_date(self, text: str) -> bool:
         return self.options["state"] == "present" and text == self.desired_text()
@@ -80,7 +84,7 @@ class OwnFile(OwnFileOptions, Resource):
             found["why"] for found in wanted
         ):  # one of two accounts is enough: the text is for jobs of both purposes
             return wanted[0]["why"]
-        if not before:
+        if not before or self.keeps_copy:  # what is there is moved away
             return host.why_blocked(os.path.dirname(path))
         if "is" in before:
             return "%s is a %s and stays: %s" % (shown, before["is"], advice(shown))
@@ -108,6 +112,8 @@ class OwnFile(OwnFileOptions, Resource):
         if self.options["state"] == "absent":
             host.remove(path)
             return
+        if self.keeps_copy:
+            former_copies.move_there(host, note_key(self.KIND, self.identity), path)
         host.make_folders(os.path.dirname(path), 0o755)
         old = host.read(path) if host.entry(path) else None
         problem = self.obstacle(self.inspect(host), host)

@@ -37,6 +37,7 @@ OPTIONS = {  # option of an account -> the field of its entry, the name of its v
     "--without": ("without", "ROLE", "a role to omit; can be repeated"),
 }
 BAD = 2
+EXISTING = "Look there for what you have set up before, such as links, conda and containers?"
 
 
 class StoreOfAccount(argparse.Action):
@@ -241,7 +242,7 @@ def _then(wishes: Sequence[DesiredAccount], file: Path, front: list[str], is_ask
     _offer_key(wishes, is_asked)
     source = accounts.find([], os.environ)
     named = [] if source and Path(source.paths[0]).absolute() == file.absolute() else ["-i", str(file)]
-    doctor, preflight, plan = ([*front, verb, *named] for verb in ("doctor", "preflight", "plan"))
+    doctor, preflight, adopt, plan = ([*front, verb, *named] for verb in ("doctor", "preflight", "adopt", "plan"))
     person.print_paragraph(f"Is this machine ready? {shlex.join(doctor)}")
     codes = [subprocess.call(doctor, pass_fds=pipe[:2])]
     connects = sure or (
@@ -250,6 +251,8 @@ def _then(wishes: Sequence[DesiredAccount], file: Path, front: list[str], is_ask
     if connects:
         person.print_paragraph(shlex.join(preflight))
         codes.append(subprocess.call(preflight, pass_fds=pipe[:2]))
+        if is_asked and not sure and not codes[-1] and person.confirm(EXISTING):
+            codes.append(subprocess.call(adopt, pass_fds=pipe[:2]))
     else:
         person.print_paragraph(f"Whether each can be entered says  {shlex.join(preflight)}")
     person.print_paragraph(

@@ -75,6 +75,18 @@ SUBCOMMANDS = {
         SET_UP,
         (*BY_ROLE, "--check"),
     ),
+    "adopt": Subcommand(
+        "use what you have on your accounts already",
+        "Looks at links, keys, conda, caches, containers and launchers of yours, and asks\n"
+        "at most once about each that differs. Writes your accounts file, nothing else.",
+        (
+            ("hpc-onboard adopt wilson", "show what is there, ask, and write the file"),
+            ("hpc-onboard adopt wilson --check", "show it only"),
+            ("hpc-onboard adopt --yes", "do not ask; keep what is different"),
+        ),
+        ("written, or nothing to write", "not agreed to, or an account could not be looked at", UNREACHABLE),
+        ("--check",),
+    ),
     "onboard": Subcommand(
         "set up accounts; a second run changes nothing",
         "Makes one connection for each account. Nothing of yours is overwritten: a\n"

@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from .._input import command_line
 from .._secrets.backends import MissingKey
 from .._secrets.session import SESSION
 from .._secrets.versions import VersionError
@@ -19,6 +20,7 @@ from .conversation import Conversation
 from .plan import Plan, skip_missing_keys
 
 if TYPE_CHECKING:
+    from .._documents.adoption import AdoptionOffer
     from .._documents.answer import AccountReceipt, Notes
     from .._documents.declaration import PlanEntry
     from .._documents.outcome import ResourceOutcome
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from .account_session import AccountSession
     from .connection import Message
     from .connection_failure import ConnectionFailure
+
+OPEN = {"theirs", "unknown_key", "in_use"}  # evidence of things of the user that only the user can decide about
 
 
 def deliver(
@@ -45,6 +49,7 @@ def deliver(
     if session.connection.asks_each_time:
         wait = 0  # each check of a job would ask the user
     outcomes, receipt = _run_plan(session, declared.resources, wait, settings)
+    offer = None if plan_rest else _offer_adoption(session, declared.resources, outcomes)
     if not (plan_rest or session.is_check_run):
         planned = {outcome["identity"] for outcome in outcomes}
         lost = receipts.find_lost_notes(session.name, session.sandbox, receipt, planned)
@@ -66,6 +71,8 @@ def deliver(
         result["keyring"] = SESSION.source
     if session.sandbox:
         result["sandbox"] = session.sandbox["root"]
+    if offer:
+        result["adoption"] = offer
     if session.wants_diff:
         result["diff"] = _result.diffs(_result.name_keys(result["outcomes"], result.get("keys", {})))
     _add_advice(session, result, is_first)
@@ -129,6 +136,21 @@ def _is_first_change(session: AccountSession, outcomes: list[ResourceOutcome]) -
     is_real = not (session.is_check_run or session.sandbox)
     is_changed = any(outcome["status"] in _result.CHANGES for outcome in outcomes)
     return is_real and is_changed and not receipts.has_receipt(session.name, sandbox=False)
+
+
+def _offer_adoption(
+    session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
+) -> AdoptionOffer | None:
+    """Return the offer of a preview to adopt what the user has, if that is blocked or would be hidden."""
+    things = [
+        outcome
+        for entry, outcome in zip(entries, outcomes, strict=True)
+        if entry["kind"] != "directory" and not {*OPEN, "adopted"}.isdisjoint(outcome["evidence"])
+    ]
+    is_open = any(not OPEN.isdisjoint(one["evidence"]) for one in things)
+    if session.sandbox or not session.is_check_run or not is_open:
+        return None
+    return {"things": len(things), "command": command_line.command_for("adopt", ["-l", session.name])}
 
 
 def _add_advice(session: AccountSession, result: AccountResult, is_first: bool) -> None:

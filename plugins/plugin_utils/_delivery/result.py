@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ...module_utils._receipt.former_copies import FOLDER as FORMER
+
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome, Status
     from .._documents.result import AccountResult, AnsibleDiff
@@ -58,7 +60,10 @@ def result(
             for outcome in outcomes
             for remark in (
                 *outcome["remarks"],
-                *(f"{one}; offboarding puts it back" for one in describe_modes(outcome)),
+                *(
+                    f"{one}; offboarding puts it back"
+                    for one in (*describe_modes(outcome), *describe_replaced(outcome))
+                ),
             )
         ],
     }
@@ -73,6 +78,12 @@ def describe_modes(outcome: ResourceOutcome) -> list[str]:
         for field, was in outcome["was"].items()
         if field in PRIVATE
     ]
+
+
+def describe_replaced(outcome: ResourceOutcome) -> list[str]:
+    """Return a note for a thing of the user's that is replaced, with their agreement."""
+    is_replaced = outcome["status"] in CHANGES and outcome["evidence"].get("replaces")
+    return [f"{outcome['identity']}: what you have there goes to ~/{FORMER}"] if is_replaced else []
 
 
 def merge_outcomes(first: Sequence[ResourceOutcome], later: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:

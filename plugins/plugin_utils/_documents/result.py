@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict, final
 
+from .adoption import AdoptionOffer
 from .declaration import Note
 from .finding import AuditReport, AuditRow
 from .outcome import ResourceOutcome
@@ -77,6 +78,7 @@ class AccountResult(TaskResult):
     human_steps: NotRequired[list[ManualStep]]
     introduction: NotRequired[Introduction]
     keys: NotRequired[dict[str, str]]
+    adoption: NotRequired[AdoptionOffer]
     keyring: NotRequired[str]
     sandbox: NotRequired[str]
     diff: NotRequired[list[AnsibleDiff]]

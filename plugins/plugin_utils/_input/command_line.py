@@ -25,6 +25,7 @@ PLAYBOOKS: dict[str, tuple[str, ...]] = {  # subcommand -> playbook, and the opt
     "test-job": ("test_job",),
     "audit": ("audit",),
     "fix": ("fix",),
+    "adopt": ("adopt",),
     "rotate": ("rotate_ngc",),
     "offboard": ("offboard",),
     "doctor": ("doctor",),

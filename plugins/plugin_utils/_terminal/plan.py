@@ -8,6 +8,7 @@ import hashlib
 import json
 import posixpath
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._delivery.result import CHANGES, FAILURES, name_keys
 from .._text.amounts import count
 from .account import BAD, STYLES, AccountEnd, Result, describe_progress, steps
-from .layout import Line, Span, Terminal, aligned_line, count_cells, indented_lines, list_item
+from .layout import Line, Span, Terminal, aligned_line, count_cells, indented_lines, list_item, with_command
 
 if TYPE_CHECKING:
+    from .._documents.adoption import AdoptionOffer
     from .._documents.outcome import ResourceOutcome
     from .._documents.result import ManualStep
 
@@ -57,6 +59,7 @@ class AccountPlan(NamedTuple):
     counts: Counter[str]
     edits: dict[str, tuple[str, ...]]
     steps: tuple[ManualStep, ...]
+    adoption: AdoptionOffer | None
     is_sandbox: bool
 
 
@@ -86,6 +89,7 @@ class Overview:
                 Counter(map(action_of, outcomes)),
                 _edits(outcomes),
                 tuple(result.get("human_steps", ())),
+                result.get("adoption"),
                 bool(result.get("sandbox")),
             )
         )
@@ -103,8 +107,9 @@ class Overview:
             lines += indented_lines("-v shows each change, and so does -l ACCOUNT.", 4, terminal, "faint")
         if fine:
             lines += [*([()] if lines else []), *_heading(fine, "unchanged", terminal)]
-        edits = _edited(self._plans, terminal)
-        return lines + ([(), *edits] if edits else [])
+        for more in (_edited(self._plans, terminal), _offer(self._plans, terminal)):
+            lines += [(), *more] if more else []
+        return lines
 
     def total(self, ends: Mapping[str, AccountEnd]) -> Span:
         """Return '2 accounts: 23 to create, 0 to change, 0 to remove'. ends: of all accounts of the run so far."""
@@ -165,7 +170,7 @@ def _rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
 
 def _shared(outcome: ResourceOutcome) -> str:
     """Return what the resources of a row have in common: all but the path, or the file and the key."""
-    kind, path = _split(outcome["identity"])
+    kind, _blank, path = outcome["identity"].partition(" ")
     key = _key(outcome)
     if key:
         path = path.partition(": ")[0]
@@ -173,11 +178,6 @@ def _shared(outcome: ResourceOutcome) -> str:
         path = ""
     states = [{**state, "leads to": ""} for state in (outcome["before"], outcome["after"])]
     return json.dumps([outcome["capability"], outcome["status"], kind, path, key, states, outcome["reason"]])
-
-
-def _split(identity: str) -> tuple[str, str]:
-    kind, _blank, path = identity.partition(" ")
-    return kind, path
 
 
 def _key(outcome: ResourceOutcome) -> str:
@@ -188,14 +188,14 @@ def _key(outcome: ResourceOutcome) -> str:
 def _describe(group: Sequence[ResourceOutcome]) -> str:
     """Return '6 cache folders in /data/ada/caches', or the one resource of a row."""
     first = group[0]
-    kind, path = _split(first["identity"])
+    kind, _blank, path = first["identity"].partition(" ")
     if key := _key(first):
         file = path.partition(": ")[0]
         entries = ", ".join(one["identity"].rpartition(": ")[2] for one in group)
         return f"{kind} {file}: {entries}" if UNNAMED.fullmatch(key) else f"{key}, in {file}: {entries}"
     name = f"cache {kind}" if kind == "folder" and first["capability"] in CACHES else kind
     if len(group) > 1:
-        paths = [_split(one["identity"])[1] for one in group]
+        paths = [one["identity"].partition(" ")[2] for one in group]
         folder = posixpath.commonpath(list(map(posixpath.dirname, paths)))
         return f"{len(group)} {name}s" + (f" in {folder}" if folder not in APART else f": {', '.join(paths)}")
     target, was = first["after"].get("target"), first["before"].get("target")
@@ -288,3 +288,13 @@ def _edited(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
         for line in lines:
             out += list_item(line[0], line[2:], 4, terminal, "added" if line[0] == "+" else "removed")
     return out
+
+
+def _offer(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
+    """Return the command that adopts what the accounts have already."""
+    offers = {one.name: one.adoption for one in plans if one.adoption}
+    if not offers:
+        return []
+    *command, _name = next(iter(offers.values()))["command"]
+    text = f"You have {count(sum(one['things'] for one in offers.values()), 'thing')} already. To use what is there:"
+    return with_command(text, shlex.join([*command, ",".join(offers)]), 0, terminal)

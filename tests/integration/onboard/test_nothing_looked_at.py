@@ -15,7 +15,7 @@ from tests.integration.runs import REPOSITORY
 
 ACCOUNTS = "plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n  ada@lrz: {}\n"
 CHOOSING = ("onboard", "audit", "offboard")  # whose tags choose among the capabilities
-OF_ACCOUNTS = (*CHOOSING, "fix", "rotate_ngc", "rotate", "connect", "preflight", "ssh_config")
+OF_ACCOUNTS = (*CHOOSING, "fix", "adopt", "rotate_ngc", "rotate", "connect", "preflight", "ssh_config")
 NO_PARTS = "no parts to choose among"
 NO_ACCOUNTS = "no accounts file was read"
 NOTHING = {

@@ -114,6 +114,10 @@ CONTROLLER = {
         *("_ssh_config", "_delivery", "_audit"),
     },
     "_init": {"_input", "_secrets/backends", "_secrets/file_errors", "_accounts", "_core"},
+    "_adoption": {
+        *("_documents", "_input", "_accounts", "_init", "_delivery", "_roles", "_core"),
+        "_audit_checks/existing_setup",
+    },
     "_command": {
         *(
             "_text",
@@ -152,6 +156,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
             "_core",
         ),
         "_export_script",
+        "_adoption",
     },
     "callback": {"_text", "_input", "_state", "_terminal"},
     "doc_fragments": set(),
