@@ -80,9 +80,9 @@ def write(
     chosen = variables.get(CHOSEN) or {}
     if not chosen.get("changed") or variables.get("ansible_check_mode"):
         return NOTHING
-    if AGREEMENT.is_needed(variables, value):
-        if not AGREEMENT.is_given(ask(AGREEMENT.question), variables, value, options):
-            return {**NOTHING, "cancelled": True}
+    is_needed = AGREEMENT.is_needed(variables, value)
+    if is_needed and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, value, options):
+        return {**NOTHING, "cancelled": True}
     write_file(_find_file(variables), chosen["after"], chosen["before"])
     limit = ["-l", str(options["subset"])] if options.get("subset") else []
     command = command_line.command_for("plan", limit)
