@@ -201,7 +201,9 @@ class Host(AccountPaths):
 
     def move(self, path: str, to: str) -> None:
         """Move a file, a link or a folder to a free path on the same file system, in one step."""
-        with self.open_parent(path, "moving ") as above, self.open_parent(to, "moving to ") as folder:
+        with self.open_parent(path, "moving ") as above, self.open_parent(
+            to, "moving %s to " % self.shown(path)
+        ) as folder:
             if not move_entry(above, os.path.basename(path), folder, os.path.basename(to)):
                 raise AccountError("%s was created by another program; it stays" % self.shown(to))
         self.forget_observations()

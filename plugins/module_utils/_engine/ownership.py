@@ -42,6 +42,8 @@ def settle_kept(task: Task) -> Task:
             settled[at] = Outcome.unmet(resource.identity, "blocked", DOUBLED).document()
             continue
         why = _why_it_stays(task, resource, note, noted, before, is_lost)
+        if why is not None and resource.IS_RESTORED and note.get("replaced") and _is_back(task, resource, note):
+            why = None
         if is_lost and why is not None and resource.IS_RESTORED and before:
             settled[at] = Outcome.unmet(resource.identity, "blocked", LOST % why).document()
             continue
@@ -57,6 +59,12 @@ def settle_kept(task: Task) -> Task:
             settled[at] = outcome.document()
     restored = frozenset(at for at, one in enumerate(resources) if one is not task.resources[at])
     return task._replace(resources=resources, kept=KeptResources(settled, seen.receipt["after"], restored))
+
+
+def _is_back(task: Task, resource: Resource, note: Document) -> bool:
+    """Return True if a replaced key of the user's is in its place, and its copy is left over."""
+    host = task.make_host()
+    return RestoredKey(resource, note).bound(host).is_in_place(host)
 
 
 def _is_doubled(resource: Resource, note: Document, found: State) -> bool:

@@ -4,8 +4,8 @@
 
 A note describes one resource: its options, the clusters that declare it, and hashes of the state that a run left. It
 also says where the resource comes from. Created: "made". Adopted: neither "made" nor "replaced". Replaced: the user
-had another key there, and a private copy of it is kept. "was" has the former values of what was changed around it.
-Clusters that share a home share a receipt.
+had another key or thing there, which is kept (former_copies.py). "was" has the former values of what was changed
+around it. Clusters that share a home share a receipt.
 """
 
 import json

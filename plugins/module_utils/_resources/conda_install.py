@@ -213,6 +213,8 @@ class UsersConda(CondaInstall):
         shown = host.shown(self.options["prefix"])
         if self.options["state"] == "absent":
             return "%s is yours and stays" % shown
+        if before.get("conda") == OWN:
+            return None
         if not before:
             return "%s does not exist: set conda: {prefix: ...} to the conda that you have" % shown
         text = "%s is not a conda that you installed (it needs %s, all yours): set another prefix, or distribution"

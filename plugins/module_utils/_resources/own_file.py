@@ -64,7 +64,15 @@ class OwnFile(OwnFileOptions, Resource):
         other = self.describe_foreign(text, host)
         if other:
             return {"is": other}  # its content is not reported
-        return {"content": text.encode("utf-8", "replace").decode("utf-8"), "mode": "%04o" % file.mode}
+        mode = self.mode() if self._serves(text, file.mode, host) else "%04o" % file.mode
+        return {"content": text.encode("utf-8", "replace").decode("utf-8"), "mode": mode}
+
+    def _serves(self, text: str, mode: int, host: Host) -> bool:
+        """Return True if a file of the user's with this text gives its owner the same, and others no more."""
+        if not self._is_up_to_date(text) or self.is_unchanged_since_created({"content": text}, host):
+            return False
+        desired = int(self.mode(), 8)
+        return mode & 0o700 == desired & 0o700 and not mode & ~desired & 0o7777
 
     def describe_foreign(self, text: str, host: Host) -> Optional[str]:
         """Return a description of a file whose text is not ours to show, or None."""
@@ -100,8 +108,10 @@ class OwnFile(OwnFileOptions, Resource):
         return "%s was changed by another program meanwhile: run again" % shown
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        is_other = bool(before) and before != self.desired(host)
-        return {"theirs": True} if is_other and self.obstacle(before, host) else {}
+        if before and before == self.desired(host):
+            file = host.entry(self.options["path"])
+            return {"adopted": "equivalent"} if file and "%04o" % file.mode != before["mode"] else {}
+        return {"theirs": True} if before and self.obstacle(before, host) else {}
 
     def remarks(self, host: Host) -> List[str]:
         """Return how to restore what the file took the place of, once it is removed."""

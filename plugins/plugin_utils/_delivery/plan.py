@@ -123,7 +123,7 @@ def apply_choices(declared: DeclaredResources, account: Mapping[str, Any], is_wh
     identities = [identity_of(entry) for entry in declared.resources]
     both = sorted({*keep} & {*replace})
     if both:
-        raise AccountError(f'"{both[0]}" is in both keep and replace of this account; take it out of one')
+        raise AccountError(f'"{both[0]}" is in both keep and replace of this account; remove it from one')
     if is_whole:
         _refuse_unknown({"keep": keep, "replace": replace}, identities)
     resources, notes = [], list(declared.notes)

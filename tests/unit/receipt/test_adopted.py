@@ -77,6 +77,12 @@ THERE: dict[str, tuple[Tree, list[dict[str, Any]], list[str | None]]] = {
     "a script": (file("~/bin/run", add_mark("#!/bin/sh\n").encode(), 0o755, 0o755), [SCRIPT], ["equal"]),
     "a conda": (CONDA_THERE, [CONDA], ["equivalent"]),
     "a text": ({"~/x.txt": Plain(b"x\n")}, [OWN], ["equal"]),
+    "a text that others cannot read": ({"~/x.txt": Plain(b"x\n", 0o600)}, [OWN], ["equivalent"]),
+    "a script for its owner": (
+        file("~/bin/run", add_mark("#!/bin/sh\n").encode(), 0o700, 0o755),
+        [SCRIPT],
+        ["equivalent"],
+    ),
 }
 
 
@@ -88,6 +94,7 @@ def test_what_serves_is_adopted_and_stays(what: str, scene: Scene) -> None:
     said(scene, *resources, cluster="wilson")
     settled = said(scene, *resources, cluster="wilson")["outcomes"]
     assert [(one["status"], one["evidence"].get("adopted")) for one in settled] == [("ok", one) for one in adopted]
+    assert not [one for one in settled if "obstacle" in one["evidence"]], "an audit would report it"
     assert sum(not note["made"] for note in notes(scene).values()) == len([one for one in adopted if one])
     leave(scene, "wilson", *({k: v for k, v in one.items() if k != "secret"} for one in resources))
     assert scene.tree() == before
