@@ -24,15 +24,18 @@ HEAD = "plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n"
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\[")
 
 
-def at_terminal(client: Client, columns: int, *words: str, answer: Callable[[Any], object] | None = None) -> str:
-    """Run hpc-onboard at a terminal; return what it showed, plain, and how it ended."""
-    folder = client.home.parent
+def start(client: Client, columns: int, *words: str) -> Any:
+    """Start hpc-onboard at a terminal, in the folder with the accounts."""
     environment = {**client.environment(), "CI": "1", "TERM": "xterm", "ANSIBLE_FORKS": "1", "NO_COLOR": "1"}
     environment |= {"ANSIBLE_NOCOLOR": "1", "HPC_ONBOARD_SSH": "none"}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    run = pexpect.spawn(
-        "hpc-onboard", list(words), cwd=folder, env=environment, encoding="utf-8", dimensions=(60, columns), timeout=120
-    )
+    more: dict[str, Any] = {"encoding": "utf-8", "dimensions": (60, columns), "timeout": 120}
+    return pexpect.spawn("hpc-onboard", list(words), cwd=client.home.parent, env=environment, **more)
+
+
+def at_terminal(client: Client, columns: int, *words: str, answer: Callable[[Any], object] | None = None) -> str:
+    """Run hpc-onboard at a terminal; return what it showed, plain, and how it ended."""
+    run, folder = start(client, columns, *words), client.home.parent
     shown = ""
     if answer:
         run.expect(r"\[y/N\] ")
@@ -76,3 +79,23 @@ def test_the_first_ten_minutes(columns: int) -> None:
         file.write_text(REAL, encoding="utf-8")
         see("done", "done", "go42tum@lrz")
         see("status-real", "status")
+
+
+def test_what_is_typed_before_a_question_is_neither_shown_nor_an_answer_and_echo_returns() -> None:
+    with place() as folder:
+        client = Client(folder)
+        (folder / "accounts.yml").write_text(HEAD + TWO, encoding="utf-8")
+        run = start(client, 80, "plan")
+        assert run.waitnoecho(30)
+        run.send("nvapi-pasted-too-early\ry\r")
+        run.expect(r"\[y/N\] ")
+        assert "nvapi" not in run.before
+        assert run.getecho()
+        run.send("n\r")
+        run.expect("Cancelled")
+        run.expect(pexpect.EOF)
+        run = start(client, 80, "audit")
+        assert run.waitnoecho(30)
+        run.sendintr()
+        run.expect(pexpect.EOF)
+        assert run.getecho(), "after Ctrl-C"
