@@ -93,8 +93,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def _view(self, check: bool) -> account.View:
         width = layout.limit_width(self._columns())
         letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-        number, diff = max(self._clock.total, len(self._story.accounts)), bool(context.CLIARGS.get("diff"))
-        detail = account.detail_of(number, self._display.verbosity, diff)
+        number = max(self._clock.total, len(self._story.accounts))
+        detail = account.detail_of(number, self._display.verbosity, bool(context.CLIARGS.get("diff")))
         return account.View(layout.Terminal(width, letters != "utf8"), check, detail)
 
     def _say(self, lines: list[layout.Line]) -> None:
@@ -197,7 +197,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._clock.end(result.host.get_name())
             if _renderer(result).tells_skips:
                 self._say([(layout.Span(f"- {result.host.get_name()}  skipped", "note"),)])
-        else:
+        elif result.task.action not in META:
             super().v2_runner_on_skipped(result)
 
     def v2_on_file_diff(self, result: Any) -> None:
@@ -258,7 +258,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def _say_plans(self, took: str = "") -> None:
         lines = self._story.take_plans(self._view(True).terminal, took)
-        self._say([(), *lines] if lines and self._said else lines)
+        self._say([*([()] if lines and self._said else []), *lines])
 
     def _remind(self, terminal: layout.Terminal) -> None:
         """Say which rotation is open and which old key lives on, where a run was about keys."""

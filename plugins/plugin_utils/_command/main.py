@@ -13,6 +13,7 @@ import shlex
 import shutil
 import signal
 import sys
+import termios
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -179,6 +180,7 @@ def _is_agreed(question: str, no: str, again: Sequence[str]) -> bool:
     from .._input.agreement import describe_no_answer, is_yes
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # what was typed before the question is no answer to it
     try:
         is_agreed = is_yes(input(f"\n{question} [y/N] "))
     except (EOFError, KeyboardInterrupt):

@@ -66,7 +66,7 @@ SUBCOMMANDS = {
     ),
     "plan": Subcommand(
         "show the changes, then ask to apply them",
-        "Shows the same as onboard --check --diff, and asks at a terminal. Without a\n"
+        "Shows the same as onboard --check, and asks at a terminal. Without a\n"
         "terminal, or with --check, nothing is changed.",
         (
             ("hpc-onboard plan wilson", "show the changes there, and ask"),

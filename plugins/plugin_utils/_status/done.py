@@ -112,12 +112,12 @@ def _describe_mark(step: Mapping[str, Any], mark: StepMark) -> str:
 def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
     """Return the lines of all steps of an account, each with its state, and their indents."""
     memory = read_memories()(account, ())
-    marks, is_open = memory.said, {step["id"] for step in split_steps(account, memory, date.today())[0]}
+    marks, done = memory.said, {step["id"] for step in split_steps(account, memory, date.today())[1]}
     out = []
     for step in account.steps:
         mark = marks.get(step["id"])
         word = f"marked as done on {mark['at'][:10]} by {mark['by']}" if mark else _describe_sign(step.get("done"))
-        state = "open" if step["id"] in is_open else "done"
+        state = "done" if step["id"] in done else "open"
         due, own = due_day(step, mark), own_day(step, mark)
         if due and own:
             word = f"due on {due}" + (f"; {word}" if mark else "; open until you mark it as done")

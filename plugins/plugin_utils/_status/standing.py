@@ -121,11 +121,16 @@ def account_status(account: AccountSummary, memory: Memory, now: datetime) -> Ac
 
 
 def split_steps(account: AccountSummary, memory: Memory, today: date) -> tuple[list[ManualStep], list[ManualStep]]:
-    """Return the manual steps that are open, and those that are done; a sandbox has none."""
+    """Return the manual steps that are open, and those that are done; a sandbox has none.
+
+    Before the first onboarding, steps that a key or a path proves are neither: nothing is known of them.
+    """
     if account.sandbox:
         return [], []
     left = open_steps(account.steps, _signs(memory), memory.said, today)
-    done = [step for step in account.steps if step not in left]
+    is_known = "onboard" in memory.runs
+    known = [one for one in account.steps if is_known or one["id"] in memory.said or one.get("done") == "reached"]
+    done = [step for step in known if step not in left]
     return list(map(describe_step, left)), list(map(describe_step, done))
 
 

@@ -30,6 +30,7 @@ STYLES = {
     "unknown": ("?", "error"),
 }
 BAD = ("unreachable", "failed")
+PLANNED = ("account", "offboard_shown")  # kinds of results of which a preview is a plan
 MANY = 10  # accounts; of more than this, a user wants the exceptions
 
 
@@ -114,7 +115,8 @@ class Renderer:
 
     def is_planned(self, result: Result, view: View) -> bool:
         """Return True for a preview that is shown together with those of all other accounts."""
-        return view.check and view.detail is not Detail.EVERYTHING and "outcomes" in result and "diff" not in result
+        is_brief = view.check and view.detail is not Detail.EVERYTHING and "diff" not in result
+        return is_brief and "outcomes" in result and result.get("kind") in PLANNED
 
     def is_quiet(self, result: Result, view: View) -> bool:
         """Whether there is nothing to say of this account by itself: among many, one that is up to date."""

@@ -57,6 +57,7 @@ STYLES = {
     "unknown": "error",
 }
 EACH = 24  # with more findings, those of one rule are one line
+LOGIN = ("SES-001",)  # why an account is unknown, which is said with its name
 NEXT = 2  # the most commands that are listed
 ROWS = 12  # with more accounts, the matrix shows those with findings, and at most twice as many
 INFOS = 4  # the most facts without a severity that are listed
@@ -131,7 +132,7 @@ def _findings(report: AuditReport, terminal: Terminal, rest: str, every: bool) -
     counting = [
         finding
         for finding in unwaived(report["findings"])
-        if not (finding["account"] in gone and finding["class"] == "unknown")
+        if not (finding["account"] in gone and (finding["class"] == "unknown" or finding["rule"] in LOGIN))
     ]
     found = groups([finding for finding in counting if finding["severity"] != "info"])
     out = [line for group in found[:EACH] for line in _group(group, terminal)]

@@ -191,7 +191,7 @@ def _describe(group: Sequence[ResourceOutcome]) -> str:
     kind, _blank, path = first["identity"].partition(" ")
     if key := _key(first):
         file = path.partition(": ")[0]
-        entries = ", ".join(one["identity"].rpartition(": ")[2] for one in group)
+        entries = ", ".join(one["identity"].partition(": ")[2] for one in group)
         return f"{kind} {file}: {entries}" if UNNAMED.fullmatch(key) else f"{key}, in {file}: {entries}"
     name = f"cache {kind}" if kind == "folder" and first["capability"] in CACHES else kind
     if len(group) > 1:
