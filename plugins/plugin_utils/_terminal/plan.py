@@ -171,7 +171,7 @@ def _shared(outcome: ResourceOutcome) -> str:
         path = path.partition(": ")[0]
     elif path[:1] in ("~", "/"):
         path = ""
-    states = [{**state, "leads to": ""} for state in (outcome["before"], outcome["after"])]
+    states = [outcome["before"], outcome["after"]]
     return json.dumps([outcome["capability"], outcome["status"], kind, path, key, states, outcome["reason"]])
 
 
