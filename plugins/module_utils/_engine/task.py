@@ -74,4 +74,5 @@ def mark_adopted(task: Task, seen: Observation) -> None:
     """Add to the outcomes which resources were there before hpc-onboard, by the receipt of this run or its copy."""
     things = [at for at, resource in enumerate(task.resources) if resource.IS_KEPT]
     noted = notes.parse_notes(seen.receipt["after"]) or task.make_host().receipt_copy
-    notes.mark_adopted([(task.plan["resources"][at], seen.documents[at]) for at in things], noted)
+    recorded = notes.parse_notes(seen.receipt["before"])
+    notes.mark_adopted([(task.plan["resources"][at], seen.documents[at]) for at in things], noted, recorded)

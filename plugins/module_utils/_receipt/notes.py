@@ -251,16 +251,24 @@ def notes_of_run(
     return found
 
 
-def mark_adopted(results: List[Tuple[Mapping[str, Any], Document]], noted: Mapping[str, Mapping[str, Any]]) -> None:
+def mark_adopted(
+    results: List[Tuple[Mapping[str, Any], Document]],
+    noted: Mapping[str, Mapping[str, Any]],
+    recorded: Mapping[str, Mapping[str, Any]],
+) -> None:
     """Set the evidence "adopted" of each outcome whose resource is up to date and was not created by hpc-onboard.
 
-    It is "equal", unless the resource itself reported "equivalent": another form that serves as well.
+    It is "equal", unless the resource itself reported "equivalent": another form that serves as well. recorded: the
+    notes before the run; what they have was adopted by an earlier one.
     """
     for entry, outcome in results:
         note = noted.get(note_key(entry["kind"], outcome["identity"]), {})
         is_there = outcome["status"] == "ok" and outcome["after"] and entry["options"].get("state") != "absent"
         if is_there and not note.get("made") and not note.get("replaced"):
             outcome["evidence"].setdefault(ADOPTED, "equal")
+            outcome["evidence"].update(
+                {"recorded": True} if note_key(entry["kind"], outcome["identity"]) in recorded else {}
+            )
         else:
             outcome["evidence"].pop(ADOPTED, None)
 

@@ -52,6 +52,8 @@ class StorageLink(StorageLinkOptions, Resource):
             return False
         if place == area:
             return True
+        if host.receipt_notes.get(note_key(self.KIND, self.identity), {}).get("made"):
+            return False  # hpc-onboard's own link was turned
         home = host.resolve(host.home) or host.home
         is_near = _is_inside(place, area) or (_is_inside(area, place) and not _is_inside(home, place))
         return is_near and host.resolved_kind(place) == "folder" and not self._is_ours({"target": target}, host)

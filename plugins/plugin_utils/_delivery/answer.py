@@ -142,6 +142,8 @@ def _read_evidence(found: Document) -> Evidence:
         evidence["held"] = read_choice(re.findall(HELD, found["held"]), found["held"])
     if "adopted" in found:
         evidence["adopted"] = read_choice(ADOPTED, found["adopted"])
+    if found.get("recorded"):
+        evidence["recorded"] = True
     if "existing" in found:
         evidence["existing"] = [_read_existing(one) for one in found["existing"][:MOST_EXISTING]]
     if "environments" in found:

@@ -86,7 +86,7 @@ class Evidence(TypedDict, total=False):
     be changed, where nothing differs. open_folder: of a key, in which others may write. slurm: what Slurm offers, where
     it was asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key
     that is there and not known. adopted: it is up to date and was not created by hpc-onboard; equivalent: in another
-    form that serves as well. existing: what the user has set up before, where it was asked for. environments: those of
+    form that serves as well. recorded: an earlier run has adopted it. existing: what the user has set up before, where it was asked for. environments: those of
     a conda of the user's. in_use: variables that are not set, because they would hide content of the user's, each with
     its folder.
     """
@@ -105,6 +105,7 @@ class Evidence(TypedDict, total=False):
     slurm: SlurmOffers
     held: str
     adopted: Adopted
+    recorded: bool
     existing: list[ExistingThing]
     environments: list[str]
     in_use: dict[str, str]

@@ -124,7 +124,7 @@ class Overview:
 def action_of(outcome: ResourceOutcome) -> str:
     """Return what a plan says is done with a resource."""
     evidence = outcome["evidence"]
-    if outcome["status"] == "ok" and evidence.get("adopted"):
+    if outcome["status"] == "ok" and evidence.get("adopted") and not evidence.get("recorded"):
         return "to adopt"
     if outcome["status"] == "blocked" and evidence.get("theirs"):
         return "to ask about"
