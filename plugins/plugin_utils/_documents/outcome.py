@@ -79,16 +79,16 @@ class Evidence(TypedDict, total=False):
     """What was seen beside the state and is acted on.
 
     verdict: what the registry says of a key as it stands in its file. leftovers: in how many places a replaced key
-    still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the
-    user's own, to be moved away. unknown_key: a key that stays is not in the keyring. replaces: such a key is
-    replaced, and a copy is kept. rotated: another machine has rotated the key since. fixes: field of a watch's state ->
-    what fixes it there without a loss. cases: field of a watch's state -> which advice fits. obstacle: why it could not
-    be changed, where nothing differs. open_folder: of a key, in which others may write. slurm: what Slurm offers, where
-    it was asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key
-    that is there and not known. adopted: it is up to date and was not created by hpc-onboard; equivalent: in another
-    form that serves as well. recorded: an earlier run has adopted it. existing: what the user has set up before, where it was asked for. environments: those of
-    a conda of the user's. in_use: variables that are not set, because they would hide content of the user's, each with
-    its folder.
+    still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the user's
+    own, to be moved away. unknown_key: a key that stays is not in the keyring. replaces: such a key is replaced, and a
+    copy is kept. rotated: another machine has rotated the key since. fixes: field of a watch's state -> what fixes it
+    there without a loss. cases: field of a watch's state -> which advice fits. obstacle: why it could not be changed,
+    where nothing differs. open_folder: of a key, in which others may write. slurm: what Slurm offers, where it was
+    asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key that is
+    there and not known. adopted: it is up to date and was not created by hpc-onboard; equivalent: in another form that
+    serves as well. recorded: an earlier run has adopted it. existing: what the user has set up before, where it was
+    asked for. environments: those of a conda of the user's. in_use: variables that are not set, because they would hide
+    content of the user's, each with its folder.
     """
 
     verdict: Verdict
