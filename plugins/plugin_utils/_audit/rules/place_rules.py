@@ -109,11 +109,12 @@ PLACE_RULES = {
         advice="Let {place} print at a terminal only.",
     ),
     "ENV-004": Rule(
-        title="Start-up files take seconds",
+        title="Start-up files take seconds, or end the shell",
         severity="low",
         owner=CHECKS,
         why="Every login waits for the start-up files, and so does each command over ssh and each step of a job that"
-        " starts a shell.",
+        " starts a shell. Where a start-up file exits, or starts another program in the place of the shell, no command"
+        " is run: scp, rsync and other programs fail.",
         fix="Measure with `time bash -lic exit` on the account. Load modules and conda where they are needed.",
         advice="Inspect the commands that {place} runs.",
     ),
@@ -143,11 +144,12 @@ PLACE_RULES = {
         fix="`ansible-playbook onboard.yml -l ACCOUNT --tags shell_environment` writes it.",
     ),
     "ENV-007": Rule(
-        title="A start-up file overrides a variable of hpc-onboard",
+        title="A variable of hpc-onboard does not arrive in a shell",
         severity="medium",
         owner=CHECKS,
         why="A start-up file sets a variable after the line of hpc-onboard has set it, mostly because of a line from a"
-        " tutorial. A cache then goes to the home after all, for instance.",
+        " tutorial, or unsets it, or returns before that line. A cache then goes to the home after all, for instance."
+        " hpc-onboard compares a login shell, a command over ssh, a terminal and a batch job with its own file.",
         fix="Remove the line: `ansible-playbook fix.yml -l ACCOUNT` does if nothing else depends on it. If you want its"
         " value, declare it in the accounts file. If the line points to a folder that is not empty, the finding names"
         " it: the folder stays, no program uses it without the line, and no later finding names it.",
@@ -157,6 +159,14 @@ PLACE_RULES = {
             UNPLACED: "Find out what sets {place}: no start-up file of yours contains it (perhaps a module does). Then"
             " remove it there."
         },
+    ),
+    "ENV-008": Rule(
+        title="Every user can write what is created in a shell",
+        severity="medium",
+        owner=CHECKS,
+        why="The umask of a shell lets every user of the cluster write new files and folders.",
+        fix="Remove the line that sets it, or write `umask 022` (027 keeps other users from reading as well).",
+        advice="Remove the line, or write umask 022 in {place}.",
     ),
     "SCR-001": Rule(
         title="A script is missing",
