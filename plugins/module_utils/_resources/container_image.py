@@ -262,7 +262,7 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     def _import(self, host: Host, wanted: State) -> None:
         from .._images import importing
-        from .._slurm.slurm_job import JobSubmission
+        from .._slurm.slurm_job import JobOrder
 
         digest = wanted["digest"]
         is_enroot = self.options["runtime"] == "enroot"
@@ -282,9 +282,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             importing.ImportJob(self._work, one).start(host)
             return
         options, _why = fill_options(self.options["job_options"], host.account.found)
-        job = JobSubmission(
-            "import", importing.render_commands(one) + importing.CLEANUP, options, self.options["minutes"]
-        )
+        job = JobOrder("import", importing.render_commands(one) + importing.CLEANUP, options, self.options["minutes"])
         host.start(
             self._work,
             lambda above: self._job.submit(above, job, {"digest": digest}) and None,

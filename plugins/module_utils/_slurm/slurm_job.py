@@ -48,7 +48,7 @@ AT_LIMIT = "you have as many jobs as the site allows at a time (%s)"
 GONE = "Slurm does not know job %s any more, and it has left no word"
 
 
-class JobSubmission(NamedTuple):
+class JobOrder(NamedTuple):
     """A job that is to be submitted.
 
     purpose: a word of its name. work: shell commands, run in its folder, where say STEP DONE TOTAL UNIT tells how far
@@ -132,7 +132,7 @@ class SlurmJob:
 
     # -- changed -------------------------------------------------------------------------------
 
-    def submit(self, above: int, wanted: JobSubmission, given: Optional[Dict[str, Any]] = None) -> str:
+    def submit(self, above: int, wanted: JobOrder, given: Optional[Dict[str, Any]] = None) -> str:
         """Submit it, unless it has been; gives Slurm's number. above: the open folder that its folder is made in.
 
         What an ended job had left is done away with, but for what its work keeps in folders of its own. given: noted
@@ -174,7 +174,7 @@ class SlurmJob:
         write_small_file(os.path.join(held, NUMBER), seen.number)
         return seen.number
 
-    def _sent(self, held: str, name: str, wanted: JobSubmission) -> str:
+    def _sent(self, held: str, name: str, wanted: JobOrder) -> str:
         line = ["--parsable", "--job-name=" + name, "--chdir=" + self.folder, "--output=/dev/null", "--no-requeue"]
         line += ["--time=%d" % wanted.minutes] + wanted.options
         words = run_slurm("sbatch", line, errors=True, input_from=os.path.join(held, SCRIPT))

@@ -13,7 +13,7 @@ from .._core.resource import Resource, State
 from .._core.values import STATE, check_path
 from .._options.file_options import fill_options
 from .commands import run_slurm
-from .slurm_job import JobStatus, JobSubmission, SlurmJob, refusal
+from .slurm_job import JobOrder, JobStatus, SlurmJob, refusal
 
 TRIED = "tried"
 SEPARATOR = "\037"  # of lines in the file TRIED
@@ -136,7 +136,7 @@ class SlurmTestJob(Resource):
             else:
                 job.cancel(host)
             return
-        wanted = JobSubmission("try", self.work(host), self._sbatch(host), self.options["minutes"])
+        wanted = JobOrder("try", self.work(host), self._sbatch(host), self.options["minutes"])
         host.start(self.options["folder"], lambda above: _submitted(job, above, wanted), self._foresee)
 
     def _standing(self, host: Host) -> JobStatus:
@@ -193,5 +193,5 @@ def extract_cause(output: str) -> str:
     return " | ".join(dict.fromkeys(line for line in telling if line)) or " | ".join(filter(None, lines))
 
 
-def _submitted(job: SlurmJob, above: int, wanted: JobSubmission) -> None:
+def _submitted(job: SlurmJob, above: int, wanted: JobOrder) -> None:
     job.submit(above, wanted)

@@ -104,13 +104,13 @@ def _spread_value(node: Any, key: str, source: str | None, date: str | None) -> 
     return SourcedValue(node, source, date)
 
 
-def values_without_sources(tree: Tree) -> Any:
+def bare_values(tree: Tree) -> Any:
     """The values alone."""
     if isinstance(tree, SourcedValue):
         return tree.value
     if isinstance(tree, dict):
-        return {key: values_without_sources(item) for key, item in tree.items()}
-    return [values_without_sources(item) for item in tree] if isinstance(tree, list) else tree
+        return {key: bare_values(item) for key, item in tree.items()}
+    return [bare_values(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def list_facts(tree: Tree) -> Iterator[Fact]:

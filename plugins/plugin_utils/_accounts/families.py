@@ -13,7 +13,7 @@ from typing import Any
 
 from .._input.diagnostics import Mistake, Place
 from .._input.json_schema import Schema
-from .facts import ProfileFile, SourcedValue, Tree, find_written_place, strip_sources, values_without_sources
+from .facts import ProfileFile, SourcedValue, Tree, bare_values, find_written_place, strip_sources
 from .fields import SEVERAL_FACTS
 
 NAMED_BY = {"sources": "id", "storage": "name", "human_steps": "id", "launchers": "name", "hosts": "host"}
@@ -84,7 +84,7 @@ def loosen_schema(schema: Schema) -> Schema:
 
 def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text: str, at_key: bool = False) -> Mistake:
     """A mistake at a place of the whole profile: in the first of its files that has the place, else around it."""
-    steps = _name_steps(values_without_sources(tree), place)
+    steps = _name_steps(bare_values(tree), place)
     for length in range(len(steps), -1, -1):
         for file in files:
             found = _index_steps(strip_sources(file.document), steps[:length])

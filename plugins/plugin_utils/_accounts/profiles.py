@@ -16,7 +16,7 @@ from .._input.collection import COLLECTION
 from .._input.diagnostics import Mistake, Mistakes, Place, YamlText, nearest, read_text
 from .._input.json_schema import Checker, Schema
 from .cluster_schema import build_cluster_schema
-from .facts import ProfileFile, Tree, find_written_place, spread_sources, strip_sources, values_without_sources
+from .facts import ProfileFile, Tree, bare_values, find_written_place, spread_sources, strip_sources
 from .source_checks import MistakeAt, check_references, check_sources, check_wrappers
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
@@ -130,7 +130,7 @@ def read_sourced(file: Path) -> SourcedProfile:
             mistakes += more.found
         raise Mistakes(mistakes)
     files, tree = join_family(own)
-    profile: Profile = values_without_sources(tree)
+    profile: Profile = bare_values(tree)
     mistakes = []
     if len(files) > 1:  # each file has the right form; together they must be whole
         whole_form = Checker(schema("cluster")).violations(profile)
@@ -156,7 +156,7 @@ def check_together(files: list[ProfileFile], tree: Tree) -> list[Mistake]:
     """What does not fit together in files of the right form."""
     wrong = locate_in(files, tree)
     return [
-        *check_references(values_without_sources(tree), files[0].lines.file.stem, wrong),
+        *check_references(bare_values(tree), files[0].lines.file.stem, wrong),
         *check_sources(files, tree, wrong),
     ]
 

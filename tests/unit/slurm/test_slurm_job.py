@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._slurm.slurm_job import LATE, JobSubmission, SlurmJob
+from ansible_collections.hpc.onboard.plugins.module_utils._slurm.slurm_job import LATE, JobOrder, SlurmJob
 
 NAME = "hpc.onboard-import-0123456789ab"
 MARK = {"mark.json": {"name": NAME, "at": 0, "minutes": 10, "given": {"digest": "sha256:1"}}}
@@ -137,7 +137,7 @@ def submitted(place: Place) -> str:
     """The number that comes of a submission."""
     above = os.open(place.folder.parent, os.O_RDONLY)
     try:
-        return place.job.submit(above, JobSubmission("import", "true\n", ["--qos=cpu"], 5), {"digest": "sha256:2"})
+        return place.job.submit(above, JobOrder("import", "true\n", ["--qos=cpu"], 5), {"digest": "sha256:2"})
     finally:
         os.close(above)
 
