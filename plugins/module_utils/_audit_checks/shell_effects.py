@@ -17,7 +17,7 @@ from .._formats import environment, startup
 from .._formats.lines import split_lines
 from .._formats.settings import Setting, find_overrides
 from .._scan.shell_views import ShellView, TracedLine, trace
-from .._scan.start_up import FOLDER, env_file, login_shell_files
+from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import NOT_ON_PATH, AuditCheck, read_text
 
 EVERY_USER_WRITES = 0o002  # which a umask must take from what is created
@@ -57,7 +57,10 @@ def _check_variables(
     check: AuditCheck, host: Host, ours: Mapping[str, str], views: Sequence[ShellView], deadline: float
 ) -> None:
     explained = _check_lines(check, host, ours, views)
+    has_lines = all(startup.our_line(read_text(check, host, path)) for path in start_up_files(host))
     for difference in _differences(host, {name: ours[name] for name in ours if name not in explained}, views):
+        if difference.is_unset and not has_lines:
+            continue  # the missing line is a finding of its own
         view = difference.views[0]
         lines = trace(view.way, host.real(host.home), deadline, _given(view))
         place = _find_cause(host, lines, difference) or _find_line(check, host, difference)

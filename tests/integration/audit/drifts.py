@@ -129,8 +129,7 @@ PEGASUS = [
           site="mv /netscratch/{user} /tmp/{user}; umount -l /netscratch; rmdir /netscratch",
           by_hand="mkdir /netscratch; mount -t tmpfs -o mode=1777 testbed /netscratch;"
                   " mv /tmp/{user} /netscratch/{user}"),
-    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",) * 2 + ("ENV-005 changed hand medium",),
-          "rm .zshenv"),
+    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",) * 2, "rm .zshenv"),
 ]  # fmt: skip
 
 WILSON = [
