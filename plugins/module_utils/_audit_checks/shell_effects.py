@@ -127,7 +127,8 @@ def _find_cause(host: Host, lines: Sequence[TracedLine], difference: Difference)
     in_home = [one for one in lines if one.file.startswith(home + "/") and not one.file.startswith(own)]
     found = [one for one in in_home if sets.search(one.text)]
     if not found and difference.is_unset and not any(one.file.startswith(own) for one in lines):
-        found = in_home
+        with_line = [home + path[len(host.home) :] for path in start_up_files(host)]
+        found = [one for one in in_home if one.file in with_line]
     if not found:
         return None
     return host.home + found[-1].file[len(home) :], found[-1].line
