@@ -75,6 +75,17 @@ PLACE_RULES = {
         why="A folder has another mode, group or type than declared: colleagues cannot read it, or too many users can.",
         fix="If you want the change, declare it; else run `ansible-playbook onboard.yml -l ACCOUNT`.",
     ),
+    "DIR-003": Rule(
+        title="Your folder in a storage area cannot be written",
+        severity="high",
+        owner=CHECKS,
+        why="The project has ended, the area is frozen, or its file system is mounted read-only on this login node."
+        " Jobs fail at their first write.",
+        fix="Check with `touch FOLDER/x` on the account. Ask the site, or the manager of the project.",
+        found_class="broken",
+        found_cause="site",
+        advice="Ask the site why {place} cannot be written.",
+    ),
     "ENV-001": Rule(
         title="A cache is in the home",
         severity="medium",
