@@ -155,10 +155,7 @@ def join_family(own: ProfileFile) -> tuple[list[ProfileFile], Tree]:
 def check_together(files: list[ProfileFile], tree: Tree) -> list[Mistake]:
     """What does not fit together in files of the right form."""
     wrong = locate_in(files, tree)
-    return [
-        *check_references(bare_values(tree), files[0].lines.file.stem, wrong),
-        *check_sources(files, tree, wrong),
-    ]
+    return [*check_references(bare_values(tree), files[0].lines.file.stem, wrong), *check_sources(files, tree, wrong)]
 
 
 def locate_in(files: list[ProfileFile], tree: Tree) -> MistakeAt:
