@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAGES := check unit sanity integration packages
 
-.PHONY: help demo test exhaustive bench generate format clean lock locked release oldest $(STAGES)
+.PHONY: help demo test exhaustive bench generate transcripts docs format clean lock locked release oldest $(STAGES)
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z]+: .*## / { printf "    make %-14s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,14 @@ bench: $(VENV)/installed-test $(VENV)/installed-bench debian-packages ## Measure
 generate: $(VENV)/installed-test ## Write the files that are generated from code
 	@$(BIN)/python tools/generate.py
 
+transcripts: $(VENV)/installed-test debian-packages ## Record the transcripts on the pages again; as root, five minutes
+	@unshare -m sh -c 'mount -t tmpfs -o mode=1777 transcripts /tmp && for tool in init logins; do \
+		$(BIN)/python tools/record_$$tool.py || exit; done'
+
+docs: $(VENV)/installed-docs ## Build the documentation site into build/site, offline, and check its links
+	@$(BIN)/python -m tools.build_site build/site
+	@echo "Open build/site/index.html"
+
 format: $(VENV)/installed-test ## Put all Python into the house's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
@@ -44,9 +52,10 @@ lock: $(VENV)/installed-release ## Make tools/constraints.txt anew, with the new
 		--no-emit-index-url --no-emit-find-links -o - pyproject.toml >> .cache/constraints.txt
 	@mv .cache/constraints.txt tools/constraints.txt
 
-release: $(VENV)/installed-release ## Build the packages, their sums and bill of materials; ask for known faults (network)
+release: $(VENV)/installed-release $(VENV)/installed-docs ## Build packages, sums, bill of materials and site; ask for known faults (network)
 	@rm -rf dist .cache/release
 	@$(BIN)/python -m tools.build_packages dist
+	@$(BIN)/python -m tools.build_site dist/site
 	@$(BIN)/python -m venv .cache/release
 	@.cache/release/bin/pip install -qq dist/*.whl
 	@$(BIN)/cyclonedx-py environment .cache/release/bin/python --output-reproducible --validate -o dist/hpc-onboard.cdx.json

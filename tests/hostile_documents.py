@@ -114,6 +114,9 @@ def with_sources() -> dict[str, Any]:
     return {key: value if key in ABOUT_PROFILE else told(value) for key, value in profile().items()}
 
 
+OF_ONE_ACCOUNT = ("jump_user", "keep", "replace")
+
+
 def accounts() -> dict[str, Any]:
     """An accounts file with every field: those that say where a word leads are as the profile above needs them."""
     whole = schema("accounts")
@@ -125,7 +128,7 @@ def accounts() -> dict[str, Any]:
     return {
         **made,
         **{"profiles": ["ours"], "sandbox": False},
-        "defaults": {name: value for name, value in by_profile.items() if name != "jump_user"},
+        "defaults": {name: value for name, value in by_profile.items() if name not in OF_ONE_ACCOUNT},
         "accounts": {"ada@attic": by_profile, "bob@attic": known, "eve@attic": by_alias},
     }
 

@@ -18,12 +18,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
 
-from tools import make_clusters, make_schema, module_pages, role_pages, rule_pages  # noqa: E402  # the checkout comes first
+from tools import (  # noqa: E402  # the checkout comes first
+    make_clusters,
+    make_schema,
+    module_pages,
+    reference_pages,
+    role_pages,
+    rule_pages,
+)
 
 SUBJECTS: list[tuple[str, Callable[[], str]]] = [
     ("docs/schemas/cluster.schema.json", make_schema.cluster_page),
     ("docs/schemas/profile.schema.json", make_schema.profile_page),
     ("docs/rules.md", rule_pages.page),
+    ("docs/options.md", reference_pages.options_page),
+    ("docs/accounts_file.md", reference_pages.accounts_page),
     *make_clusters.subjects(),
     *module_pages.subjects(),
     *role_pages.subjects(),

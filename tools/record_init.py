@@ -1,9 +1,7 @@
-"""Write docs/first_ten_minutes.md: from an empty home to two accounts set up, as tmux shows it in 80 columns. As root:
-
-    unshare -m sh -c 'mount -t tmpfs -o mode=1777 x /tmp && .venv/bin/python tools/record_init.py'
+"""Record the transcripts of docs/start.md, as tmux shows them in 80 columns (`make transcripts`, as root).
 
 The package is a wheel, built here and installed into a fresh environment; the login nodes are the testbed's real sshds,
-one of which asks for a code. Their names stand in place of the testbed's.
+one of which asks for a code. The sites' names replace those of the testbed.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -23,26 +21,14 @@ from tests.integration.command.person import Person  # noqa: E402  # the path co
 from tests.integration.runs import FileRing  # noqa: E402  # the path comes first
 from tests.testbed import Testbed  # noqa: E402  # the path comes first
 from tests.testbed.code_login import PORT, CodeLogin, code  # noqa: E402  # the path comes first
+from tools import transcripts  # noqa: E402  # the path comes first
 from tools.build_packages import build, last_commit  # noqa: E402  # the path comes first
-from tools.record_doors import READY, Terminal, host_of  # noqa: E402  # the path comes first
+from tools.record_logins import READY, Terminal, host_of  # noqa: E402  # the path comes first
 
-PAGE = ROOT / "docs" / "first_ten_minutes.md"
+PAGE = ROOT / "docs" / "start.md"
 ANSWER = r"^> *\Z"
 AREA = "/dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000"
-HEAD = """\
-# The first ten minutes
-
-From an empty home to two accounts that are set up: what was typed, and what was on the screen. `tools/record_init.py`
-wrote it down from tmux, 80 columns wide, with a wheel that pip had put into a fresh environment, before real OpenSSH
-servers, one of which asks for a code as LRZ does; the names of the login nodes were put in. What is typed unseen is not
-seen here either. The key for NVIDIA's registry lay in the keyring.
-"""
-SCENES = (
-    ("Say where you have accounts", "hpc-onboard init"),
-    ("See what would be done", "hpc-onboard plan"),
-    ("Set up what was planned, once more: nothing is left to do", "hpc-onboard onboard"),
-    ("How everything stands", "hpc-onboard status"),
-)
+SCENES = ("init", "plan", "onboard", "status")  # subcommands
 
 
 def install(folder: Path) -> Path:
@@ -55,7 +41,7 @@ def install(folder: Path) -> Path:
 
 
 def record(bed: Testbed, folder: Path, programs: Path) -> list[str]:
-    """What was on the screen, one text for each of SCENES."""
+    """Return what was on the screen, one text for each of SCENES."""
     dfki = bed.new_account("dfki", user="ada")
     lrz = bed.new_account("lrz", user="go42tum", project="pr12ab")
     door = CodeLogin(bed.cluster("lrz"))
@@ -78,21 +64,21 @@ def record(bed: Testbed, folder: Path, programs: Path) -> list[str]:
     del environment["ANSIBLE_NOCOLOR"]
     asked = rf"{lrz.name}: [^$]*:\Z"
     typed = {
-        "hpc-onboard init": [(ANSWER, "1 2"), (ANSWER, AREA), (ANSWER, ""), (ANSWER, "y")],
-        "hpc-onboard plan": [(asked, code), (r"\[y/N\] *\Z", "y")],
+        "init": [(ANSWER, "1 2"), (ANSWER, AREA), (ANSWER, ""), (ANSWER, "y")],
+        "plan": [(asked, code), (r"\[y/N\] *\Z", "y")],
     }
     seen = []
-    for _title, command in SCENES:
+    for scene in SCENES:
         with Terminal({**environment, "NO_COLOR": "1"}, person.home, person.command()) as terminal:
-            terminal.types(READY.pattern, command)
-            for awaited, words in typed.get(command, []):
+            terminal.types(READY.pattern, f"hpc-onboard {scene}")
+            for awaited, words in typed.get(scene, []):
                 terminal.types(awaited, words() if callable(words) else words)
             seen.append(terminal.seen())
     return seen
 
 
-def recorded(folder: Path, programs: Path) -> str:
-    """The page, recorded with the hpc-onboard of that folder of programs."""
+def recorded(folder: Path, programs: Path) -> dict[str, str]:
+    """Return the screens by scene, recorded with the hpc-onboard of that folder of programs."""
     with Testbed() as bed:
         seen = record(bed, folder, programs)
         places = {
@@ -102,19 +88,19 @@ def recorded(folder: Path, programs: Path) -> str:
             bed.cluster("dfki").host: host_of("dfki"),
             str(bed.folder): "~/.ansible",
         }
-    parts = [HEAD]
-    for (title, _command), text in zip(SCENES, seen, strict=True):
+    screens = {}
+    for scene, text in zip(SCENES, seen, strict=True):
         for found, word in places.items():
             text = text.replace(found, word)
-        parts.append(f"## {title}\n\n```console\n{text}```\n")
-    return "\n".join(parts)
+        screens[scene] = text
+    return screens
 
 
 def main() -> None:
-    """Record it, and write the page."""
+    """Record the scenes, and write them into the page."""
     with tempfile.TemporaryDirectory(prefix="rec") as folder:
         programs = install(Path(folder))
-        PAGE.write_text(recorded(Path(folder) / "person", programs), encoding="utf-8")
+        transcripts.write(PAGE, recorded(Path(folder) / "person", programs))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import ResourceOutcome
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ModuleResult
@@ -52,10 +51,6 @@ class ActionModule(AccountAction):
         """Return the arguments as they are: Ansible's own check would resolve paths on this machine."""
         arguments: Arguments = plain_values(self._task.args)
         return arguments
-
-    def open_session(self, variables: Variables | None, arguments: Arguments) -> AccountSession:
-        """Return the session; only a module may become another user."""
-        return AccountSession(self, variables, become=self._resource_type in PLACES)
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
         """Run a module with one resource, or deliver what the roles declare."""

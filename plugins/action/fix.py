@@ -9,7 +9,6 @@ The documentation is in plugins/modules/fix.py.
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ansible import __version__, context
@@ -52,8 +51,7 @@ class ActionModule(AccountAction):
             return fix_run.report_fixes(session.variables, session.value, called, session.warn, STARTED)
         if arguments["part"] == "account":
             return self._fix(session, arguments)
-        ask = partial(prompt.ask_or_stop, not_done=fix_run.AGREEMENT.nothing)
-        return fix_run.ask_to_fix(session.variables, session.value, called, ask)
+        return fix_run.ask_to_fix(session.variables, session.value, called, prompt.ask_to_agree)
 
     def _fix(self, session: AccountSession, arguments: Arguments) -> FixAccount:
         """Apply the offered fixes, or preview them, and audit the account again in the same SSH session."""

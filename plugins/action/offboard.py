@@ -62,15 +62,15 @@ class ActionModule(AccountAction):
             return DONE
         if part == "show":  # a failure is reported when the rest of the account is removed
             return {**remove(session, arguments), "kind": "offboard_shown", "changed": False, "failed": False}
-        answer = ""
+        answer = None
         if part == "settings" and IS_AT_TERMINAL:
             return DONE
         if part == "ask":
             if not is_anything_shown(variables):
                 return DONE
-            answer = prompt.ask_or_stop(agreement.question, not_done=agreement.nothing)
-        agreement.require_yes(answer, variables, session.value, context.CLIARGS)
-        return DONE
+            answer = prompt.ask_to_agree(agreement.question)
+        is_given = agreement.is_given(answer, variables, session.value, context.CLIARGS)
+        return DONE if is_given else {**DONE, "cancelled": True}
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the result after one of ERRORS; the parts settings and ask are about all accounts."""

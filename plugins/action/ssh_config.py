@@ -63,13 +63,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         """Ask the user in the part ask, if anything would change. In the part settings, require a terminal for that."""
         agreement = run.AGREEMENT
         if agreement.is_needed(self._variables, self._value):
-            answer = None
-            if part == "settings" and not IS_AT_TERMINAL:
-                answer = ""
-            elif part == "ask" and (self._variables.get(SHOWN) or {}).get("changed"):
-                answer = prompt.ask_or_stop(agreement.question, not_done=agreement.nothing)
-            if answer is not None:
-                agreement.require_yes(answer, self._variables, self._value, context.CLIARGS)
+            is_asked = part == "ask" and (self._variables.get(SHOWN) or {}).get("changed")
+            if is_asked or (part == "settings" and not IS_AT_TERMINAL):
+                answer = prompt.ask_to_agree(agreement.question) if is_asked else None
+                if not agreement.is_given(answer, self._variables, self._value, context.CLIARGS):
+                    return {**run.DONE, "cancelled": True}
         return {**run.DONE}
 
     def _write(self, part: str, state: str | None) -> dict[str, Any]:

@@ -24,7 +24,6 @@ requirements:
 import os
 import sys
 import threading
-import time
 from typing import Any
 
 from ansible import constants, context
@@ -34,10 +33,18 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input import verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Ticker
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import (
+    account,
+    layout,
+    progress_line,
+    signals,
+    summary,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 PIPED = 80
+NO_ACCOUNTS = "no accounts file was read, so there are no accounts; name yours by -i FILE"
+META = ("meta", "ansible.builtin.meta")  # what a playbook of hpc-onboard does after a no
 STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # as Ansible's settings name them
 STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
 
@@ -56,19 +63,16 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._story = summary.Story()
         self._recorder = last_runs.RunRecorder()
         self._said = 0  # lines of the account before
-        self._begun = time.monotonic()
-        self._started: dict[str, float] = {}
+        self._clock = progress_line.Clock(BOARD.waited)
         self._replaceable: list[str] = []
-        self._under_way: dict[str, None] = {}
-        self._done = 0
-        self._total = 0
         self._steps: dict[str, str] = {}
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
         self._line: Any = None  # where one can be drawn over
+        self._typing = signals.Typing()
         if sys.stdout.isatty():  # what draws is loaded here, not by the thread: a fork then would leave a lock behind
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line, signals
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line
 
-            signals.set_back_when_ended(BOARD.is_hushed)
+            signals.set_back_when_ended(BOARD.is_hushed, self._typing.show)
             if live_line.is_live(os.environ, True, self._display.verbosity):
                 self._line = live_line.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
                 live_line.guard(self._display, self._lock, self._line.clear)
@@ -77,7 +81,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     # What is shown, and how
 
     def _speaks(self, task: Any) -> bool:
-        return bool(task.action in account.KINDS and self._display.verbosity < 2)
+        ours = task.action in account.KINDS or account.REQUIRES_ACCOUNTS in str(task.get_path())
+        return ours and bool(self._display.verbosity < 2)
 
     def _columns(self) -> int:
         try:
@@ -88,9 +93,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def _view(self, check: bool) -> account.View:
         width = layout.limit_width(self._columns())
         letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-        detail = account.detail_of(
-            max(self._total, len(self._story.accounts)), self._display.verbosity, bool(context.CLIARGS.get("diff"))
-        )
+        number = max(self._clock.total, len(self._story.accounts))
+        detail = account.detail_of(number, self._display.verbosity, bool(context.CLIARGS.get("diff")))
         return account.View(layout.Terminal(width, letters != "utf8"), check, detail)
 
     def _say(self, lines: list[layout.Line]) -> None:
@@ -99,15 +103,12 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._display.display("".join(map(painted, line)), screen_only=True)
             self._display.display(layout.plain(line), log_only=True)
 
-    # The live line, drawn by a thread
-
-    def _live(self) -> None:
+    def _live(self) -> None:  # drawn by a thread
         with self._lock:
-            if BOARD.is_hushed() or not self._under_way:
+            if BOARD.is_hushed() or not self._clock.under_way:
                 self._line.clear()
                 return
-            moment = (list(self._under_way), self._done, self._total, time.monotonic() - self._begun)
-            line = self._line.at(moment, BOARD.entries, lambda: self._view(False).terminal)
+            line = self._line.at(self._clock.moment(), BOARD.entries, lambda: self._view(False).terminal)
             if line is not None:
                 self._line.draw("".join(map(painted, line)), layout.count_cells(layout.plain(line)))
 
@@ -127,25 +128,30 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     # What Ansible tells
 
     def v2_playbook_on_start(self, playbook: Any) -> None:
-        last = playbook.get_plays()[-1]
-        if "groups.accounts" in str(last.hosts) and _inventory(last):  # what leaves it none would end with 4 or 0
-            known = _inventory(last).get_groups_dict().get("accounts")
-            if not known or not _inventory(last).get_hosts("accounts"):
-                self._display.error(summary.no_account(context.CLIARGS["subset"] if known else None))
-                raise SystemExit(2)
+        play = next((play for play in playbook.get_plays() if account.REQUIRES_ACCOUNTS in str(play.get_path())), None)
+        inventory = _inventory(play) if play else None
+        known = inventory and inventory.get_groups_dict().get("accounts")
+        if inventory and not (known and inventory.get_hosts("accounts")):  # the play would say it in more lines
+            limit = f"-l {context.CLIARGS['subset']} excludes all accounts"
+            self._display.error(limit if known else NO_ACCOUNTS)
+            raise SystemExit(2)
         super().v2_playbook_on_start(playbook)
 
     def v2_playbook_on_no_hosts_matched(self) -> None:
-        if self._others or self._display.verbosity >= 2:  # of a play of ours, others have told why
+        if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_no_hosts_matched()
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         self._unsaid = play
-        self._total = len(_inventory(play).get_hosts(play.hosts)) if _inventory(play) else 0
+        self._clock.total = len(_inventory(play).get_hosts(play.hosts)) if _inventory(play) else 0
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
+        if task.action in META:
+            return
         ours = self._speaks(task)
-        self._under_way, self._done = {}, 0
+        self._say_plans()
+        self._typing.set_hidden(ours)
+        self._clock.begin_task()
         if ours:
             self._watch.start()
         if not ours or self._others:
@@ -156,10 +162,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             super().v2_playbook_on_task_start(task, is_conditional)
 
     def v2_runner_on_start(self, host: Any, task: Any) -> None:
-        self._started[host.get_name()] = time.monotonic()
-        if self._speaks(task):
-            self._under_way[host.get_name()] = None
-        else:
+        self._clock.begin(host.get_name(), self._speaks(task))
+        if not self._speaks(task):
             super().v2_runner_on_start(host, task)
 
     def v2_runner_on_ok(self, result: Any) -> None:
@@ -190,10 +194,10 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_runner_on_skipped(self, result: Any) -> None:
         if self._is_ours(result):
-            self._over(result.host.get_name())
+            self._clock.end(result.host.get_name())
             if _renderer(result).tells_skips:
                 self._say([(layout.Span(f"- {result.host.get_name()}  skipped", "note"),)])
-        else:
+        elif result.task.action not in META:
             super().v2_runner_on_skipped(result)
 
     def v2_on_file_diff(self, result: Any) -> None:
@@ -206,6 +210,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         self._watch.stop()
+        self._typing.show()
         seen, failed, dark, changed = map(len, (stats.processed, stats.failures, stats.dark, stats.changed))
         verdict.send_totals(verdict.RunTotals(seen, failed, dark, changed, tuple(self._replaceable)))
         trouble = self._recorder.write({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
@@ -216,6 +221,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._say(summary.keys(tuple(self._story.keyrings), self._view(False).terminal))
         elif self._story.accounts or self._story.then:
             view = self._view(bool(context.CLIARGS.get("check", False)))
+            self._say_plans(summary.took(self._clock.elapsed()))
             self._say(summary.recap(self._story.accounts, view, self._run()))
             self._remind(view.terminal)
         else:
@@ -224,15 +230,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def _is_ours(self, result: Any) -> bool:
         return self._speaks(result.task) and "results" not in result.result  # Ansible has shown the items of a loop
 
-    def _over(self, name: str) -> float | None:
-        """Note that an account's task is over, and say how long it took."""
-        self._done += self._under_way.pop(name, 0) is None
-        begun = self._started.get(name)
-        return None if begun is None else time.monotonic() - begun
-
     def _show(self, result: Any, found: account.Result, ignored: bool = False) -> None:
         name, shown, renderer = result.host.get_name(), dict(found), _renderer(result)
-        seconds = self._over(name)
+        seconds = self._clock.end(name)
         end = account.AccountEnd("ok") if ignored else renderer.find_end(shown, bool(shown.get("unreachable")))
         self._story.add(name, shown, end, renderer)
         if any(one.get("evidence", {}).get("unknown_key") for one in shown.get("outcomes", ())):
@@ -243,43 +243,42 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         view = self._view(bool(result.task.check_mode))
         if renderer.error(shown):
             self._display.error(renderer.error(shown), wrap_text=False)
-        if renderer.is_quiet(shown, view):
+        if renderer.is_quiet(shown, view) and not renderer.is_planned(shown, view):
             return
-        if seconds is not None:
-            shown["seconds"] = seconds
+        shown.update({} if seconds is None else {"seconds": seconds})
         if shown.get("notes") and not self._display.verbosity:
             shown["notes"] = self._recorder.new_notes(name, shown)
+        if renderer.is_planned(shown, view):
+            self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), shown)
+            return
         lines = renderer.lines(name, shown, view, self._story.same_as(name, end))
         apart = bool(self._said) and max(len(lines), self._said) > 1  # more is said than a line
         self._said = len(lines)
         self._say([(), *lines] if apart else lines)
 
+    def _say_plans(self, took: str = "") -> None:
+        lines = self._story.take_plans(self._view(True).terminal, took)
+        self._say([*([()] if lines and self._said else []), *lines])
+
     def _remind(self, terminal: layout.Terminal) -> None:
         """Say which rotation is open and which old key lives on, where a run was about keys."""
-        if not self._story.is_about_keys or not (state_folder() / "secrets").is_dir():
-            return
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import list_reminders
+        if self._story.is_about_keys and (state_folder() / "secrets").is_dir():
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import rotation
 
-        for reminder in list_reminders():
-            heading = layout.indented_lines(f"{reminder.text}:", 0, terminal, "changed")
-            self._say([(), *heading, *layout.command(reminder.command, 2, terminal)])
+            self._say(rotation.reminder_lines(terminal))
 
     def _run(self) -> summary.RunSummary:
         story, options = self._story, context.CLIARGS
-        typed = (
-            _command_line().repeat_command(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
-        )
-        where = time.monotonic() - self._begun, self._near(), tuple(story.keyrings)
-        return summary.RunSummary(
-            typed, *where, story.is_look, story.then, story.is_emptied(), story.names, story.counts
-        )
+        words = sys.argv[1:], options.get("args") or ()
+        typed = _command_line().repeat_command(options, *words) if story.is_bad() else ""
+        return story.summarise(typed, self._clock.elapsed(), self._near())
 
     def _near(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(_command_line().relative_path(folder) for folder in self._story.sandboxes))
 
 
 def _renderer(result: Any) -> account.Renderer:
-    return account.renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "account"))
+    return account.renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
 
 
 def _command_line() -> Any:

@@ -23,6 +23,13 @@ attributes:
   async:
     description: Work that takes minutes continues in the background on the account, and the task waits for it.
     support: none
+  become:
+    description: Runs as the account's own user. The task fails with C(become=true).
+    support: none
+  delegation:
+    description: C(delegate_to) may name another account. With this machine, the task fails.
+    support: partial
+    details: The account and its connection are those of the other host; the settings stay.
 options:
   fingerprint_key:
     description:

@@ -19,6 +19,8 @@ description:
 - The work continues on its own if the connection drops, and is never started twice. A half-finished
   installation of hpc-onboard's is created again. A prefix that hpc-onboard did not create is
   not changed.
+- A conda that you installed yourself is used with O(distribution=own). It is never run, updated,
+  moved or removed.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
@@ -31,20 +33,23 @@ options:
     description: The folder that must exist already. Defaults to the one above O(prefix).
     type: str
   distribution:
-    description: The distribution to install.
+    description: The distribution to install. C(own) is the conda that is in the prefix already.
     type: str
     required: true
     choices:
     - miniforge
     - miniconda
+    - own
   version:
-    description: The installer's version. A newer one that is installed already stays.
+    description: The installer's version. A newer one that is installed already stays. Not needed
+      for C(own).
     type: str
-    required: true
+    default: ''
   installers:
-    description: The installers by architecture, each an address C(url) and a C(sha256).
+    description: The installers by architecture, each an address C(url) and a C(sha256). Not
+      needed for C(own).
     type: dict
-    required: true
+    default: {}
   glibc:
     description: The oldest glibc that its programs run with.
     type: str

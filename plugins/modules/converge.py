@@ -117,6 +117,10 @@ remarks:
   type: list
   elements: dict
   returned: always
+adoption:
+  description: How many things (C(things)) of yours an account has already, and the C(command) that shows them.
+  type: dict
+  returned: in check mode, if a thing of yours is in the place of another, or would be hidden
 notes:
   description: Why a role declared less than it could, each with its role (C(capability)), C(code), C(text) and, if it
     is about one, the storage C(area).

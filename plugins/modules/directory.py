@@ -13,7 +13,7 @@ short_description: Keep a folder of your account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Creates a folder in the home or in a storage area of the site, and every missing folder between
+- Creates a folder in the home, or in a storage area of the site, and every missing folder between
   it and O(root).
 - An existing folder is not changed. With O(state=absent) it is removed only if it is empty.
 extends_documentation_fragment:
@@ -24,7 +24,8 @@ options:
     type: str
     required: true
   root:
-    description: The folder that must exist already. Defaults to the one above O(path).
+    description: The folder that must exist already. In the home, every missing folder is created
+      without it; elsewhere it defaults to the one above O(path).
     type: str
   mode:
     description: The mode of a folder that is created.

@@ -46,6 +46,13 @@ options:
       that the shell runs on.
     type: dict
     default: {}
+  unless_used:
+    description: Variables that would hide content of yours, by name. Each has C(folders), which
+      may begin with a variable that a start-up file sets, the subfolder C(below) of them, and
+      the C(setting) that keeps one. The variable is not set while such a subfolder holds a
+      folder, unless it was set before.
+    type: dict
+    default: {}
   state:
     description: Whether it exists. C(absent) removes what hpc-onboard created.
     type: str

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]  # of the task, checked
 Result = Mapping[str, object]
 
+NO_BECOME = "hpc.onboard runs as the account's own user, never as root or another user: set become to false here"
+NO_DELEGATION = (
+    "delegate_to: {name} is this machine, and hpc.onboard runs on the account itself, as its own user:"
+    " remove delegate_to, or name another account"
+)
+
 prepare()  # Ansible imports an action before it forks
 
 
@@ -43,11 +49,19 @@ class AccountAction(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         arguments = self.read_arguments()
         session = self.open_session(task_vars, arguments)
         try:
+            self._refuse_other_target(session)
             return self.run_part(session, arguments)
         except AnsibleConnectionFailure as error:
             return self.report_unreached(session, session.connection.explain_failure(error))
         except self.ERRORS as error:
             return self.report_error(session, arguments, str(error))
+
+    def _refuse_other_target(self, session: AccountSession) -> None:
+        """Raise AccountError if become or delegate_to name a user or a place that is not the account."""
+        if getattr(self._connection, "become", None):
+            raise AccountError(NO_BECOME)
+        if self._task.delegate_to and self._connection.transport == "local" and not session.sandbox:
+            raise AccountError(NO_DELEGATION.format(name=self._task.delegate_to))
 
     def read_arguments(self) -> Arguments:
         """Return the arguments of the task, checked by Ansible."""

@@ -122,12 +122,7 @@ def in_plan(path: str, plan: list[dict[str, Any]], sandbox: dict[str, Any]) -> b
 def shown(host: InventoryHost, answer: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
     """The lines that the terminal shows of an account, and of its site."""
     cluster = host.variables["cluster"]
-    known = {
-        "texts": [str(one) for one in (*cluster["policies"], *cluster["traps"])],
-        "more": 0,
-        "command": [],
-        "names": [],
-    }
+    known = {"places": [], "command": [], "names": [], "steps": cluster["human_steps"], "done": [], "next": []}
     result: Any = {
         **{"outcomes": answer.get("outcomes", []), "msg": str(answer.get("error") or ""), "failed": False},
         **{"notes": [], "remarks": [], "introduction": known, "human_steps": cluster["human_steps"]},

@@ -28,13 +28,14 @@ plans = importlib.import_module("ansible_collections.hpc.onboard.plugins.plugin_
 offboarding = importlib.import_module("ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding")
 
 NETRC = {"path": "~/.netrc", "machine": "api.wandb.ai", "login": "user", "password": SECRET}
+AGREED = {"replace": True}  # of a thing of the user's in its place
 WANTED = [
-    link(),
+    {**link(), **AGREED},
     credential(),
-    {"kind": "netrc_entry", "options": NETRC},
+    {"kind": "netrc_entry", "options": NETRC, **AGREED},
     {"kind": "token_file", "options": {"path": "~/.cache/huggingface/token", "password": SECRET}},
     {"kind": "directory", "options": {**directory()["options"], "path": "/data/me/a/b/cache"}},
-    script(),
+    {**script(), **AGREED},
     environment(),
 ]
 CLUSTER = "wilson"
@@ -63,7 +64,20 @@ def _lived_in(home: Path) -> None:
     (home.parents[1] / "data/me/a").mkdir()
 
 
-HOMES = (Home("bare home", _bare, 0o022), Home("lived-in home", _lived_in, 0o077), Home("umask 000", _bare, 0))
+def _different(home: Path) -> None:
+    _bare(home)
+    put(home / "links/work/notes", "mine", 0o640)
+    put(home / "bin/usrun.sh", "#!/bin/sh\nsrun $@\n", 0o700)
+    put(home / ".netrc", "machine api.wandb.ai login me password another\n", 0o640)
+
+
+REPLACED = Home("a home with other things", _different, 0o022)
+HOMES = (
+    Home("bare home", _bare, 0o022),
+    Home("lived-in home", _lived_in, 0o077),
+    Home("umask 000", _bare, 0),
+    REPLACED,
+)
 
 
 def entries() -> list[dict[str, Any]]:
@@ -139,6 +153,7 @@ def calls(writer: Writer, home: Home, way: str) -> int:
     assert {one["status"] for one in again["outcomes"]} <= {
         "ok",
         *({"missing"} if way == "offboarding" else ()),
+        *({"different"} if way == "offboarding" and home is REPLACED else ()),
     }, again["error"]
     assert offboarded(writer) == []
     assert list(different(before, snapshot(writer.root))) == []

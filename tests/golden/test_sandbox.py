@@ -114,6 +114,31 @@ def test_the_life_of_practice_accounts(desk: Desk) -> None:
     hold("offboard-again.txt", desk.play("offboard.yml", "-e", "offboard_sure=true"))
 
 
+def test_what_is_there_already_is_shown_and_written_into_the_accounts_file(desk: Desk) -> None:
+    lay(desk.folder / ".sandbox" / "ada@dfki")
+    hold("adopt.txt", desk.play("adopt.yml", "-l", "dfki"))
+    hold("adopt-sure.txt", desk.play("adopt.yml", "-l", "dfki", "-e", "adopt_sure=true"))
+    hold("adopt-again.txt", desk.play("adopt.yml", "-l", "dfki", "-e", "adopt_sure=true"))
+
+
+def lay(account: Path) -> None:
+    """Somebody has followed a tutorial by hand."""
+    files = {
+        "home/ada/.bashrc": "export HF_HOME=/data/ada/hf\nexport PIP_CACHE_DIR=$(mktemp -d)\n",
+        "home/ada/bin/usrun.sh": '#!/bin/bash\nsrun -K --mem=64GB -p batch --time=60 "$@"\n',
+        "data/ada/hf/hub/models--bert/blobs/1": "weights",
+        "data/ada/mc/conda-meta/history": "==> 2024-05-02 10:00:00 <==\n",
+        "data/ada/mc/bin/conda": "#!/data/ada/mc/bin/python\n",
+        "data/ada/mc/etc/profile.d/conda.sh": "export CONDA_SHLVL=0\n",
+        "data/ada/my-image.sqsh": "hsqs-image",
+    }
+    for name, text in files.items():
+        (account / name).parent.mkdir(parents=True, exist_ok=True)
+        (account / name).write_text(text, encoding="utf-8")
+        (account / name).chmod(0o755)
+    (account / "home/ada/data").symlink_to("../../data/ada")
+
+
 def drift_of_one(desk: Desk) -> None:
     """Somebody takes a file away."""
     for file in (desk.folder / ".sandbox" / "ada@narval").rglob("docker-config.json"):
@@ -145,7 +170,7 @@ def test_a_run_of_one_thing(desk: Desk, wish: str) -> None:
     hold(f"wish-{wish}.txt", desk.play(*WISHES[wish]))
 
 
-@pytest.mark.parametrize("name", ["", "onboard", "rotate", "ledger", "rekey"])
+@pytest.mark.parametrize("name", ["", "onboard", "rotate", "ledger", "keyring", "rekey"])
 def test_the_command_says_what_it_takes(desk: Desk, name: str) -> None:
     hold(f"help{name and '-'}{name}.txt", desk.see("hpc-onboard", *name.split(), "--help"))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.effort import exhaustive, turns
+from tests.effort import turns
 from tools.sanity_cores import ROOT
 
 from .conftest import Environment
@@ -239,19 +239,3 @@ def test_an_editable_install_follows_an_edit(tree: Path, environment: Callable[[
         assert "PLAY [Edited]" in made.must("ansible-playbook", "hpc.onboard.edited", "-i", "localhost,")
     finally:
         playbook.unlink()
-
-
-# Galaxy has no accounts, and playbooks that look at nothing refuse; "make check" sees what lies behind that.
-WITHOUT_ACCOUNTS = ("Error processing keyword 'hosts': no accounts file was read", "due to failing syntax check")
-
-
-@exhaustive
-def test_galaxy_would_take_it(tarball: Path, environment: Callable[[str], Environment]) -> None:
-    made = environment("importer")
-    made.pip("galaxy-importer")
-    settings = made.folder / "importer.cfg"
-    settings.write_text("[galaxy-importer]\nCHECK_REQUIRED_TAGS = True\n")  # ansible-test has its own stage
-    said = made.must("python", "-m", "galaxy_importer.main", tarball, GALAXY_IMPORTER_CONFIG=str(settings))
-    assert "Importer processing completed successfully" in said
-    warned = re.findall(r"^(?:ERROR|WARNING).*", said, re.MULTILINE)
-    assert [line for line in warned if not any(words in line for words in WITHOUT_ACCOUNTS)] == []

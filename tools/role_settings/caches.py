@@ -34,6 +34,12 @@ ROLES = [
                 set_by=FROM_PROFILE,
             ),
             ROOT,
+            Setting(
+                "paths",
+                {},
+                "Folders of your own, by variable, such as C({ENROOT_DATA_PATH: /data/ada/containers}). What is in them"
+                " is used, and stays.",
+            ),
             Setting("why", "", "Why the folder does not exist, in a few words."),
             Setting(
                 "clean",
@@ -63,6 +69,12 @@ ROLES = [
                 TOOLS,
                 f"The tools whose caches are kept there, of {', '.join(TOOLS)}.",
                 elements="str",
+            ),
+            Setting(
+                "paths",
+                {},
+                "Folders of your own, by tool, such as C({huggingface: /data/ada/hf}). Of Hugging Face it is the whole"
+                " C(HF_HOME), with models and token. What is in them is used, and stays.",
             ),
             state("Whether the variables are set. C(absent) removes them; the folder and its content stay."),
         ],

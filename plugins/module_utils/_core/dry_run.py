@@ -78,6 +78,13 @@ class DryRunHost(Host):
         self._check_folder(path, "creating the link ")
         self._put(path, "link", 0o777, target=target)
 
+    def move(self, path: str, to: str) -> None:
+        found = self.entry(path)
+        content = self.read(path) if found and found.kind == "file" else b""
+        self.remove(path)
+        if found:
+            self._put(to, found.kind, found.mode, content, found.target)
+
     def remove(self, path: str) -> None:
         self._check_folder(path, "removing ")
         self._changed[self._place(path)] = None

@@ -16,6 +16,7 @@ ADVICE = {
     "EPERM": "the file system forbids it, even to its owner (immutable? see lsattr)",
     "EBUSY": "something is mounted there (findmnt shows it): unmount it, then run again",
     "ESTALE": "the file server lost the handle: run again",
+    "EXDEV": "it is on another file system than your home: move it away yourself, then run again",
     "EMFILE": "too many open files on the login node: run again later",
     "ENOMEM": "the login node is out of memory: run again later",
 }

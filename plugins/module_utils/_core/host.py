@@ -15,7 +15,7 @@ from . import files
 from .account import Account, AccountPaths
 from .errors import AccountError, as_account_error
 from .files import FileEntry
-from .open_folders import OpenFolders, OpenHandle, remove_tree
+from .open_folders import OpenFolders, OpenHandle, find_unsafe, move_entry, remove_tree
 
 
 class Host(AccountPaths):
@@ -142,16 +142,7 @@ class Host(AccountPaths):
 
     def unsafe_folder(self, folder: str) -> Optional[str]:
         """Return why no secret may be stored in a folder: a component is a link or can be changed by others."""
-        done = ""
-        for part in self._private_parts(folder):
-            done += "/" + part
-            found = self.entry(done)
-            if found is None:
-                return None
-            unsafe = files.why_unsafe(found, self.shown(done))
-            if unsafe:
-                return unsafe
-        return None
+        return find_unsafe(self._private_parts(folder), self.entry, self.shown)
 
     def _private_parts(self, folder: str) -> List[str]:
         """Return the components of a folder. The site may use links above the home, so these are resolved."""
@@ -207,6 +198,15 @@ class Host(AccountPaths):
                 files.flush(folder)
             finally:
                 files.discard_draft(folder, draft)
+
+    def move(self, path: str, to: str) -> None:
+        """Move a file, a link or a folder to a free path on the same file system, in one step."""
+        with self.open_parent(path, "moving ") as above, self.open_parent(
+            to, "moving %s to " % self.shown(path)
+        ) as folder:
+            if not move_entry(above, os.path.basename(path), folder, os.path.basename(to)):
+                raise AccountError("%s was created by another program; it stays" % self.shown(to))
+        self.forget_observations()
 
     def remove(self, path: str) -> None:
         """Remove a file, a link or an empty folder."""

@@ -10,11 +10,11 @@ refused.
 
 import errno
 import os
-from typing import Callable, Dict, Optional, Tuple
+from typing import Callable, Dict, List, Optional, Tuple
 
 from . import files
 from .errors import AccountError, as_account_error
-from .files import PASS, PATH
+from .files import PASS, PATH, FileEntry
 
 MOST = 60  # open folders; a login node allows a process some hundred
 
@@ -128,6 +128,32 @@ def _close_quietly(handle: int) -> None:
         os.close(handle)
     except OSError:
         pass
+
+
+def find_unsafe(
+    parts: List[str], entry: Callable[[str], Optional[FileEntry]], shown: Callable[[str], str]
+) -> Optional[str]:
+    """Return why no secret may be stored in the folder with these components, or None."""
+    done = ""
+    for part in parts:
+        done += "/" + part
+        found = entry(done)
+        if found is None:
+            return None
+        unsafe = files.why_unsafe(found, shown(done))
+        if unsafe:
+            return unsafe
+    return None
+
+
+def move_entry(above: int, name: str, folder: int, new: str) -> bool:
+    """Move what has a name in one open folder to a free name in another; False if that is taken."""
+    if not files.is_free(folder, new):
+        return False
+    os.rename(name, new, src_dir_fd=above, dst_dir_fd=folder)
+    files.flush(folder)
+    files.flush(above)
+    return True
 
 
 def remove_tree(folder: int, name: str) -> None:

@@ -99,7 +99,9 @@ class Resource(Options):
 
     IS_RESTORED = False  # whether offboarding restores what was changed of the user's (_engine/restored_key.py)
     KEEPS_USER_EDITS = False  # whether offboarding keeps it once the user has changed it
+    IS_MOVABLE = False  # whether the user's own thing in its place can be moved away (_receipt/former_copies.py)
     keeps_copy = False  # whether apply keeps a private copy of what it replaces
+    IS_KEPT = True  # whether it keeps something on the account; a query and a test job do not
     WAITS = True  # whether it is blocked if a resource that it touches has failed
 
     def bound(self, host: Host) -> "Resource":

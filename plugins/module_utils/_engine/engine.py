@@ -21,7 +21,7 @@ from .._core.values import note_key
 from .._receipt import notes, receipt, rotations
 from .isolation import Document, Pass, run_isolated
 from .plan import LOCK, Kinds, Loop, build_resource
-from .task import News, Observation, Task
+from .task import News, Observation, Task, mark_adopted
 
 SCHEMA = "hpc.onboard/answer/1.0"
 PLAN = "hpc.onboard/plan/1.0"
@@ -66,6 +66,8 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         seen = WORKS[plan["work"]](task)
         if plan.get("ticket") and any(one["status"] == "failed" for one in [seen.receipt, *seen.documents] if one):
             _check_ticket(account.home)
+        if plan.get("receipt") and seen.receipt["status"] not in FAILURES:
+            mark_adopted(task, seen)
         result["outcomes"] = fixed + _public_outcomes(plan, seen.documents)
         if plan.get("receipt"):
             news = _news(task, seen.documents, True) if plan["work"] == "reconcile" else {}

@@ -12,6 +12,7 @@ from .._core.values import note_key
 from .._receipt import former_copies, notes, receipt
 from .isolation import Document
 from .restored_key import RestoredKey
+from .restored_thing import RestoredThing
 from .task import KeptResources, Task
 
 ADOPTED = "it existed before hpc-onboard"
@@ -41,12 +42,16 @@ def settle_kept(task: Task) -> Task:
             settled[at] = Outcome.unmet(resource.identity, "blocked", DOUBLED).document()
             continue
         why = _why_it_stays(task, resource, note, noted, before, is_lost)
+        if why is not None and resource.IS_RESTORED and note.get("replaced") and _is_back(task, resource, note):
+            why = None
         if is_lost and why is not None and resource.IS_RESTORED and before:
             settled[at] = Outcome.unmet(resource.identity, "blocked", LOST % why).document()
             continue
         is_modified = note.get("replaced") or (note.get("was") and not note["made"])
         if resource.IS_RESTORED and why in (None, ADOPTED) and is_modified:
             resources[at] = RestoredKey(resource, note)
+        elif resource.IS_MOVABLE and why is None and former_copies.has_copy(task.make_host(), resource):
+            resources[at] = RestoredThing(resource)
         elif why is not None:
             outcome = Outcome(resource.identity, {}, {})
             if before or seen.documents[at]["status"] in FAILURES:
@@ -54,6 +59,12 @@ def settle_kept(task: Task) -> Task:
             settled[at] = outcome.document()
     restored = frozenset(at for at, one in enumerate(resources) if one is not task.resources[at])
     return task._replace(resources=resources, kept=KeptResources(settled, seen.receipt["after"], restored))
+
+
+def _is_back(task: Task, resource: Resource, note: Document) -> bool:
+    """Return True if a replaced key of the user's is in its place, and its copy is left over."""
+    host = task.make_host()
+    return RestoredKey(resource, note).bound(host).is_in_place(host)
 
 
 def _is_doubled(resource: Resource, note: Document, found: State) -> bool:
@@ -74,6 +85,7 @@ def _why_it_stays(
     own = notes.fingerprint_key_id(task.plan["fingerprint_key"])
     is_edited = resource.KEEPS_USER_EDITS or is_lost  # without a receipt, only equal content shows who created it
     if is_edited and (note["made"] or note.get("replaced")) and notes.is_changed_by_user(note, found, own):
-        kept = "; your former key is in ~/%s" % former_copies.FOLDER if note.get("replaced") else ""
+        former = "; what you had there is in ~/%s" % former_copies.FOLDER
+        kept = former if note.get("replaced") and former_copies.has_copy(task.make_host(), resource) else ""
         return "changed since hpc-onboard wrote it" + kept
     return None if note["made"] else ADOPTED

@@ -35,6 +35,13 @@ class RestoredKey(Resource):
             self._text = content.decode("latin-1")
         return self._text
 
+    def is_in_place(self, host: Host) -> bool:
+        """Return True if the entry is as in the copy: a run ended before it replaced it, or after it put it back."""
+        text, file = self._former_text(host), host.entry(self._key.path)
+        if text is None or file is None or file.kind != "file":
+            return False
+        return bool(self._key.find(text) == self._key.find(host.read(self._key.path).decode("latin-1")))
+
     def desired(self, host: Host) -> State:
         found = {name: one for name, one in self.inspect(host).items() if name != COPY}
         if self._note.get("replaced"):

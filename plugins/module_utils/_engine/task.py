@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Op
 
 from .._core.host import Host
 from .._core.resource import CHANGES, Resource, State, examine
-from .._receipt import receipt, rotations
+from .._receipt import notes, receipt, rotations
 from .isolation import Document, Pass, run_isolated
 from .plan import Loop
 
@@ -68,3 +68,10 @@ class Task(NamedTuple):
         documents = run_isolated(own + self.resources, guarded, shifted)
         has_drafts = len(own) > 1 and documents[1]["status"] in CHANGES
         return Observation(documents[0], documents[len(own) :], has_drafts)
+
+
+def mark_adopted(task: Task, seen: Observation) -> None:
+    """Add to the outcomes which resources were there before hpc-onboard, by the receipt of this run or its copy."""
+    things = [at for at, resource in enumerate(task.resources) if resource.IS_KEPT]
+    noted = notes.parse_notes(seen.receipt["after"]) or task.make_host().receipt_copy
+    notes.mark_adopted([(task.plan["resources"][at], seen.documents[at]) for at in things], noted)

@@ -12,6 +12,7 @@ import json
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
+SCHEME = re.compile(r"(?:docker|https?)://")  # some programs write it before a registry's name, and readers drop it
 BLANK = re.compile(r"[ \t\r\n]*")
 NEW = "{}\n"
 
@@ -41,7 +42,7 @@ def problem(text: str, registry: str) -> Optional[str]:
         return "it is not valid JSON: fix it, or move it away"
     if not isinstance(document, dict) or not isinstance(document.get("auths", {}), dict):
         return 'it is not a file of logins ("auths" is not an object): move it away'
-    if not isinstance(document.get("auths", {}).get(registry, {}), dict):
+    if not all(isinstance(document["auths"][name], dict) for name in names_of(text, registry)):
         return "its entry for %s is not a login: remove it" % registry
     program = credential_helper(text, registry)
     if program:
@@ -60,14 +61,29 @@ def credential_helper(text: str, registry: str) -> str:
     return "docker-credential-%s" % name if name else ""
 
 
+def names_of(text: str, registry: str) -> List[str]:
+    """Return the names under which a file has logins for a registry: its own first, then nvcr.io as docker://nvcr.io."""
+    plain = _plain(registry)
+    return sorted((name for name in registries(text) if _plain(name) == plain), key=lambda name: name != registry)
+
+
+def _plain(name: str) -> str:
+    return SCHEME.sub("", name, 1).rstrip("/")
+
+
 def find(text: str, registry: str) -> Optional[RegistryLogin]:
     """Return the login for a registry, or None; an empty one if the entry is invalid."""
-    try:
-        entry: Optional[Dict[str, Any]] = json.loads(text or NEW).get("auths", {}).get(registry)
-    except (ValueError, AttributeError, RecursionError):
-        return None  # problem() reports it
-    if entry is None:
-        return None
+    found = find_all(text, registry)
+    return found[0] if found else None
+
+
+def find_all(text: str, registry: str) -> List[RegistryLogin]:
+    """Return the logins for a registry under all of its names."""
+    names = names_of(text, registry)
+    return [_read_login(json.loads(text)["auths"][name]) for name in names]
+
+
+def _read_login(entry: Any) -> RegistryLogin:
     try:
         user, colon, password = base64.b64decode(str(entry["auth"]), validate=True).decode("utf-8").partition(":")
     except (KeyError, TypeError, ValueError, binascii.Error):
@@ -84,7 +100,11 @@ def registries(text: str) -> List[str]:
 
 
 def put(text: str, registry: str, login: RegistryLogin) -> str:
-    """Return the text with this login for the registry."""
+    """Return the text with this login for the registry, under the name that it has there."""
+    names = names_of(text, registry) or [registry]
+    for name in names[1:]:
+        text = _without_name(text, name)
+    registry = names[0]
     text = text if text.strip() else NEW
     auth = base64.b64encode(("%s:%s" % login).encode("utf-8")).decode("ascii")
     entry = json.dumps({"auth": auth})
@@ -100,7 +120,13 @@ def put(text: str, registry: str, login: RegistryLogin) -> str:
 
 
 def without(text: str, registry: str) -> str:
-    """Return the text without the login for the registry; empty if nothing else is in it."""
+    """Return the text without the logins for the registry; empty if nothing else is in it."""
+    for name in names_of(text, registry):
+        text = _without_name(text, name)
+    return text
+
+
+def _without_name(text: str, registry: str) -> str:
     auths = _object(text, _object(text, _after_blank(text, 0))["auths"].value)
     members = sorted(auths.values())
     index = members.index(auths[registry])

@@ -32,12 +32,19 @@ class Setting(NamedTuple):
 
     def value(self, home: str) -> str:
         """Return a literal value, with the home for ~ and $HOME; else ""."""
+        return self.expanded({"HOME": home})
+
+    def expanded(self, variables: Mapping[str, str]) -> str:
+        """Return a value that is literal but for one of these variables at its beginning, or ~; else ""."""
         found = VALUE.match(self.text)
         literal, quoted, bare = found.groups() if found else ("", "", "")
         value = literal or quoted or bare or ""
-        for word in ("${HOME}", "$HOME") + (("~",) if bare else ()):
-            if not literal and value.startswith(word + "/"):
-                value = home + value[len(word) :]
+        words = {"~": "HOME"} if bare else {}
+        for name in variables:
+            words.update({"${%s}" % name: name, "$" + name: name})
+        for word in words if not literal else ():
+            if value.startswith(word + "/"):
+                value = variables[words[word]] + value[len(word) :]
         return value if PLAIN.match(value) else ""
 
     def is_certain(self, home: str) -> bool:

@@ -23,6 +23,8 @@ NOTHING = "0 bytes"
 class EmptiedCache(EmptiedCacheOptions, Resource):
     """A cache without anything that its tool could fetch again."""
 
+    IS_KEPT = False
+
     def touches(self, host: Host) -> List[str]:
         return [self.options["path"]]
 

@@ -9,6 +9,7 @@ from .._core.errors import AccountError
 from .._core.values import STATE, Options, check_path, check_proxies, check_word
 
 MACHINE = "{machine}"
+OWN = "own"  # a conda that the user installed
 ADDRESS = re.compile(r"^https?://[A-Za-z0-9._~:/?#@%+=,&;-]+\Z")
 SUM = re.compile(r"^[0-9a-f]{64}\Z")
 CHANNEL = re.compile(r"^[A-Za-z0-9._~:/@%+=-]+\Z")
@@ -23,13 +24,15 @@ class CondaInstallOptions(Options):
     The work continues on its own if the connection drops, and is never started twice. A half-finished installation of
     hpc-onboard's is created again. A prefix that hpc-onboard did not create is not changed.
 
+    A conda that you installed yourself is used with O(distribution=own). It is never run, updated, moved or removed.
+
     Options:
         prefix: The folder to install into. It may begin with C(~) or with a variable of the site such as C($SCRATCH);
             C({machine}) in it is the architecture of the login node.
         root: The folder that must exist already. Defaults to the one above O(prefix).
-        distribution: The distribution to install.
-        version: The installer's version. A newer one that is installed already stays.
-        installers: The installers by architecture, each an address C(url) and a C(sha256).
+        distribution: The distribution to install. C(own) is the conda that is in the prefix already.
+        version: The installer's version. A newer one that is installed already stays. Not needed for C(own).
+        installers: The installers by architecture, each an address C(url) and a C(sha256). Not needed for C(own).
         glibc: The oldest glibc that its programs run with.
         bytes: The size of an installation in bytes. It is not started with less free space.
         files: The number of files of an installation. It is not started if the quota allows fewer.
@@ -53,9 +56,9 @@ class CondaInstallOptions(Options):
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "prefix": {"type": "path", "required": True},
         "root": {"type": "path"},
-        "distribution": {"type": "str", "required": True, "choices": ["miniforge", "miniconda"]},
-        "version": {"type": "str", "required": True},
-        "installers": {"type": "dict", "required": True},
+        "distribution": {"type": "str", "required": True, "choices": ["miniforge", "miniconda", OWN]},
+        "version": {"type": "str", "default": ""},
+        "installers": {"type": "dict", "default": {}},
         "glibc": {"type": "str", "default": "2.17"},
         "bytes": {"type": "int", "default": 0},
         "files": {"type": "int", "default": 0},
@@ -69,7 +72,12 @@ class CondaInstallOptions(Options):
         check_path("prefix", self.options["prefix"].replace(MACHINE, "machine"))
         if " " in self.options["prefix"]:
             raise AccountError("prefix: %r holds a blank, which conda's installer refuses" % self.options["prefix"])
-        check_word("version", self.options["version"])
+        if self.options["distribution"] == OWN and self.options["environments"]:
+            raise AccountError("environments: hpc-onboard does not run a conda of yours: create them in it yourself")
+        if self.options["distribution"] != OWN:
+            check_word("version", self.options["version"])
+            if not self.options["installers"]:
+                raise AccountError("installers: name the address and the sum of at least one")
         for name, installer in self.options["installers"].items():
             check_installer(name, installer)
         for channel in self.options["channels"]:

@@ -8,13 +8,14 @@ from .._core.values import STATE, Options, check_path
 class DirectoryOptions(Options):
     """Keep a folder of your account.
 
-    Creates a folder in the home or in a storage area of the site, and every missing folder between it and O(root).
+    Creates a folder in the home, or in a storage area of the site, and every missing folder between it and O(root).
 
     An existing folder is not changed. With O(state=absent) it is removed only if it is empty.
 
     Options:
         path: The folder. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
-        root: The folder that must exist already. Defaults to the one above O(path).
+        root: The folder that must exist already. In the home, every missing folder is created without it; elsewhere it
+            defaults to the one above O(path).
         mode: The mode of a folder that is created.
 
     Example: Create my own folder in the project's area

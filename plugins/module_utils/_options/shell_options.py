@@ -38,6 +38,9 @@ class ShellEnvironmentOptions(Options):
             finds the commands of the system.
         on_demand: Commands that a file defines when they are first used. Each name has the files for C(sh), C(csh) and
             C(fish). C({machine}) in a path is the architecture of the machine that the shell runs on.
+        unless_used: Variables that would hide content of yours, by name. Each has C(folders), which may begin with a
+            variable that a start-up file sets, the subfolder C(below) of them, and the C(setting) that keeps one. The
+            variable is not set while such a subfolder holds a folder, unless it was set before.
 
     Example: Keep the caches of pip off the home
         section: pip
@@ -53,6 +56,7 @@ class ShellEnvironmentOptions(Options):
         "path": {"type": "list", "elements": "str", "default": []},
         "path_end": {"type": "list", "elements": "str", "default": []},
         "on_demand": {"type": "dict", "default": {}},
+        "unless_used": {"type": "dict", "default": {}},
         "state": STATE,
     }
 
@@ -69,6 +73,9 @@ class ShellEnvironmentOptions(Options):
                     )
         for name, files in self.options["on_demand"].items():
             check_command(name, files)
+        for used in self.options["unless_used"].values():
+            for folder in used["folders"]:
+                check_path("unless_used", folder)
 
 
 def check_variable(name: str, value: Any) -> None:

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Private copies of files in which a key of the user was replaced; offboarding restores them.
+"""What the user had where something was replaced, in a private folder; offboarding restores it.
+
+Of a file in which a key was replaced it is a copy. Any other thing is moved there, in one step, so that it keeps its
+content, mode and times, and a killed run leaves it here or there.
 
 Only the user can open their folder. A copy's name follows from the key of its note, so nothing else records it. The
 first copy is kept: it is what the user had.
@@ -9,7 +12,10 @@ first copy is kept: it is what the user had.
 import os
 from typing import Optional
 
+from .._core.errors import AccountError
 from .._core.host import Host
+from .._core.resource import Resource
+from .._core.values import note_key
 from .._formats.hashes import digest
 
 FOLDER = ".config/hpc.onboard/former"
@@ -20,12 +26,40 @@ def copy_path(host: Host, key: str) -> str:
     return os.path.join(host.home, FOLDER, digest(key.encode("utf-8")).hex()[:16])
 
 
+def has_copy(host: Host, resource: Resource) -> bool:
+    """Return True if there is a copy of what a resource replaced."""
+    return host.entry(copy_path(host, note_key(resource.KIND, resource.identity))) is not None
+
+
 def save_copy(host: Host, key: str, content: bytes) -> None:
     """Write the copy, unless there is one."""
     path = copy_path(host, key)
     if host.entry(path) is None:
         host.make_folders(os.path.dirname(path), 0o700)
         host.write(path, None, content, 0o600, private=True)
+
+
+def may_move(host: Host, key: str, path: str) -> bool:
+    """Return True if a thing is the user's to move, and nothing has been moved for this resource yet."""
+    found = host.entry(path)
+    is_theirs = found is not None and found.mine and found.kind in ("file", "link", "folder")
+    return is_theirs and host.entry(copy_path(host, key)) is None
+
+
+def move_there(host: Host, key: str, path: str) -> None:
+    """Move the user's thing into the private folder."""
+    folder = os.path.dirname(copy_path(host, key))
+    host.make_folders(folder, 0o700)
+    unsafe = host.unsafe_folder(folder)
+    if unsafe:
+        raise AccountError(unsafe)
+    host.move(path, copy_path(host, key))
+
+
+def move_back(host: Host, key: str, path: str) -> None:
+    """Move the user's thing back to its place, which is free, and remove the folder with the last one."""
+    host.move(copy_path(host, key), path)
+    _remove_if_empty(host)
 
 
 def read_copy(host: Host, key: str) -> Optional[bytes]:
@@ -40,6 +74,10 @@ def remove_copy(host: Host, key: str) -> None:
     path = copy_path(host, key)
     if host.entry(path):
         host.remove(path)
-    folder = os.path.dirname(path)
+    _remove_if_empty(host)
+
+
+def _remove_if_empty(host: Host) -> None:
+    folder = os.path.join(host.home, FOLDER)
     if host.entry(folder) and not host.names(folder):
         host.remove(folder)

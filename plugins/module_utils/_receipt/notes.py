@@ -4,8 +4,8 @@
 
 A note describes one resource: its options, the clusters that declare it, and hashes of the state that a run left. It
 also says where the resource comes from. Created: "made". Adopted: neither "made" nor "replaced". Replaced: the user
-had another key there, and a private copy of it is kept. "was" has the former values of what was changed around it.
-Clusters that share a home share a receipt.
+had another key or thing there, which is kept (former_copies.py). "was" has the former values of what was changed
+around it. Clusters that share a home share a receipt.
 """
 
 import json
@@ -25,6 +25,7 @@ KEPT = ("mode", "folder mode", "leads to", "form", "order") + NUMBERS  # fields 
 KEY = "key "  # the first characters of a key's fingerprint
 ROTATION = "rotation "  # the first characters of a mark's field in the state; no resource type has this name
 JOINED = "joined"  # in a new note: an entry of the user's was joined with the created one, and is theirs from now on
+ADOPTED = "adopted"  # the field of an outcome's evidence that says how the user's own thing serves
 RELEASED = {}  # type: Document
 """The note of a resource that this cluster no longer declares, though it is still there."""
 
@@ -248,6 +249,20 @@ def notes_of_run(
         elif done:
             found[key] = None
     return found
+
+
+def mark_adopted(results: List[Tuple[Mapping[str, Any], Document]], noted: Mapping[str, Mapping[str, Any]]) -> None:
+    """Set the evidence "adopted" of each outcome whose resource is up to date and was not created by hpc-onboard.
+
+    It is "equal", unless the resource itself reported "equivalent": another form that serves as well.
+    """
+    for entry, outcome in results:
+        note = noted.get(note_key(entry["kind"], outcome["identity"]), {})
+        is_there = outcome["status"] == "ok" and outcome["after"] and entry["options"].get("state") != "absent"
+        if is_there and not note.get("made") and not note.get("replaced"):
+            outcome["evidence"].setdefault(ADOPTED, "equal")
+        else:
+            outcome["evidence"].pop(ADOPTED, None)
 
 
 def fingerprint_key_id(fingerprint_key: str) -> str:

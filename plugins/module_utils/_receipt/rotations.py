@@ -9,14 +9,17 @@ unless the sender has that very key: then only its records are behind, and nothi
 A key that is none of the sender's versions, and that the receipt does not know, may exist nowhere else. It stays too,
 unless the user has agreed to replace it: then a private copy of the file is kept first. The same holds for a key that
 comes without a name, as a module's does.
+
+The user can agree for single resources, too, also where a thing of theirs is no key: it is moved away then.
 """
 
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Outcome, Resource, State, examine, hash_fields
+from .._core.resource import CHANGES, Outcome, Resource, State, examine, hash_fields
 from .._core.values import note_key
+from .former_copies import may_move
 from .notes import Document, is_newer, parse_marks
 from .receipt import Receipt
 
@@ -44,6 +47,7 @@ class KeyGuard:
     ) -> None:
         self.keys, self._own, self._replaces = keys, own, replaces
         names = {resource.identity: key_name(entry) for entry, resource in zip(entries, resources)}
+        self._agreed = {resource.identity for entry, resource in zip(entries, resources) if entry.get("replace")}
         self.names = {identity: name for identity, name in names.items() if name in keys}
         self._unnamed = {
             resource.identity
@@ -61,17 +65,25 @@ class KeyGuard:
             if mark is not None:
                 return _keep_key(resource, host, ROTATED, {"rotated": mark})
             unknown = self._unknown_keys(resource, host)
-            if not unknown:
+            if not unknown and not self._moves(resource, host):
                 return loop(resource, host)
-            if not self._replaces:
+            if unknown and not self._replaces and resource.identity not in self._agreed:
                 why = UNKNOWN if resource.identity in self.names else UNNOTED
                 return _keep_key(resource, host, why % " and ".join(unknown), {"unknown_key": True})
             resource.keeps_copy = True
             outcome = loop(resource, host)
-            outcome.evidence = dict(outcome.evidence, replaces=True)
+            if outcome.status in CHANGES:
+                outcome.evidence = dict(outcome.evidence, replaces=True)
             return outcome
 
-        return guarded if self.names or self._unnamed else loop
+        return guarded if self.names or self._unnamed or self._agreed else loop
+
+    def _moves(self, resource: Resource, host: Host) -> bool:
+        """Return True if a thing of the user's is in its place, and the user has agreed to have it replaced."""
+        if not resource.IS_MOVABLE or resource.identity not in self._agreed:
+            return False
+        is_theirs = resource.evidence(resource.inspect(host), host).get("theirs")
+        return bool(is_theirs) and may_move(host, note_key(resource.KIND, resource.identity), resource.options["path"])
 
     def _newer_mark(self, resource: Resource, host: Host) -> Optional[Document]:
         """Return the mark of a rotation unknown to the sender that this resource would undo."""

@@ -12,6 +12,8 @@ from .._core.errors import AccountError
 from .._core.files import draft_path
 from .._core.host import Host
 from .._core.resource import Resource, State
+from .._core.values import note_key
+from . import former_copies
 from .receipt import PLACE, empty_draft
 
 
@@ -42,6 +44,7 @@ class StaleDrafts(Resource):
         for resource in self._resources:
             try:
                 paths += resource.bound(host).touches(host)
+                paths.append(former_copies.copy_path(host, note_key(resource.KIND, resource.identity)))
             except AccountError:
                 pass  # its own outcome says so
         found = {}

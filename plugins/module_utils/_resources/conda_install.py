@@ -9,12 +9,17 @@ the job's folder says so) or was not created by hpc-onboard.
 import os
 from typing import List, Optional
 
+from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import State
+from .._core.resource import Evidence, State
 from .._formats import condarc, origin_mark, startup
 from .._jobs.conda_spec import CondaSpec, machine
 from .._jobs.made import MADE, JobResource, read_text
-from .._options.conda_options import MACHINE, CondaInstallOptions
+from .._options.conda_options import MACHINE, OWN, CondaInstallOptions
+
+HISTORY = "conda-meta/history"
+PARTS = (HISTORY, "bin/conda", "etc/profile.d/conda.sh")  # files that each conda has, the last one for shells
+MOST = 100  # environments that are listed
 
 
 class CondaInstall(CondaInstallOptions, JobResource):
@@ -25,7 +30,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
     def bound(self, host: Host) -> "CondaInstall":
         prefix = host.expand(self.options["prefix"].replace(MACHINE, machine()))
         root = host.expand(self.options["root"]) if self.options.get("root") else None
-        resource = CondaInstall(dict(self.options, prefix=prefix, root=root))
+        resource_type = UsersConda if self.options["distribution"] == OWN else CondaInstall
+        resource = resource_type(dict(self.options, prefix=prefix, root=root))
         resource.identity = self.identity
         return resource
 
@@ -185,3 +191,44 @@ class CondaInstall(CondaInstallOptions, JobResource):
         made = read_text(host, os.path.join(self.options["prefix"], MADE))
         update = made is not None and self._no_older(made) != self._spec.made
         CondaJob(self.job_folder, self._spec, update).start(host)
+
+
+class UsersConda(CondaInstall):
+    """A conda that the user installed, whatever its version. It is recognised by its files, and never run."""
+
+    def desired(self, host: Host) -> State:
+        return {} if self.options["state"] == "absent" else {"conda": OWN}
+
+    def inspect(self, host: Host) -> State:
+        prefix = self.options["prefix"]
+        found = host.entry(prefix)
+        if found is None:
+            return {}
+        parts = [host.resolved_entry(os.path.join(prefix, part)) for part in PARTS]
+        is_conda = found.kind == "folder" and all(part and part.kind == "file" and part.mine for part in parts)
+        is_users = found.mine and host.entry(os.path.join(prefix, MADE)) is None
+        return {"conda": OWN} if is_conda and is_users else {"is": found.kind}
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        shown = host.shown(self.options["prefix"])
+        if self.options["state"] == "absent":
+            return "%s is yours and stays" % shown
+        if before.get("conda") == OWN:
+            return None
+        if not before:
+            return "%s does not exist: set conda: {prefix: ...} to the conda that you have" % shown
+        text = "%s is not a conda that you installed (it needs %s, all yours): set another prefix, or distribution"
+        return text % (shown, ", ".join(PARTS))
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        if before.get("conda") != OWN:
+            return {}
+        folder = os.path.join(self.options["prefix"], "envs")
+        names = [one for one in host.names(folder) if host.entry(os.path.join(folder, one, HISTORY))]
+        return {"adopted": "equivalent", "environments": names[:MOST]}
+
+    def remarks(self, host: Host) -> List[str]:
+        return []  # a block of 'conda init' is the user's choice of this one
+
+    def apply(self, host: Host) -> None:
+        raise AccountError("%s: it is only used" % self.identity)

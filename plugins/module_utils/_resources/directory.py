@@ -41,13 +41,18 @@ class Directory(DirectoryOptions, Resource):
             kind = OPEN
         return {} if kind == "nothing" and host.entry(self.options["path"]) is None else {"is": kind}
 
-    @property
-    def _area(self) -> str:
-        return str(self.options.get("root") or os.path.dirname(self.options["path"]))
+    def _area(self, host: Host) -> str:
+        """Return the folder that must exist: the root, or the one above; in the home, the closest that exists."""
+        area = str(self.options.get("root") or os.path.dirname(self.options["path"]))
+        while (
+            not self.options.get("root") and area.startswith(host.home + "/") and host.resolved_kind(area) != "folder"
+        ):
+            area = os.path.dirname(area)
+        return area
 
     def _find_foreign(self, host: Host) -> Optional[str]:
         """Return the first folder or link below the site's own that another user created, or None."""
-        path, place = str(self.options["path"]), self._area.rstrip("/")
+        path, place = str(self.options["path"]), self._area(host).rstrip("/")
         for part in path[len(place) :].strip("/").split("/") if path.startswith(place + "/") else []:
             place += "/" + part
             found = host.entry(place)
@@ -73,11 +78,12 @@ class Directory(DirectoryOptions, Resource):
             return "all users may write in %s: check its content, run chmod o-w %s, then run again" % (shown, shown)
         if before.get("is", "folder") != "folder":
             return "%s already exists and is not a folder: move it away, then run again" % host.shown(path)
-        if host.resolved_kind(self._area) == "link":
-            return host.why_blocked(self._area)
-        if host.resolved_kind(self._area) != "folder":
+        area = self._area(host)
+        if host.resolved_kind(area) == "link":
+            return host.why_blocked(area)
+        if host.resolved_kind(area) != "folder":
             text = "%s does not exist, and only the site can create it: is the project's name right?"
-            return text % host.shown(self._area)
+            return text % host.shown(area)
         return host.why_blocked(path)
 
     def remarks(self, host: Host) -> List[str]:
@@ -89,4 +95,4 @@ class Directory(DirectoryOptions, Resource):
         if self.options["state"] == "absent":
             host.remove(self.options["path"])
             return
-        host.make_folders(self.options["path"], int(self.options["mode"], 8), self._area)
+        host.make_folders(self.options["path"], int(self.options["mode"], 8), self._area(host))

@@ -7,9 +7,10 @@ from typing import Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Evidence, Resource, State
+from .._core.resource import Evidence, Resource, State, hash_fields
 from .._core.values import note_key
 from .._options.file_options import OwnFileOptions, fill_found
+from .._receipt import former_copies
 from .._receipt.set_aside import advice, restore_notes
 
 ANOTHERS = "file of another user"
@@ -23,6 +24,7 @@ class OwnFile(OwnFileOptions, Resource):
     """
 
     KEEPS_USER_EDITS = True
+    IS_MOVABLE = True
 
     def bound(self, host: Host) -> "Resource":
         """Return this file with the values found on the account in its text (fill_found)."""
@@ -62,13 +64,23 @@ class OwnFile(OwnFileOptions, Resource):
         other = self.describe_foreign(text, host)
         if other:
             return {"is": other}  # its content is not reported
-        return {"content": text.encode("utf-8", "replace").decode("utf-8"), "mode": "%04o" % file.mode}
+        mode = self.mode() if self._serves(text, file.mode, host) else "%04o" % file.mode
+        return {"content": text.encode("utf-8", "replace").decode("utf-8"), "mode": mode}
+
+    def _serves(self, text: str, mode: int, host: Host) -> bool:
+        """Return True if a file of the user's with this text gives its owner the same, and others no more."""
+        if not self._is_up_to_date(text) or self.is_unchanged_since_created({"content": text}, host):
+            return False
+        desired = int(self.mode(), 8)
+        return mode & 0o700 == desired & 0o700 and not mode & ~desired & 0o7777
 
     def describe_foreign(self, text: str, host: Host) -> Optional[str]:
         """Return a description of a file whose text is not ours to show, or None."""
         if self.is_unchanged_since_created({"content": text}, host) or self._is_up_to_date(text):
             return None
-        return EDITED if host.receipt_notes.get(note_key(self.KIND, self.identity), {}).get("made") else FOREIGN
+        note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
+        was_foreign = note.get("found") == hash_fields({"is": FOREIGN})  # a killed run was about to move it away
+        return EDITED if note.get("made") and not was_foreign else FOREIGN
 
     def _is_up_to_date(self, text: str) -> bool:
         return self.options["state"] == "present" and text == self.desired_text()
@@ -80,7 +92,7 @@ class OwnFile(OwnFileOptions, Resource):
             found["why"] for found in wanted
         ):  # one of two accounts is enough: the text is for jobs of both purposes
             return wanted[0]["why"]
-        if not before:
+        if not before or self.keeps_copy:  # what is there is moved away
             return host.why_blocked(os.path.dirname(path))
         if "is" in before:
             return "%s is a %s and stays: %s" % (shown, before["is"], advice(shown))
@@ -96,8 +108,10 @@ class OwnFile(OwnFileOptions, Resource):
         return "%s was changed by another program meanwhile: run again" % shown
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        is_other = bool(before) and before != self.desired(host)
-        return {"theirs": True} if is_other and self.obstacle(before, host) else {}
+        if before and before == self.desired(host):
+            file = host.entry(self.options["path"])
+            return {"adopted": "equivalent"} if file and "%04o" % file.mode != before["mode"] else {}
+        return {"theirs": True} if before and self.obstacle(before, host) else {}
 
     def remarks(self, host: Host) -> List[str]:
         """Return how to restore what the file took the place of, once it is removed."""
@@ -108,6 +122,8 @@ class OwnFile(OwnFileOptions, Resource):
         if self.options["state"] == "absent":
             host.remove(path)
             return
+        if self.keeps_copy:
+            former_copies.move_there(host, note_key(self.KIND, self.identity), path)
         host.make_folders(os.path.dirname(path), 0o755)
         old = host.read(path) if host.entry(path) else None
         problem = self.obstacle(self.inspect(host), host)

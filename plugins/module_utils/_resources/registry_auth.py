@@ -6,7 +6,7 @@ import os
 from typing import List, Optional
 
 from .._core.host import Host
-from .._core.resource import State
+from .._core.resource import Evidence, State
 from .._formats import docker_auth
 from .._options.key_options import APPTAINER_AUTH_FILE, RegistryAuthOptions
 from .kept_key import KeptKey, KeyEntry, text_of
@@ -15,18 +15,25 @@ DOCKERS = ".docker/config.json"
 
 
 class RegistryAuth(RegistryAuthOptions, KeptKey):
-    """The entry of a registry below "auths". Other entries stay as they are."""
+    """The entry of a registry below "auths", under any of its names. Other entries stay as they are."""
 
     def form(self) -> State:
-        return {"login": self.options["login"]}
+        return {"login": self.options["login"], "entries": "1"}
 
     def find(self, text: str) -> Optional[KeyEntry]:
-        found = docker_auth.find(text, self.options["registry"])
-        if found is None:
+        found = docker_auth.find_all(text, self.options["registry"])
+        if not found:
             return None
-        form = {"login": found.user or "cannot be read"}
+        form = {"login": found[0].user or "cannot be read", "entries": str(len(found))}
         program = docker_auth.credential_helper(text, self.options["registry"])
-        return KeyEntry([found.password], dict(form, **{"answered by": program}) if program else form)
+        passwords = [one.password for one in found]
+        return KeyEntry(passwords, dict(form, **{"answered by": program}) if program else form)
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        """Return that the entry has another name of the registry, which its readers know as well."""
+        names = docker_auth.names_of(text_of(host, self.path), self.options["registry"]) if "login" in before else []
+        is_other = names and self.options["registry"] not in names
+        return dict(super().evidence(before, host), **{"adopted": "equivalent"} if is_other else {})
 
     def put(self, text: str) -> str:
         login = docker_auth.RegistryLogin(self.options["login"], self.options["password"])
@@ -46,7 +53,8 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
             return []
         own = docker_auth.registries(text_of(host, self.path)) if host.resolved_kind(self.path) == "file" else []
         hidden = docker_auth.registries(text_of(host, host.resolve(dockers) or dockers))
-        lost = [name for name in hidden if name not in own and name != self.options["registry"]]
+        same = docker_auth.names_of(text_of(host, host.resolve(dockers) or dockers), self.options["registry"])
+        lost = [name for name in hidden if name not in own and name not in same]
         if not lost:
             return []
         return [

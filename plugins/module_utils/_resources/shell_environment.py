@@ -7,12 +7,12 @@ really reads.
 """
 
 import os
-from typing import List, Optional
+from typing import Dict, List, Optional
 
 from .._core.edited_file import read_edited_file, why_not_editable, write_edited_file
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Resource, State
+from .._core.resource import Evidence, Resource, State
 from .._formats import environment, section, startup
 from .._options.shell_options import ShellEnvironmentOptions
 from .._scan.start_up import EVERY, FOLDER, env_file, login_shell_files, start_up_files
@@ -54,23 +54,35 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     def desired(self, host: Host) -> State:
         if self.options["state"] == "absent":
             return {}
-        state = {host.shown(env_file(host, dialect)): self._body(dialect) for dialect in environment.DIALECTS}
+        state = {host.shown(env_file(host, dialect)): self._body(dialect, host) for dialect in environment.DIALECTS}
         for path in start_up_files(host):
             state[host.shown(path)] = _line(host)
         return state
 
-    def _settings(self, dialect: str) -> environment.ShellSettings:
+    def _settings(self, dialect: str, host: Host) -> environment.ShellSettings:
         commands = {name: files[dialect] for name, files in self.options["on_demand"].items()}
-        options = self.options
-        return environment.ShellSettings(options["variables"], options["path"], options["path_end"], commands)
+        options, used = self.options, self._find_used(host)
+        variables = {name: value for name, value in options["variables"].items() if name not in used}
+        return environment.ShellSettings(variables, options["path"], options["path_end"], commands)
 
-    def _body(self, dialect: str) -> str:
-        return environment.render(dialect, self._settings(dialect))
+    def _find_used(self, host: Host) -> Dict[str, str]:
+        """Return the variables that are not set because they would hide content, each with the folder of that."""
+        if not self.options["unless_used"]:
+            return {}
+        from .._scan.used_folders import find_used  # few roles ask for it
 
-    def _render_checked(self, dialect: str) -> str:
+        found = section.find(read_edited_file(host, env_file(host, "sh")).text, self.options["section"])
+        there = environment.parse("sh", found.body).variables if found else {}
+        options = self.options["unless_used"]
+        return find_used({name: one for name, one in options.items() if name not in there}, host)
+
+    def _body(self, dialect: str, host: Host) -> str:
+        return environment.render(dialect, self._settings(dialect, host))
+
+    def _render_checked(self, dialect: str, host: Host) -> str:
         """Return the lines to write. Raise AccountError if parsing them does not give the settings back."""
-        body = self._body(dialect)
-        if environment.parse(dialect, body) != self._settings(dialect):
+        body = self._body(dialect, host)
+        if environment.parse(dialect, body) != self._settings(dialect, host):
             raise AccountError("these settings cannot be written for %s" % dialect)
         return body
 
@@ -116,8 +128,17 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return None
 
     def remarks(self, host: Host) -> List[str]:
-        """Return the user's own lines that set one of these variables to another value; they are not changed."""
+        """Return the user's own lines that set one of these variables to another value; they are not changed.
+
+        Variables that are not set because of the user's content come first.
+        """
+        used = self._find_used(host) if self.options["state"] == "present" else {}
         notes: List[str] = []
+        for folder in sorted(set(used.values())):
+            names = [name for name in sorted(used) if used[name] == folder]
+            setting = self.options["unless_used"][names[0]]["setting"].replace("FOLDER", host.shown(folder))
+            text = "%s has content that %s would hide, so that is not set; to keep using that folder, set %s"
+            notes.append(text % (host.shown(folder), " and ".join(names), setting))
         for path in login_shell_files(host) if self.options["state"] == "present" else ():
             try:
                 text = read_edited_file(host, path).text
@@ -132,6 +153,10 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
                         notes.append("%s overrides %s; remove that line" % (place, override.name))
         return notes
 
+    def evidence(self, before: State, host: Host) -> Evidence:
+        used = self._find_used(host) if self.options["state"] == "present" else {}
+        return {"in_use": {name: host.shown(folder) for name, folder in used.items()}} if used else {}
+
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
@@ -144,7 +169,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
             file = read_edited_file(host, env_file(host, dialect))
-            new = section.put(file.text or HEADER, self.options["section"], self._render_checked(dialect))
+            new = section.put(file.text or HEADER, self.options["section"], self._render_checked(dialect, host))
             write_edited_file(host, file, new)
         for path in files:
             file = read_edited_file(host, path)

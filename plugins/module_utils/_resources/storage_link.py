@@ -8,7 +8,9 @@ from typing import List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
+from .._core.values import note_key
 from .._options.folder_options import StorageLinkOptions
+from .._receipt import former_copies
 from .._receipt.set_aside import advice, restore_notes
 
 ANOTHERS = "link of another user"  # never removed, whatever the receipt says
@@ -18,6 +20,7 @@ class StorageLink(StorageLinkOptions, Resource):
     """A symbolic link to a folder. A link of ours is corrected; anything else in its place stays."""
 
     KEEPS_USER_EDITS = True
+    IS_MOVABLE = True
 
     def touches(self, host: Host) -> List[str]:
         target = [] if self.options["state"] == "absent" else [self.options["target"]]  # it may hang
@@ -36,23 +39,30 @@ class StorageLink(StorageLinkOptions, Resource):
             return {"is": found.kind}
         if self.options["state"] == "absent":
             return {"target": found.target} if found.mine else {"is": ANOTHERS}
-        target = self.options["target"] if self._is_equivalent(found.target, host) else found.target
+        target = self.options["target"] if self._serves(found.target, host) else found.target
         return {"target": target, "leads to": host.resolved_kind(self.options["path"])}
 
-    def _is_equivalent(self, target: str, host: Host) -> bool:
-        """Return True if a link that is written otherwise is as good; only one that is written as ours is removed."""
-        if target == self.options["target"]:
+    def _serves(self, target: str, host: Host) -> bool:
+        """Return True if a link to another target is as good; only one that is written as ours is removed.
+
+        It leads to the same folder, or it is the user's and leads into it or above it, but not above the home.
+        """
+        area, place = host.resolve(self.options["target"]), host.resolve(self.options["path"])
+        if target == self.options["target"] or area is None or place is None or host.resolved_kind(area) != "folder":
             return False
-        resolved = host.resolve(self.options["target"])
-        if resolved is None:
-            return False
-        return host.resolve(self.options["path"]) == resolved and host.entry(resolved) is not None
+        if place == area:
+            return True
+        home = host.resolve(host.home) or host.home
+        is_near = _is_inside(place, area) or (_is_inside(area, place) and not _is_inside(home, place))
+        return is_near and host.resolved_kind(place) == "folder" and not self._is_ours({"target": target}, host)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         path, target = self.options["path"], self.options["target"]
         shown = host.shown(path)
         if before.get("is") == ANOTHERS:
             return "%s is a %s and stays" % (shown, ANOTHERS)
+        if self.keeps_copy:
+            before = {}  # what is there is moved away
         if "is" in before:
             return "%s is a real %s, which is yours: %s" % (shown, before["is"], advice(shown))
         if self.options["state"] == "absent":
@@ -69,6 +79,9 @@ class StorageLink(StorageLinkOptions, Resource):
         return host.why_blocked(os.path.dirname(path))
 
     def evidence(self, before: State, host: Host) -> Evidence:
+        found = host.entry(self.options["path"])
+        if found and found.kind == "link" and found.target != before.get("target", found.target):
+            return {"adopted": "equivalent"}
         elsewhere = before.get("target", self.options["target"]) != self.options["target"]
         wanted = self.options["state"] == "present"
         return {"theirs": True} if "is" in before or (wanted and elsewhere and not self._is_ours(before, host)) else {}
@@ -86,8 +99,15 @@ class StorageLink(StorageLinkOptions, Resource):
         if self.options["state"] == "absent":
             host.remove(path)
             return
+        if self.keeps_copy:
+            former_copies.move_there(host, note_key(self.KIND, self.identity), path)
         found = host.entry(path)
         if found and (found.kind != "link" or not self._is_ours({"target": found.target}, host)):
             raise AccountError("%s was created by another program meanwhile: run again" % host.shown(path))
         host.make_folders(os.path.dirname(path), 0o755)
         host.make_link(path, self.options["target"])
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    """Return True if a path is a folder or in it. Both have no links."""
+    return (path + "/").startswith(folder.rstrip("/") + "/")

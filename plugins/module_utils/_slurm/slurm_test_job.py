@@ -89,6 +89,7 @@ class SlurmTestJob(Resource):
         "minutes": {"type": "int", "default": 5},
         "state": STATE,
     }
+    IS_KEPT = False
     is_foreseen = False
 
     def name(self) -> str:

@@ -17,6 +17,7 @@ from .._input.role_specs import RoleSpecs
 from .defaults import Entry
 from .profiles import Catalogue, Profile
 
+OF_ONE_ACCOUNT = {"ssh": "leads to", "keep": "names things of", "replace": "names things of"}
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 PREFIX = "ansible_"
 # What Ansible itself reads for an account that is reached by ssh, or is a folder of this machine. Tests compare it with
@@ -76,8 +77,9 @@ def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSp
         if isinstance(role, str) and role not in roles.names():
             text = f'unknown role "{role}" in "without"; {nearest(role, roles.names())}'
             mistakes.add((*place, "without", index), text)
-    if place == ("defaults",) and entry.get("ssh"):
-        mistakes.add((*place, "ssh"), '"ssh" leads to one account; write it there.', at_key=True)
+    for word, what in OF_ONE_ACCOUNT.items() if place == ("defaults",) else ():
+        if entry.get(word):
+            mistakes.add((*place, word), f'"{word}" {what} one account; write it there.', at_key=True)
     for name, text in unknown_variables(mapping(entry.get("vars"))).items():
         mistakes.add((*place, "vars", name), text, at_key=True)
 

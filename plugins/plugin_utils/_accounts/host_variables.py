@@ -83,6 +83,7 @@ def account_variable(account: ResolvedAccount) -> dict[str, Any]:
         "cluster": account.cluster["id"],
         **({"project": account.project} if account.project else {}),
         "without": [str(role) for role in account.entry.get("without") or ()],
+        **{word: list(account.entry[word]) for word in ("keep", "replace") if account.entry.get(word)},
         **({"auth": str(account.entry["auth"])} if account.entry.get("auth") else {}),
     }
 

@@ -48,13 +48,14 @@ def show_fixes(variables: Variables, value: Value, called: run.Called) -> FixSho
 
 
 def ask_to_fix(
-    variables: Variables, value: Value, called: run.Called, ask: Callable[[str], str]
+    variables: Variables, value: Value, called: run.Called, ask: Callable[[str], str | None]
 ) -> FixAsked | RefusedResult:
     """Return whether the user agrees; without a terminal fix_sure must be set. ask: prompts and returns the answer."""
     agreed: FixAsked = {"kind": "fix_asked", "changed": False}
     try:
-        if AGREEMENT.is_needed(variables, value) and offered_fixes.find_fixable(variables, called.options):
-            AGREEMENT.require_yes(ask(AGREEMENT.question), variables, value, called.options)
+        is_needed = AGREEMENT.is_needed(variables, value) and offered_fixes.find_fixable(variables, called.options)
+        if is_needed and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, value, called.options):
+            agreed["cancelled"] = True
     except (AccountError, StateError) as error:
         return {"kind": "fix_asked", "failed": True, "msg": str(error)}
     return agreed

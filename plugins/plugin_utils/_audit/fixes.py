@@ -14,7 +14,7 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from ...module_utils._receipt.set_aside import set_aside_command
-from .._documents.fix import Fix, FixStep, account_command, advice, local_command
+from .._documents.fix import BLOCKED, Fix, FixStep, account_command, advice, local_command
 from .._input.command_line import Invocation
 from .rules.catalogue import RULES
 from .rules.rule import UNPLACED
@@ -26,7 +26,6 @@ PLAIN_PATH = re.compile(r"~?/[A-Za-z0-9_./+@%=,-]+~?")
 KEEP_KEY = "This key is not in your keyring. Keep it first if you need it: keyring set hpc.onboard NAME."
 FORGED = "Inspect ~/.config/hpc.onboard/receipt.json, and move it away if you do not know who wrote this entry."
 NOT_OURS = "Keep it as it is. If you do not know why it is recorded, inspect ~/.config/hpc.onboard/receipt.json."
-BLOCKED = "Do what the finding says."
 COPY = "Copy what you still need from the old place: onboarding changes the link and moves no data."
 BLOCKED_BY = {  # the cause of a blocked resource -> what the user does before onboarding can fix it
     "site": "Ask the site where it is now, or correct its path in the accounts file.",

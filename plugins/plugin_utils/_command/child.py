@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .._input.verdict import HANDLE, RunTotals, receive_totals
+from .._terminal import signals
+from .._unlocked import handover
 from .accounts import CommandError
 
 FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the terminal sends these to both of us: the child decides
@@ -39,9 +41,11 @@ def playbook_program() -> str:
 
 def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, RunTotals | None]:
     """Run a program to its end: exit code, negative for a signal, and what it told. words: the program's path first."""
+    typing = signals.Typing()
     hears, tells = os.pipe()
     os.set_inheritable(tells, True)
     signal.pthread_sigmask(signal.SIG_BLOCK, FOR_US_ALONE)  # until there is somebody to pass them on to
+    typing.set_hidden(True)  # a key may be pasted while Ansible still starts
     before = {one: signal.getsignal(one) for one in (*FROM_TERMINAL, *FOR_US_ALONE)}
     for one in FROM_TERMINAL:
         if before[one] is not signal.SIG_IGN:  # a job in the background stays as it was started
@@ -49,7 +53,7 @@ def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, RunTotal
     child = os.posix_spawn(
         words[0],
         words,
-        {**environment, HANDLE: str(tells)},
+        {**environment, HANDLE: str(tells), handover.VARIABLE: handover.open_pipe().text()},
         setsigmask=(),
         setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),  # Python ignores them, and the child would, too
     )
@@ -65,6 +69,7 @@ def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, RunTotal
             signal.signal(one, pass_on)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, FOR_US_ALONE)
     _child, status = os.waitpid(child, 0)
+    typing.show()
     for one, handler in before.items():  # a person may be asked something next
         signal.signal(one, handler)
     signal.alarm(0)  # last, since a signal that came meanwhile sets it

@@ -23,6 +23,7 @@ from .._init.wishes import AccountQuestion, DesiredAccount, describe_fault, list
 from .._input.diagnostics import Mistakes
 from .._input.writers import abbreviate_home
 from .._secrets.key_faults import find_fault
+from .._unlocked import handover
 from . import accounts
 from .accounts import CommandError
 from .child import end_by
@@ -36,6 +37,7 @@ OPTIONS = {  # option of an account -> the field of its entry, the name of its v
     "--without": ("without", "ROLE", "a role to omit; can be repeated"),
 }
 BAD = 2
+EXISTING = "Look there for what you have set up before, such as links, conda and containers?"
 
 
 class StoreOfAccount(argparse.Action):
@@ -236,18 +238,21 @@ def _show(wishes: Sequence[DesiredAccount], shown: str) -> None:
 
 def _then(wishes: Sequence[DesiredAccount], file: Path, front: list[str], is_asked: bool, sure: bool) -> int:
     """The key, the doctor, and the preflight if the person likes."""
+    pipe = handover.open_pipe()  # what is unlocked for the key stays so for the checks
     _offer_key(wishes, is_asked)
     source = accounts.find([], os.environ)
     named = [] if source and Path(source.paths[0]).absolute() == file.absolute() else ["-i", str(file)]
-    doctor, preflight, plan = ([*front, verb, *named] for verb in ("doctor", "preflight", "plan"))
+    doctor, preflight, adopt, plan = ([*front, verb, *named] for verb in ("doctor", "preflight", "adopt", "plan"))
     person.print_paragraph(f"Is this machine ready? {shlex.join(doctor)}")
-    codes = [subprocess.call(doctor)]
+    codes = [subprocess.call(doctor, pass_fds=pipe[:2])]
     connects = sure or (
         is_asked and person.confirm("Try now whether each can be entered? One connection, one attempt.")
     )
     if connects:
         person.print_paragraph(shlex.join(preflight))
-        codes.append(subprocess.call(preflight))
+        codes.append(subprocess.call(preflight, pass_fds=pipe[:2]))
+        if is_asked and not sure and not codes[-1] and person.confirm(EXISTING):
+            codes.append(subprocess.call(adopt, pass_fds=pipe[:2]))
     else:
         person.print_paragraph(f"Whether each can be entered says  {shlex.join(preflight)}")
     person.print_paragraph(

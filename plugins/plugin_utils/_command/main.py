@@ -13,6 +13,7 @@ import shlex
 import shutil
 import signal
 import sys
+import termios
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +31,11 @@ BAD = 2
 REPLACE_QUESTION = "Replace the keys that are not in your keyring? Private copies are kept on the account."
 PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."
 REPLACING = ("-e", "onboard_replace=true")
+BEGINNING = """\
+hpc-onboard sets up your account on every HPC cluster you use.
+There is no accounts file yet. Write one, from your ssh settings:
+    {0} init
+All subcommands: {0} --help"""
 INTRODUCTION = """\
 hpc-onboard sets up your account on every HPC cluster you use.
 
@@ -43,7 +49,7 @@ inventory/accounts.yml, ~/.config/hpc.onboard/accounts.yml
 
 Exit codes  0  everything is up to date
             2  something failed or is not up to date, or the command is invalid
-            4  some accounts could not be reached, everything else is up to date
+            4  onboard, plan, offboard: some accounts could not be reached
 Options: hpc-onboard SUBCOMMAND --help. Versions: hpc-onboard --version."""
 MORE = "All subcommands: hpc-onboard --help --all"
 
@@ -65,8 +71,10 @@ def main() -> int:
 def run(words: Sequence[str]) -> int:
     """Run what was typed after hpc-onboard, and return the exit code. Raises CommandError."""
     if not words:
-        print(describe_command(), file=sys.stderr)
-        return BAD
+        if accounts.find((), os.environ):
+            return run(["status"])
+        print(BEGINNING.format(shlex.join(find_program())))
+        return 0
     if words[0] in ("-h", "--help") and set(words[1:]) <= {"--all"}:
         print(describe_command(is_whole=len(words) > 1))
         return 0
@@ -131,15 +139,20 @@ def _run_playbook(options: argparse.Namespace) -> int:
         if sys.stderr.isatty():
             display_path = ", ".join(abbreviate_home(Path(path)) for path in source.paths)
             print(f"Accounts from {display_path}", file=sys.stderr, flush=True)
+    from .._input.agreement import CANCELLED
+
     code, verdict = _start_playbook(name or "onboard", words, environment)
     is_check = not {"--check", "-C"}.isdisjoint(options.passed)
-    if name == "plan" and verdict.changed and not is_check and ("--yes" in options.given or _is_agreed("Do it?")):
+    if name == "plan" and verdict.changed and not is_check and (_is_interactive() or "--yes" in options.given):
+        if not ("--yes" in options.given or _is_agreed("Do it?", CANCELLED, [*sys.argv[1:], "--yes"])):
+            return code
         code, verdict = _start_playbook("onboard", words, environment)
     elif name not in ("", "onboard") or is_check:
         return code
-    if verdict.replaceable and _is_agreed(REPLACE_QUESTION):
-        limit = ["-l", ",".join(verdict.replaceable)]
-        code, _verdict = _start_playbook("onboard", [*words, *REPLACING, *limit], environment)
+    replacing = [*REPLACING, "-l", ",".join(verdict.replaceable)]
+    is_asked = verdict.replaceable and _is_interactive()
+    if is_asked and _is_agreed(REPLACE_QUESTION, "No key was replaced.", [*sys.argv[1:], *replacing]):
+        code, _verdict = _start_playbook("onboard", [*words, *replacing], environment)
     return code
 
 
@@ -154,21 +167,28 @@ def _start_playbook(name: str, words: list[str], environment: dict[str, str]) ->
     return child.meaning(code, verdict), verdict or RunTotals(0, 0, 0)
 
 
-def _is_agreed(question: str) -> bool:
-    """Ask at the terminal, and return True for a yes. Without a terminal nothing is asked."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    from .._input.agreement import YES
+def _is_interactive() -> bool:
+    """Return True if the user can be asked, and sees the question."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python would handle it only after the line was typed
+
+def _is_agreed(question: str, no: str, again: Sequence[str]) -> bool:
+    """Ask at the terminal, and return True for a yes. no: what to print else. Raise CommandError without an answer.
+
+    again: the words after hpc-onboard that do it without asking.
+    """
+    from .._input.agreement import describe_no_answer, is_yes
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # what was typed before the question is no answer to it
     try:
-        answer = input(f"\n{question} [y/N] ")
-    except EOFError:
-        answer = ""
+        is_agreed = is_yes(input(f"\n{question} [y/N] "))
+    except (EOFError, KeyboardInterrupt):
         print()
-    is_yes = answer.strip().lower() in YES
-    print("" if is_yes else "Nothing was changed.", flush=True)
-    return is_yes
+        command = shlex.join([*find_program(), *again])
+        raise CommandError(describe_no_answer("nothing was changed", command)) from None
+    print("" if is_agreed else no, flush=True)
+    return is_agreed
 
 
 def _read_result_account(file: str) -> str:

@@ -9,6 +9,7 @@ import argparse
 from .._secrets.file_errors import NotWritten, StoreError, display_path
 from .._secrets.file_format import ARGON2ID, SCRYPT
 from .._secrets.keyring_backend import Keyring
+from .._unlocked import held_key
 from .accounts import CommandError
 
 KDFS = {"argon2id": ARGON2ID, "scrypt": SCRYPT}
@@ -24,8 +25,11 @@ def run(options: argparse.Namespace) -> int:
     """Change the file. Raises CommandError."""
     keyring = Keyring()
     try:
-        keyring.store().rekey(KDFS.get(options.kdf), ask_new=not options.keep_passphrase)
+        keyring.locked_store().rekey(KDFS.get(options.kdf), ask_new=not options.keep_passphrase)
     except (StoreError, NotWritten) as error:
         raise CommandError(str(error)) from None
+    is_dropped = held_key.drop(keyring.path)
     print(f"{display_path(keyring.path)} has a new salt{'' if options.keep_passphrase else ' and a new passphrase'}.")
+    if is_dropped:
+        print("It is locked again. To unlock it: hpc-onboard keyring unlock")
     return 0

@@ -66,7 +66,7 @@ SUBCOMMANDS = {
     ),
     "plan": Subcommand(
         "show the changes, then ask to apply them",
-        "Shows the same as onboard --check --diff, and asks at a terminal. Without a\n"
+        "Shows the same as onboard --check, and asks at a terminal. Without a\n"
         "terminal, or with --check, nothing is changed.",
         (
             ("hpc-onboard plan wilson", "show the changes there, and ask"),
@@ -74,6 +74,18 @@ SUBCOMMANDS = {
         ),
         SET_UP,
         (*BY_ROLE, "--check"),
+    ),
+    "adopt": Subcommand(
+        "use what you have on your accounts already",
+        "Looks at links, keys, conda, caches, containers and launchers of yours, and asks\n"
+        "at most once about each that differs. Writes your accounts file, nothing else.",
+        (
+            ("hpc-onboard adopt wilson", "show what is there, ask, and write the file"),
+            ("hpc-onboard adopt wilson --check", "show it only"),
+            ("hpc-onboard adopt --yes", "do not ask; keep what is different"),
+        ),
+        ("written, or nothing to write", "not agreed to, or an account could not be looked at", UNREACHABLE),
+        ("--check",),
     ),
     "onboard": Subcommand(
         "set up accounts; a second run changes nothing",
@@ -226,6 +238,19 @@ SUBCOMMANDS = {
         ),
         ("done", "not done; the output says why"),
         module="_command.state",
+    ),
+    "keyring": Subcommand(
+        "unlock the encrypted key file for some hours; lock it",
+        "Keeps the key that unlocks the file: not the passphrase, and none of your keys.\n"
+        "Only programs that run as you can use it. Without a word, shows the state.",
+        (
+            ("hpc-onboard keyring unlock", "ask for the passphrase once for 8 hours"),
+            ("hpc-onboard keyring unlock --for 30m", "for another time"),
+            ("hpc-onboard keyring lock", "end it now"),
+            ("hpc-onboard keyring", "until when it is unlocked"),
+        ),
+        ("done, or shown", "not done; the output says why"),
+        module="_command.unlock",
     ),
     "rekey": Subcommand(
         "change the passphrase of the encrypted key file",

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._roles.collect import DeclaredResources, Tolerated, collect, prepare_settings, refuse_unknown, select_roles
-from .._roles.table import PLACES
+from .._roles.table import PLACES, ROLES
 from .._secrets.session import SESSION, current_keyring_name
 from . import payload
 from .connection import AccountConnection, Action, Variables
-from .plan import drop_refused_roles
+from .plan import apply_choices, drop_refused_roles
 
 
 def prepare() -> None:
@@ -32,12 +32,10 @@ class AccountSession:
         action: Action,
         variables: Variables | None,
         places: Mapping[str, str] = PLACES,
-        become: bool = False,
         is_preview: bool = False,
     ) -> None:
         """variables: Ansible's for the task. places: of the resource types that may be sent (see payload.places).
 
-        become: use Ansible's become; only modules do, since roles set up the account of the user who logs in.
         is_preview: change nothing, as in check mode.
         """
         self.variables: Variables = variables or {}
@@ -49,7 +47,7 @@ class AccountSession:
         self.cluster = str((reached.get("cluster") or {}).get("id", ""))
         self.is_check_run = is_preview or bool(action._task.check_mode)
         self.wants_diff = bool(action._task.diff)
-        self.connection = AccountConnection(action, reached, self.name, places, become)
+        self.connection = AccountConnection(action, reached, self.name, places)
         self._action = action
 
     @property
@@ -75,7 +73,12 @@ class AccountSession:
         """
         refuse_unknown(self.variables)
         without = (self.variables.get("account") or {}).get("without", [])
-        return drop_refused_roles(collect(names, without, resources, self.value, tolerated), tolerated)
+        declared = drop_refused_roles(collect(names, without, resources, self.value, tolerated), tolerated)
+        account = self.variables.get("account") or {}
+        if not (account.get("keep") or account.get("replace")):
+            return declared
+        is_whole = not declared.refused and {*ROLES} <= {*names}
+        return apply_choices(declared, account, is_whole)
 
     def key(self, name: str) -> str:
         """Return the value of a key from the keyring, or a simulated one for a sandbox. Raise MissingKey."""

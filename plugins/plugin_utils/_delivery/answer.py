@@ -18,7 +18,19 @@ from .result import WORDS
 
 if TYPE_CHECKING:
     from .._documents.answer import AccountReceipt, EngineAnswer, ReceiptNote, RotationMark
-    from .._documents.outcome import Evidence, JobProgress, Progress, ResourceOutcome, Severity, State, Unit, Verdict
+    from .._documents.outcome import (
+        Adopted,
+        Evidence,
+        ExistingThing,
+        ExistingType,
+        JobProgress,
+        Progress,
+        ResourceOutcome,
+        Severity,
+        State,
+        Unit,
+        Verdict,
+    )
 
 Document = Mapping[str, Any]  # parts of an answer that are not checked yet
 Choice = TypeVar("Choice", bound=str)
@@ -32,6 +44,9 @@ VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "unknown")
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
 HASHED: tuple[Literal["found", "was"], ...] = ("found", "was")
 NOTE_STATES: tuple[Literal["intended", "done"], ...] = ("intended", "done")
+ADOPTED: tuple[Adopted, ...] = ("equal", "equivalent")
+EXISTING: tuple[ExistingType, ...] = ("conda", "variable", "image", "launcher")
+MOST_EXISTING = 200
 UNITS: tuple[Unit, ...] = ("bytes", "steps")
 WANTS = ("url", "sha256", "path")  # of a file that this machine could bring to the account
 
@@ -125,6 +140,14 @@ def _read_evidence(found: Document) -> Evidence:
             evidence[text] = harmless(found[text])
     if "held" in found:
         evidence["held"] = read_choice(re.findall(HELD, found["held"]), found["held"])
+    if "adopted" in found:
+        evidence["adopted"] = read_choice(ADOPTED, found["adopted"])
+    if "existing" in found:
+        evidence["existing"] = [_read_existing(one) for one in found["existing"][:MOST_EXISTING]]
+    if "environments" in found:
+        evidence["environments"] = [harmless(name, 100) for name in found["environments"][:100]]
+    if "in_use" in found:
+        evidence["in_use"] = _read_state(found["in_use"])
     if "slurm" in found:
         evidence["slurm"] = offers(found["slurm"])
     for flag in FLAGS:
@@ -139,6 +162,19 @@ def _read_evidence(found: Document) -> Evidence:
             "when": mark["when"],
         }
     return evidence
+
+
+def _read_existing(found: Document) -> ExistingThing:
+    """Return one thing that the user has set up before."""
+    return {
+        "what": read_choice(EXISTING, found["what"]),
+        "path": harmless(found["path"], 4000),
+        "shown": harmless(found["shown"], 4000),
+        "name": harmless(found["name"], 200),
+        "at": harmless(found["at"], 4000),
+        "in_home": found["in_home"] is True,
+        "words": [harmless(word, 200) for word in found["words"][:40]],
+    }
 
 
 def _read_options(options: Document) -> dict[str, str | list[str]]:

@@ -49,14 +49,12 @@ class AccountConnection:
     blocked: why no login is tried, or empty. unanswered: what ssh would have asked the user in the last session.
     """
 
-    def __init__(
-        self, action: Action, variables: Variables, name: str, places: Mapping[str, str], become: bool
-    ) -> None:
-        """variables: Ansible's for the host to connect to. places, become: see AccountSession."""
+    def __init__(self, action: Action, variables: Variables, name: str, places: Mapping[str, str]) -> None:
+        """variables: Ansible's for the host to connect to. places: see AccountSession."""
         self.blocked = ""
         self.unanswered: list[LoginQuestion] = []
         self.host_variables = variables
-        self._action, self._name, self._places, self._become = action, name, places, become
+        self._action, self._name, self._places = action, name, places
         self._account: Variables = variables.get("account") or {}
         self._was_answered = False  # earlier in this run: work that goes on between two sessions has begun
         self._may_ask = True
@@ -131,7 +129,7 @@ class AccountConnection:
         self._was_answered = False
         connection = self._action._connection
         execute = self._action._low_level_execute_command
-        send = self._check_login(partial(execute, command, sudoable=self._become, in_data=sent))
+        send = self._check_login(partial(execute, command, sudoable=False, in_data=sent))
         if connection.transport == "ssh":
             connection.set_option("reconnection_retries", 0)  # Ansible would hide what an attempt has begun
             send = self._noting_questions(send)

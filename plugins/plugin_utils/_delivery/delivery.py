@@ -5,15 +5,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from .._input import command_line
+from .._secrets.backends import MissingKey
 from .._secrets.session import SESSION
+from .._secrets.versions import VersionError
 from .._state import last_runs, receipts
+from .._state.durable_files import StateError
 from . import result as _result
 from .conversation import Conversation
 from .plan import Plan, skip_missing_keys
 
 if TYPE_CHECKING:
+    from .._documents.adoption import AdoptionOffer
     from .._documents.answer import AccountReceipt, Notes
     from .._documents.declaration import PlanEntry
     from .._documents.outcome import ResourceOutcome
@@ -22,6 +29,8 @@ if TYPE_CHECKING:
     from .account_session import AccountSession
     from .connection import Message
     from .connection_failure import ConnectionFailure
+
+OPEN = {"theirs", "unknown_key", "in_use"}  # evidence of things of the user that only the user can decide about
 
 
 def deliver(
@@ -40,6 +49,7 @@ def deliver(
     if session.connection.asks_each_time:
         wait = 0  # each check of a job would ask the user
     outcomes, receipt = _run_plan(session, declared.resources, wait, settings)
+    offer = None if plan_rest else _offer_adoption(session, declared.resources, outcomes)
     if not (plan_rest or session.is_check_run):
         planned = {outcome["identity"] for outcome in outcomes}
         lost = receipts.find_lost_notes(session.name, session.sandbox, receipt, planned)
@@ -55,12 +65,16 @@ def deliver(
     empty = "nothing to remove" if plan_rest else "no resources declared"
     outcomes = [*outcomes, *_keep_receipt(session, receipt, removed)]
     result = _result.result(outcomes, declared, session.is_check_run, empty)
+    if keys := _describe_keys(session, declared.resources, result["outcomes"]):
+        result["keys"] = keys
     if SESSION.source:
         result["keyring"] = SESSION.source
     if session.sandbox:
         result["sandbox"] = session.sandbox["root"]
+    if offer:
+        result["adoption"] = offer
     if session.wants_diff:
-        result["diff"] = _result.diffs(result["outcomes"])
+        result["diff"] = _result.diffs(_result.name_keys(result["outcomes"], result.get("keys", {})))
     _add_advice(session, result, is_first)
     return result
 
@@ -85,6 +99,25 @@ def _run_plan(
     return plan.merged(conversation.outcomes(wait)), conversation.receipt
 
 
+def _describe_keys(
+    session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
+) -> dict[str, str]:
+    """Return fingerprint -> name and age of the keys that this run changes, for people."""
+    if not any("password" in one["fields"] for one in outcomes):
+        return {}
+    from .._secrets import key_marks  # most runs change no key
+
+    values = {}
+    for name in {str(entry["options"].get("secret") or "") for entry in entries} - {""}:
+        with suppress(MissingKey):
+            values[name] = session.key(name)
+    try:
+        return key_marks.describe_keys(session.name, values, datetime.now(UTC).date())
+    except (StateError, VersionError) as error:
+        session.warn(f"the age of keys is unknown: {error}")
+        return {}
+
+
 def _keep_receipt(session: AccountSession, receipt: AccountReceipt | None, removed: set[str]) -> list[ResourceOutcome]:
     """Copy the account's receipt to this machine. Return a failed outcome if the account could not write it."""
     if receipt is None:
@@ -105,16 +138,30 @@ def _is_first_change(session: AccountSession, outcomes: list[ResourceOutcome]) -
     return is_real and is_changed and not receipts.has_receipt(session.name, sandbox=False)
 
 
+def _offer_adoption(
+    session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
+) -> AdoptionOffer | None:
+    """Return the offer of a preview to adopt what the user has, if that is blocked or would be hidden."""
+    things = [
+        outcome
+        for entry, outcome in zip(entries, outcomes, strict=True)
+        if entry["kind"] != "directory" and not {*OPEN, "adopted"}.isdisjoint(outcome["evidence"])
+    ]
+    is_open = any(not OPEN.isdisjoint(one["evidence"]) for one in things)
+    if session.sandbox or not session.is_check_run or not is_open:
+        return None
+    return {"things": len(things), "command": command_line.command_for("adopt", ["-l", session.name])}
+
+
 def _add_advice(session: AccountSession, result: AccountResult, is_first: bool) -> None:
-    """Add what only the user can read or do: an introduction to the site at first, manual steps after a failure."""
+    """Add what only the user can read or do: an introduction at first, manual steps after a failure."""
     needs_steps = result["failed"] or any(note["code"] == "path_unknown" for note in result["notes"])
     if not (is_first or needs_steps):
         return
     from . import manual_steps
 
-    introduction = manual_steps.introduce_site(session.variables, session.name) if is_first else None
-    if introduction:
-        result["introduction"] = introduction
+    if is_first:
+        result["introduction"] = manual_steps.introduce_site(session.variables, session.name, result["outcomes"])
     steps = manual_steps.list_open_steps(session.variables, result) if needs_steps else []
     if steps:
         result["human_steps"] = steps

@@ -26,17 +26,26 @@ CLOSED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 class EngineParts(TypedDict):
     """Everything that may be sent; each part is one line."""
 
-    engine: str  # what every plan needs
+    engine: str  # what every plan needs; the dictionary of the modules
     modules: dict[str, str]  # the others, by their name below module_utils: _resources.directory
     needs: dict[str, list[str]]  # the modules that a module requires, including itself
 
 
-def pack(document: Mapping[str, Any]) -> str:
+def pack(document: Mapping[str, Any], dictionary: bytes = b"") -> str:
     """Return the document compressed in one line that every shell reads as a comment.
 
     A higher level of compression would take a third more time and save 0.5 %.
+
+    dictionary: text that it resembles, which the account has by then; a small module is a quarter smaller with it.
     """
-    return "#" + binascii.b2a_base64(zlib.compress(json.dumps(document).encode(), 6)).decode()
+    level = (zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, zlib.MAX_WBITS)
+    stream = zlib.compressobj(*level, zdict=dictionary) if dictionary else zlib.compressobj(*level)
+    return "#" + binascii.b2a_base64(stream.compress(json.dumps(document).encode()) + stream.flush()).decode()
+
+
+def unpack(line: str) -> bytes:
+    """Return the document in a line that was packed without a dictionary, as JSON."""
+    return zlib.decompress(binascii.a2b_base64(line[1:]))
 
 
 def cache_file() -> Path:

@@ -21,6 +21,7 @@ from .._ssh_config.texts import FILE
 from .._state import done_steps, durable_files
 
 if TYPE_CHECKING:
+    from .._documents.outcome import ResourceOutcome
     from .._documents.record import StepMark
     from .._documents.result import AccountResult, Introduction, ManualStep, UnreachableResult
 
@@ -28,7 +29,7 @@ ProfileStep = Mapping[str, Any]  # of a cluster's profile, which its schema desc
 Marks = Mapping[str, "StepMark"]  # of an account, by the ids of steps that the user marked as done
 AHEAD_DAYS = 30
 SECRET = "ngc"  # the key of a step that names none
-MOST_TEXTS = 4  # of an introduction; the cheat sheet has all of them
+PLACES = ("link", "script", "conda")  # resources that users look for
 
 
 class Signs(NamedTuple):
@@ -136,26 +137,17 @@ def list_unproven_steps(variables: Mapping[str, Any]) -> list[ManualStep]:
     return [describe_step(step) for step in open_steps(steps, Signs(True), marks, date.today())]
 
 
-def introduce_site(variables: Mapping[str, Any], name: str) -> Introduction | None:
-    """Return what to show once, after the first change of an account: the site's rules, traps and unproven steps.
-
-    Return None if the profile has nothing of the kind.
-    """
-    cluster = variables.get("cluster") or {}
-    texts = [str(text) for text in (*cluster.get("policies", ()), *cluster.get("traps", ()))]
-    steps = list_unproven_steps(variables)
-    if not (texts or steps):
-        return None
-    introduction: Introduction = {
-        "texts": texts[:MOST_TEXTS],
-        "more": len(texts[MOST_TEXTS:]),
+def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[ResourceOutcome]) -> Introduction:
+    """Return what to show once, after the first change of an account: where things are, what is left, what is next."""
+    kinds = [one["identity"].partition(" ")[::2] for one in outcomes if one["status"] in ("ok", "missing", "different")]
+    return {
+        "places": [path for kind, path in kinds if kind in PLACES],
         "command": command_for("cheatsheet", [name]),
         "names": [] if os.path.exists(os.path.expanduser(FILE)) else command_for("ssh-config"),
+        "steps": list_unproven_steps(variables),
+        "done": command_for("done", [name]),
+        "next": command_for("test-job", ["-l", name]),
     }
-    if steps:
-        introduction["steps"] = steps
-        introduction["done"] = command_for("done", [name, steps[0]["id"]])
-    return introduction
 
 
 def read_marks(account: str) -> Marks:

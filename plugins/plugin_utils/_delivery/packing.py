@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ...module_utils._core import files
 from .._state.fingerprint_key import make_private
-from .engine_parts import EngineParts, pack
+from .engine_parts import EngineParts, pack, unpack
 
 PACKAGE = "hpc_onboard"
 ENGINE = "_engine.engine"
@@ -73,9 +73,11 @@ def pack_engine(module_utils: Path) -> EngineParts:
     engine = list_required(ENGINE, imports)
     needs = {name: [one for one in list_required(name, imports) if one not in engine] for name in sources}
     packages = {PACKAGE, *(f"{PACKAGE}.{name.partition('.')[0]}" for name in sources)}
+    first = pack({**dict.fromkeys(sorted(packages)), **{f"{PACKAGE}.{name}": sources[name] for name in engine}})
+    others, known = [name for name in sources if name not in engine], unpack(first)
     return {
-        "engine": pack({**dict.fromkeys(sorted(packages)), **{f"{PACKAGE}.{name}": sources[name] for name in engine}}),
-        "modules": {name: pack({f"{PACKAGE}.{name}": sources[name]}) for name in sources if name not in engine},
+        "engine": first,
+        "modules": {name: pack({f"{PACKAGE}.{name}": sources[name]}, known) for name in others},
         "needs": needs,
     }
 

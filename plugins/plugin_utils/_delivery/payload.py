@@ -45,7 +45,8 @@ _READ = (
     "import json,zlib,binascii;r=sys.stdin.buffer;k=sys.argv[1].encode();"
     "n=next((l.split()[1:] for l in r if l.startswith(k)),());d=[r.read(int(i)) for i in n];"
     f"n and [len(i) for i in d]==[int(i) for i in n] or sys.exit({INCOMPLETE});p=dict();"
-    "[p.update(json.loads(zlib.decompress(binascii.a2b_base64(i)).decode())) for i in d];"
+    "d=[binascii.a2b_base64(i) for i in d];z=zlib.decompress(d[0]);"  # the engine is the dictionary of its modules
+    "[p.update(json.loads(zlib.decompressobj(zdict=z).decompress(i).decode())) for i in d];"
     "exec(p[sys.argv[2]],dict(payload=p))"
 )
 

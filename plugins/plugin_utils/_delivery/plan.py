@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import Options, note_key
+from .._input.diagnostics import nearest
 from .._roles.collect import DIRECT, DeclaredResources, RefusedValue, Tolerated, without_role
 from .._roles.table import MODULE_UTILS, PLACES, find_options_class
 from .._secrets.backends import MissingKey
@@ -42,6 +43,7 @@ class ResourceTypes(Mapping[str, "type[Resource]"]):
 
 KINDS = ResourceTypes()
 UNKNOWN_KEY = "unknown"  # stands for the value of a key
+KEPT = "{identity} is yours and stays (keep)"
 TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "int": int, "bool": bool}
 
 
@@ -71,6 +73,8 @@ class Plan(NamedTuple):
                 }
                 if secret is not None:
                     sent["key"] = secret
+                if entry.get("replace"):
+                    sent["replace"] = True
                 plan.entries.append(sent)
             except MissingKey as error:
                 complete = _complete(entry, {**options, "password": UNKNOWN_KEY})
@@ -109,6 +113,44 @@ def skip_missing_keys(declared: DeclaredResources, key: Callable[[str], str]) ->
     return declared._replace(resources=kept, notes=[*declared.notes, *skipped.values()])
 
 
+def apply_choices(declared: DeclaredResources, account: Mapping[str, Any], is_whole: bool) -> DeclaredResources:
+    """Return the declaration without resources to keep, with a note for each, and with those to replace marked.
+
+    account: with the lists keep and replace of identities, as plan and audit show them. is_whole: all roles have
+    declared, so that an identity that is not among them is a mistake. Raise AccountError.
+    """
+    keep, replace = ([str(one).strip() for one in account.get(word) or ()] for word in ("keep", "replace"))
+    identities = [identity_of(entry) for entry in declared.resources]
+    both = sorted({*keep} & {*replace})
+    if both:
+        raise AccountError(f'"{both[0]}" is in both keep and replace of this account; remove it from one')
+    if is_whole:
+        _refuse_unknown({"keep": keep, "replace": replace}, identities)
+    resources, notes = [], list(declared.notes)
+    for entry, identity in zip(declared.resources, identities, strict=True):
+        if identity in keep:
+            note: Note = {"capability": entry["capability"], "code": "kept", "text": KEPT.format(identity=identity)}
+            notes.append(note)
+        else:
+            resources.append(_mark(entry, identity) if identity in replace else entry)
+    return declared._replace(resources=resources, notes=notes)
+
+
+def _refuse_unknown(lists: Mapping[str, Sequence[str]], known: Sequence[str]) -> None:
+    for word, identities in lists.items():
+        for identity in identities:
+            if identity not in known:
+                raise AccountError(
+                    f'{word}: no resource of this account is called "{identity}"; {nearest(identity, known)}'
+                )
+
+
+def _mark(entry: PlanEntry, identity: str) -> PlanEntry:
+    if not (holds_key(entry["kind"]) or KINDS[entry["kind"]].IS_MOVABLE):
+        raise AccountError(f'replace: "{identity}" cannot be replaced; move yours away, or write it under keep')
+    return {**entry, "replace": True}
+
+
 def drop_refused_roles(declared: DeclaredResources, tolerated: Tolerated) -> DeclaredResources:
     """Return the declaration without the roles of which an entry is invalid. Raise AccountError.
 
@@ -128,7 +170,12 @@ def drop_refused_roles(declared: DeclaredResources, tolerated: Tolerated) -> Dec
 
 def key_of(entry: PlanEntry) -> str:
     """Return the key under which a receipt notes the entry's resource."""
-    return note_key(entry["kind"], options_class(entry["kind"])(_complete_without_key(entry)).identity)
+    return note_key(entry["kind"], identity_of(entry))
+
+
+def identity_of(entry: PlanEntry) -> str:
+    """Return the identity of the entry's resource, as outcomes show it."""
+    return options_class(entry["kind"])(_complete_without_key(entry)).identity
 
 
 def _complete_without_key(entry: PlanEntry) -> Given:

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ...module_utils._receipt.former_copies import FOLDER as FORMER
+
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome, Status
     from .._documents.result import AccountResult, AnsibleDiff
@@ -27,6 +29,7 @@ CHANGES = tuple(FORESEEN)
 QUERIES = ("scheduler",)  # resource types that only ask the account something
 PRIVATE = {"mode": "0600", "folder mode": "0700"}  # of a file with a key, and of its folder
 FAILURES: tuple[Status, ...] = ("blocked", "failed", "unknown")
+BEHIND = "leads to"  # the field of a link about what is there
 
 
 def count_statuses(outcomes: Sequence[ResourceOutcome], check: bool) -> str:
@@ -58,7 +61,10 @@ def result(
             for outcome in outcomes
             for remark in (
                 *outcome["remarks"],
-                *(f"{one}; offboarding puts it back" for one in describe_modes(outcome)),
+                *(
+                    f"{one}; offboarding puts it back"
+                    for one in (*describe_modes(outcome), *describe_replaced(outcome))
+                ),
             )
         ],
     }
@@ -73,6 +79,12 @@ def describe_modes(outcome: ResourceOutcome) -> list[str]:
         for field, was in outcome["was"].items()
         if field in PRIVATE
     ]
+
+
+def describe_replaced(outcome: ResourceOutcome) -> list[str]:
+    """Return a note for a thing of the user's that is replaced, with their agreement."""
+    is_replaced = outcome["status"] in CHANGES and outcome["evidence"].get("replaces")
+    return [f"{outcome['identity']}: what you have there goes to ~/{FORMER}"] if is_replaced else []
 
 
 def merge_outcomes(first: Sequence[ResourceOutcome], later: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
@@ -121,6 +133,20 @@ def receipt_failure(problem: str) -> ResourceOutcome:
     from ...module_utils._receipt.receipt import IDENTITY
 
     return failed_outcome(IDENTITY, "receipt", problem)
+
+
+def name_keys(outcomes: Sequence[ResourceOutcome], keys: Mapping[str, str]) -> list[ResourceOutcome]:
+    """Return the outcomes for people, with the names of keys in place of their fingerprints.
+
+    keys: fingerprint as the account shows it -> name and age, see key_marks.describe_keys.
+    """
+    if not keys:
+        return list(outcomes)
+
+    def named(state: Mapping[str, str]) -> dict[str, str]:
+        return {field: keys.get(value, value) for field, value in state.items()}
+
+    return [{**one, "before": named(one["before"]), "after": named(one["after"])} for one in outcomes]
 
 
 def diffs(outcomes: Sequence[ResourceOutcome]) -> list[AnsibleDiff]:

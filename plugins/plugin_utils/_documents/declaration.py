@@ -17,6 +17,7 @@ Code = Literal[
     "rotation_open",  # which alone says what its files hold
     "terms",  # of others, which go with what is declared
     "key_absent",  # and nobody has asked for what needs it
+    "kept",  # the user's own thing, as the accounts file says
     "settings_refused",  # by the role, so that the receipt alone says what is its own
 ]
 
@@ -49,12 +50,14 @@ class ResourceEntry(TypedDict):
 class PlanEntry(ResourceEntry):
     """One resource of a plan, with the capability that declares it. key: as it is sent, NAME or NAME@VERSION.
 
+    replace: the user agreed that a thing of theirs in its place is moved away, and put back by offboarding.
     is_unasked: it follows from the site alone, and the account can do without it where its key is missing.
     """
 
     capability: str
     key: NotRequired[str]
     is_unasked: NotRequired[bool]
+    replace: NotRequired[bool]
 
 
 class Declaration(TypedDict):

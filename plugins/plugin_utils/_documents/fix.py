@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypedDict
 
+BLOCKED = "Do what the finding says."
 IN_HOME = re.compile(r"~/[A-Za-z0-9_./+@%=,-]+~?")
 
 
@@ -105,3 +106,14 @@ def describe_step(step: FixStep) -> str:
 def render_in_one_line(fix: Sequence[FixStep]) -> str:
     """All of a fix in words, for where nothing can be set apart."""
     return " ".join(part.text for part in describe_fix(fix))
+
+
+def manual_steps(fix: Fix) -> Fix:
+    """Return the steps that no subcommand takes and that the finding does not name itself."""
+    return [step for step in fix if _is_manual(step)]
+
+
+def _is_manual(step: FixStep) -> bool:
+    if step["kind"] == "advice":
+        return step["text"] != BLOCKED
+    return step["where"] == "account" and step["from_here"] is not None

@@ -15,6 +15,25 @@ Status = Literal["ok", "missing", "different", "extra", "blocked", "failed", "un
 Verdict = Literal["valid", "invalid", "not_entitled", "unknown"]
 Severity = Literal["critical", "high", "medium", "low", "info"]
 Unit = Literal["bytes", "steps"]
+Adopted = Literal["equal", "equivalent"]
+ExistingType = Literal["conda", "variable", "image", "launcher"]
+
+
+class ExistingThing(TypedDict):
+    """One thing of the user that a role could use.
+
+    path: of the thing; of a variable, its value. shown: the same for people, with ~. name: of a
+    variable or a launcher.
+    at: the line that sets a variable. words: the options that a launcher gives to srun.
+    """
+
+    what: ExistingType
+    path: str
+    shown: str
+    name: str
+    at: str
+    in_home: bool
+    words: list[str]
 
 
 class NewerRotation(TypedDict):
@@ -66,7 +85,10 @@ class Evidence(TypedDict, total=False):
     what fixes it there without a loss. cases: field of a watch's state -> which advice fits. obstacle: why it could not
     be changed, where nothing differs. open_folder: of a key, in which others may write. slurm: what Slurm offers, where
     it was asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key
-    that is there and not known.
+    that is there and not known. adopted: it is up to date and was not created by hpc-onboard; equivalent: in another
+    form that serves as well. existing: what the user has set up before, where it was asked for. environments: those of
+    a conda of the user's. in_use: variables that are not set, because they would hide content of the user's, each with
+    its folder.
     """
 
     verdict: Verdict
@@ -82,6 +104,10 @@ class Evidence(TypedDict, total=False):
     open_folder: str
     slurm: SlurmOffers
     held: str
+    adopted: Adopted
+    existing: list[ExistingThing]
+    environments: list[str]
+    in_use: dict[str, str]
 
 
 @final

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict, final
 
+from .adoption import AdoptionOffer
 from .declaration import Note
 from .finding import AuditReport, AuditRow
 from .outcome import ResourceOutcome
@@ -48,26 +49,26 @@ class TaskResult(TypedDict):
 
 @final
 class Introduction(TypedDict):
-    """What is told of a site once. more: how many further texts the cheat sheet has, which command shows.
+    """What is shown once of an account. places: links and scripts. command: shows the rules of the site.
 
     names: the command that lets ssh know accounts by short names, where that was not done yet.
-    steps: what only the person can do and no program sees; done: the command that says the first of them is.
+    steps: what only the user can do and no program sees; done: the command that lists them. next: what to run now.
     """
 
-    texts: list[str]
-    more: int
+    places: list[str]
     command: list[str]
     names: list[str]
-    steps: NotRequired[list[ManualStep]]
-    done: NotRequired[list[str]]
+    steps: list[ManualStep]
+    done: list[str]
+    next: list[str]
 
 
 @final
 class AccountResult(TaskResult):
     """Of a task that sets an account up, takes things out, or shows a person what it would take out.
 
-    sandbox: its folder. keyring: where keys came from. introduction: where this machine has set the account up for the
-    first time.
+    sandbox: its folder. keys: fingerprint -> name and age of each key that changes. keyring: where keys came from.
+    introduction: where this machine has set the account up for the first time.
     """
 
     kind: Literal["account", "offboard_shown", "result_imported"]
@@ -76,6 +77,8 @@ class AccountResult(TaskResult):
     remarks: list[AccountRemark]
     human_steps: NotRequired[list[ManualStep]]
     introduction: NotRequired[Introduction]
+    keys: NotRequired[dict[str, str]]
+    adoption: NotRequired[AdoptionOffer]
     keyring: NotRequired[str]
     sandbox: NotRequired[str]
     diff: NotRequired[list[AnsibleDiff]]
@@ -104,12 +107,13 @@ class OffboardPart(TypedDict):
 
     kind: Literal["offboard_part"]
     changed: Literal[False]
+    cancelled: NotRequired[Literal[True]]
 
 
 class AuditSettings(TypedDict):
-    """Of the part of an audit that reads what a person wants of it."""
+    """Of the part of an audit, or of a test job, that reads the settings of the run."""
 
-    kind: Literal["audit_settings"]
+    kind: Literal["audit_settings", "test_job_settings"]
     changed: Literal[False]
 
 
@@ -135,6 +139,7 @@ class FixAsked(TypedDict):
 
     kind: Literal["fix_asked"]
     changed: Literal[False]
+    cancelled: NotRequired[Literal[True]]
 
 
 class FixAccount(TypedDict):
@@ -179,6 +184,7 @@ class SshConfigPart(TypedDict):
 
     kind: Literal["ssh_config_part"]
     changed: Literal[False]
+    cancelled: NotRequired[Literal[True]]
 
 
 class SshConfigResult(TaskResult):
@@ -252,13 +258,6 @@ class JobTestResult(TypedDict):
     notes: list[Note]
     remarks: list[AccountRemark]
     tried: JobTestRecord
-
-
-class JobTestSettingsPart(TypedDict):
-    """Of the part of a try that reads what a person wants of it."""
-
-    kind: Literal["test_job_settings"]
-    changed: Literal[False]
 
 
 class JobTestReport(TaskResult):

@@ -50,9 +50,7 @@ class ScriptSession(AccountSession):
     def __init__(self, action: Action, variables: Variables | None, places: Mapping[str, str] = PLACES) -> None:
         """action, variables, places: see AccountSession."""
         super().__init__(action, variables, places)
-        self.connection: ScriptConnection = ScriptConnection(
-            action, self.connection.host_variables, self.name, places, become=False
-        )
+        self.connection: ScriptConnection = ScriptConnection(action, self.connection.host_variables, self.name, places)
         self._absent: dict[str, MissingKey] = {}
 
     def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:

@@ -45,9 +45,10 @@ import zlib
 BLOCKS = """
 {blocks}
 """
-payload = {{}}
-for block in BLOCKS.split("#")[1:]:
-    payload.update(json.loads(zlib.decompress(binascii.a2b_base64(block)).decode()))
+payload, blocks = {{}}, [binascii.a2b_base64(block) for block in BLOCKS.split("#")[1:]]
+engine = zlib.decompress(blocks[0])  # the dictionary of its modules
+for block in blocks:
+    payload.update(json.loads(zlib.decompressobj(zdict=engine).decompress(block).decode()))
 exec(payload["boot"], {{"payload": payload}})
 '''
 BOOT = (

@@ -7,6 +7,7 @@ Every line of an existing file stays as it is.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,24 +55,29 @@ def render_entry(wish: DesiredAccount) -> list[str]:
     missing = [area for area in wish.profile.get("storage", ()) if "ask" in area]
     missing = [area for area in missing if area["name"] not in wish.entry.get("storage", {})]
     comment += [f"# storage: {{{area['name']}: /...}}  # {' '.join(str(area['ask']).split())}" for area in missing]
-    return [*comment, f"{wish.name}:", *(f"  {line}" for line in _render_lines(wish.entry))]
+    return [*comment, f"{wish.name}:", *(f"  {line}" for line in render_lines(wish.entry))]
 
 
-def _render_lines(mapping: Mapping[str, Any]) -> Iterator[str]:
+def render_lines(mapping: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of settings, lists in brackets."""
     for key, value in mapping.items():
         if isinstance(value, Mapping):
             yield f"{key}:"
-            yield from (f"  {line}" for line in _render_lines(value))
-        elif isinstance(value, list):
-            yield f"{key}: [{', '.join(value)}]"
+            yield from (f"  {line}" for line in render_lines(value))
         else:
-            yield f"{key}: {_render_scalar(value)}"
+            yield f"{key}: {render_value(value)}"
 
 
-def _render_scalar(value: str) -> str:
-    """A text as YAML reads it back."""
+def render_value(value: Any) -> str:
+    """Return a value as YAML reads it back, also between brackets."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {render_value(one)}' for key, one in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(render_value, value))}]"
+    if not isinstance(value, str):
+        return json.dumps(value)
     try:
-        plain = yaml.load(f"k: {value}", Loader=Loader) == {"k": value}
+        plain = yaml.load(f"k: {value}", Loader=Loader) == {"k": value} == yaml.load(f"{{k: {value}}}", Loader=Loader)
     except yaml.YAMLError:
         plain = False
     return value if plain else "'" + value.replace("'", "''") + "'"
@@ -81,11 +87,11 @@ def add_entries(file: Path, text: str, wishes: Sequence[DesiredAccount]) -> str:
     """The text of a file with these accounts behind those that it has. Raises NotAdded, Mistakes."""
     lines = YamlText(file, text)
     root, document = lines.root(), lines.document()
-    accounts = _find_value(root, "accounts")
+    accounts = find_value(root, "accounts")
     if not isinstance(accounts, yaml.MappingNode) or accounts.flow_style or not accounts.value:
         raise NotAdded("its accounts are not written one on a line each")
     indent = " " * accounts.value[0][0].start_mark.column
-    at = max(map(_last_line, _list_leaves(accounts))) + 1
+    at = find_last_line(accounts) + 1
     new = [f"{indent}{line}".rstrip() for one in wishes for line in ("", *render_entry(one))]
     rows = text.splitlines()
     made = "\n".join([*rows[:at], *new, *rows[at:]]) + "\n"
@@ -96,9 +102,15 @@ def add_entries(file: Path, text: str, wishes: Sequence[DesiredAccount]) -> str:
     return made
 
 
-def _find_value(root: Node | None, key: str) -> Node | None:
+def find_value(root: Node | None, key: str) -> Node | None:
+    """Return the value of a key of a mapping; None if there is none."""
     pairs = root.value if isinstance(root, yaml.MappingNode) else ()
     return next((value for one, value in pairs if one.value == key), None)
+
+
+def find_last_line(node: Node) -> int:
+    """Return the line on which the last part of a node ends."""
+    return max(map(_last_line, _list_leaves(node)))
 
 
 def _list_leaves(node: Node) -> Iterator[Node]:

@@ -13,18 +13,20 @@ from ...module_utils._core.errors import AccountError
 from . import command_line, extra_vars
 
 YES = ("y", "yes")
+CANCELLED = "Cancelled. Nothing was changed."
 
 
-def check(answer: str, nothing: str, again: str) -> None:
-    """Raise AccountError unless the answer is a yes; an empty one may mean that there is no terminal.
+def is_yes(answer: str) -> bool:
+    """Return True if the answer is a yes; every other line is a no."""
+    return answer.strip().lower() in YES
+
+
+def describe_no_answer(nothing: str, again: str) -> str:
+    """Return the error without a terminal, at the end of the input and after Ctrl-C.
 
     nothing: what did not happen then. again: the command that does not ask.
     """
-    if answer.lower() in YES:
-        return
-    if answer:
-        raise AccountError(f"cancelled: {nothing}")
-    raise AccountError(f"{nothing}: not confirmed. Without a terminal, run: {again}")
+    return f"{nothing}: not confirmed. To confirm it in advance, run: {again}"
 
 
 class Agreement(NamedTuple):
@@ -53,10 +55,10 @@ class Agreement(NamedTuple):
         """Return True if the user must be asked: not in check mode, nor if the variable is true. Raise AccountError."""
         return not (variables.get("ansible_check_mode") or self.settings(variables, value).get(self.sure))
 
-    def require_yes(
-        self, answer: str, variables: Mapping[str, Any], value: extra_vars.Value, options: Mapping[str, Any]
-    ) -> None:
-        """Raise AccountError unless the answer is yes. It names the command that does the same without asking.
+    def is_given(
+        self, answer: str | None, variables: Mapping[str, Any], value: extra_vars.Value, options: Mapping[str, Any]
+    ) -> bool:
+        """Return True if the answer is yes. Raise AccountError without one, with the command that does not ask.
 
         options: of Ansible's command line.
         """
@@ -65,4 +67,6 @@ class Agreement(NamedTuple):
         settings = {**self.settings(variables, value), self.sure: True}
         words += command_line.setting_options(subcommand, settings)
         typed = command_line.repeat_command(options, sys.argv[1:], options.get("args") or ())
-        check(answer, self.nothing, f"{typed} {shlex.join(words)}")
+        if answer is None:
+            raise AccountError(describe_no_answer(self.nothing, f"{typed} {shlex.join(words)}"))
+        return is_yes(answer)

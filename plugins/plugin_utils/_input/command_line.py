@@ -21,10 +21,11 @@ from .playbook_options import read_options, to_options, to_variables
 PROGRAM = "HPC_ONBOARD_COMMAND"  # set by the command hpc-onboard for what it starts: how it was called, for a shell
 PLAYBOOKS: dict[str, tuple[str, ...]] = {  # subcommand -> playbook, and the options that make it this subcommand
     "onboard": ("onboard",),
-    "plan": ("onboard", "--check", "--diff"),
+    "plan": ("onboard", "--check"),
     "test-job": ("test_job",),
     "audit": ("audit",),
     "fix": ("fix",),
+    "adopt": ("adopt",),
     "rotate": ("rotate_ngc",),
     "offboard": ("offboard",),
     "doctor": ("doctor",),
@@ -110,7 +111,7 @@ def repeat_command(typed: Mapping[str, Any], given: Sequence[str], playbooks: Se
         chosen = list(typed.get(option) or unset)
         options += [f"--{option.replace('_', '-')}", ",".join(chosen)] if chosen != unset else []
     if start.front:
-        subcommand, *own = _subcommand_of(playbooks[0], bool(typed.get("check") and typed.get("diff")), given)
+        subcommand, *own = _subcommand_of(playbooks[0], bool(typed.get("check")), given)
         check = ["--check"] if typed.get("check") and subcommand != "plan" else []
         return shlex.join(start.command(subcommand, [*own, *check, *options]))
     check = ["--check"] if typed.get("check") else []

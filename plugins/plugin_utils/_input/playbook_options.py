@@ -129,6 +129,7 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "onboard": (REPLACE, *CONVERGE),
     "audit": AUDIT,
     "fix": (SettingOption("--yes", "fix_sure", WITHOUT_QUESTION), *AUDIT),
+    "adopt": (SettingOption("--yes", "adopt_sure", "do not ask; keep what is different"),),
     "offboard": (
         SettingOption("--yes", "offboard_sure", WITHOUT_QUESTION),
         SettingOption(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...module_utils._options.conda_options import OWN
 from .table import Settings, declare_nothing, resource
 
 if TYPE_CHECKING:
@@ -21,14 +22,15 @@ def declare(settings: Settings) -> Declaration:
     site = settings["site"]
     if site["policy"] == "refused":
         return declare_nothing("refused", f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
-    if not settings["wanted"] and not settings["environments"]:
+    is_own = settings["distribution"] == OWN
+    if not settings["wanted"] and not settings["environments"] and not is_own:
         return {"resources": [], "notes": []}
     from . import conda_installer  # few have one
 
-    why = conda_installer.reason_to_skip(settings)
+    why = None if is_own else conda_installer.reason_to_skip(settings)
     if why:
         return declare_nothing("to_decide", why)
-    options = conda_installer.install_options(settings)
+    options = conda_installer.own_options(settings) if is_own else conda_installer.install_options(settings)
     section = resource(
         "shell_environment",
         section="conda",
@@ -36,7 +38,7 @@ def declare(settings: Settings) -> Declaration:
         state=settings["state"],
     )
     terms: SkipReason = {"code": "terms", "text": conda_installer.LICENCE}
-    notes = [terms] if conda_installer.uses_anaconda_channels(settings["channels"]) else []
+    notes = [terms] if not is_own and conda_installer.uses_anaconda_channels(settings["channels"]) else []
     return {"resources": [resource("conda_install", **options), section], "notes": notes}
 
 

@@ -79,6 +79,15 @@ def install_options(settings: Settings) -> dict[str, Any]:
     }
 
 
+def own_options(settings: Settings) -> dict[str, Any]:
+    """The options of conda_install for a conda of the user's. Raises AccountError without its place."""
+    if not settings["prefix"]:
+        raise AccountError("conda: distribution: own needs the folder of your conda (conda: {prefix: ...})")
+    if settings["environments"]:
+        raise AccountError("conda: environments: hpc-onboard does not run a conda of yours: create them in it yourself")
+    return {name: settings[name] for name in ("prefix", "distribution", "state")}
+
+
 def pinned_installer(settings: Settings) -> dict[str, Any]:
     """The version, the installers by architecture, and what they need of the system."""
     pins = read_pins()[settings["distribution"]]

@@ -62,7 +62,7 @@ ROLES = {  # in the order in which an account gets them
     "registry_auth": Role(unless=("runtime",), asked_by=("registries", "secret"), holds_keys=True),
     "tokens": Role(unless=("programs",), holds_keys=True),
     "container_caches": Role(),
-    "tool_caches": Role(unless=("folder",)),
+    "tool_caches": Role(unless=("folder", "paths")),
     "container_images": Role(unless=("images",)),
     "conda": Role(),
     "python_envs": Role(unless=("environments",)),

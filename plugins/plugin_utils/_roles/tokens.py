@@ -18,7 +18,8 @@ TOKENS = {
     "ngc": {"kind": "ngc_config"},
 }
 TOKEN_PATH = "HF_TOKEN_PATH"
-LEADING = {"HF_HOME", "XDG_CACHE_HOME"}  # variables that lead to another token, too
+HOME = "HF_HOME"  # holds the token, too
+LEADING = {HOME, "XDG_CACHE_HOME"}  # variables that lead to another token
 KEYS = {
     "netrc_entry": KeyFileType("wandb", in_jobs=True),
     "ngc_config": KeyFileType("ngc", copy=".BAK"),
@@ -45,9 +46,17 @@ def declare(settings: Settings) -> Declaration:
 
 
 def declare_copies(mine: Sequence[PlanEntry], every: Sequence[PlanEntry]) -> list[ResourceEntry]:
-    """What makes Hugging Face's programs find the token where the account's own variables lead them elsewhere."""
-    tokens = [one["options"] for one in mine if one["kind"] == "token_file" and one["options"]["state"] == "present"]
+    """What makes Hugging Face's programs find the token where the account's own variables lead them elsewhere.
+
+    If its home is the user's own (tool_caches_paths), the token is kept there, where the user has theirs.
+    """
     shells = [one["options"] for one in every if one["kind"] == "shell_environment"]
+    for options in [one["options"] for one in mine if one["kind"] == "token_file" and "path" not in one["options"]]:
+        for one in shells:
+            if one["section"] == "tool_caches" and HOME in one.get("variables", {}):
+                options["path"] = f"{one['variables'][HOME]}/token"
+                return []
+    tokens = [one["options"] for one in mine if one["kind"] == "token_file" and one["options"]["state"] == "present"]
     names = {name for one in shells for name in one.get("variables", {}) if one.get("state", "present") == "present"}
     if not tokens or not names & LEADING or TOKEN_PATH in names:
         return []

@@ -7,10 +7,13 @@ from __future__ import annotations
 import resource
 import shlex
 from collections.abc import Callable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from .._input import command_line
+from .._unlocked.held_key import HeldKey
 from .file_errors import StoreDamaged, StoreError, StoreLocked, StoreMissing, WrongPassphrase, display_path
 from .file_format import Entries, Header, Kdf, Sealed, derive_key, new_header, parse, seal
 from .file_on_disk import KeyFile
@@ -22,6 +25,9 @@ ADVICE = {
     StoreDamaged: "nothing was written. Fix that, or restore the file from a backup",
     StoreMissing: "keyring set hpc.onboard ngc  creates it, and asks for a new passphrase",
 }
+
+
+STALE = "`hpc-onboard keyring unlock` was for another passphrase or another file, and ended"
 
 
 @dataclass
@@ -38,8 +44,21 @@ class PassphraseChanged(StoreError):
     """Another process changed the passphrase, or created the file, before this one had the lock."""
 
 
+class KeyHolder(Protocol):
+    """What keeps a file unlocked between commands (held_key.py)."""
+
+    def find(self, file: Path) -> HeldKey | None:
+        """Return the key that is held for a file."""
+
+    def drop(self, file: Path) -> bool:
+        """Remove it."""
+
+
 class Store:
-    """One encrypted file. unlocked: keys by file and key id, which processes may share."""
+    """One encrypted file. unlocked: keys by file and key id, which processes may share.
+
+    holder: may have the key, too; without one only the passphrase counts.
+    """
 
     def __init__(
         self,
@@ -47,19 +66,33 @@ class Store:
         passphrase_file: str = "",
         prompter: Prompter | None = None,
         unlocked: MutableMapping[str, str] | None = None,
+        holder: KeyHolder | None = None,
     ) -> None:
         self.path = path
         self._file = KeyFile(path)
         self._passphrase_file = passphrase_file
         self._prompter = prompter or TerminalPrompter()
         self._unlocked = {} if unlocked is None else unlocked
+        self._holder = holder
+        self._is_stale = False
+
+    def unlock(self) -> UnlockedStore:
+        """Return the file with its key. Raises StoreError."""
+        try:
+            return self._unlock()
+        except StoreError as error:
+            raise self._with_path(error) from None
+
+    def is_held(self) -> bool:
+        """Return True if a key is held that opens the file; one that does not is removed. Raises StoreError."""
+        try:
+            return self._open_by_holder(parse(self._file.read())) is not None
+        except StoreError as error:
+            raise self._with_path(error) from None
 
     def entries(self) -> Entries:
         """Return all entries. Raises StoreError, and never returns a part of them."""
-        try:
-            return self._unlock().entries
-        except StoreError as error:
-            raise self._with_path(error) from None
+        return self.unlock().entries
 
     def change(self, edit: Callable[[Entries], None]) -> None:
         """Read, edit and write, with other writers locked out; creates the file if it does not exist."""
@@ -94,7 +127,9 @@ class Store:
     def _with_path(self, error: StoreError) -> StoreError:
         """Return the same error with the file's name in front and what to do behind."""
         advice = ADVICE.get(type(error))
-        return type(error)(f"the encrypted file {display_path(self.path)}: {error}{f'; {advice}' if advice else ''}")
+        stale = f"{STALE}; " if self._is_stale and isinstance(error, StoreLocked) else ""
+        text = f"the encrypted file {display_path(self.path)}: {stale}{error}"
+        return type(error)(f"{text}; {advice}" if advice else text)
 
     def _unlock(self) -> UnlockedStore:
         sealed = parse(self._file.read())
@@ -104,9 +139,25 @@ class Store:
         if known:
             key = bytes.fromhex(known)
             return UnlockedStore(sealed.header, key, sealed.entries(key))
+        opened = self._open_by_holder(sealed) or self._open_by_passphrase(sealed)
+        self._unlocked[self._key_name(sealed.header)] = opened.key.hex()
+        return opened
+
+    def _open_by_holder(self, sealed: Sealed) -> UnlockedStore | None:
+        """Return the file, opened by the key that is held for it; None if none is. A key that fails is removed."""
+        held = self._holder.find(self._file.path) if self._holder else None
+        if held is None or self._holder is None:
+            return None
+        with suppress(WrongPassphrase):
+            if held.key_id == sealed.header.key_id():
+                key = bytes.fromhex(held.key)
+                return UnlockedStore(sealed.header, key, sealed.entries(key))
+        self._is_stale = self._holder.drop(self._file.path)
+        return None
+
+    def _open_by_passphrase(self, sealed: Sealed) -> UnlockedStore:
         found = find_passphrase(self._passphrase_file)
         opened = self._open(sealed, found.passphrase, found.source) if found else self._ask(sealed)
-        self._unlocked[self._key_name(sealed.header)] = opened.key.hex()
         if sealed.header.is_below_default():
             rekey = shlex.join(command_line.command_for("rekey", ["--keep-passphrase"]))
             text = f"The passphrase of {display_path(self.path)} is cheaper to guess than one set today"
@@ -128,7 +179,7 @@ class Store:
             raise
 
     def _ask(self, sealed: Sealed) -> UnlockedStore:
-        question = f"Passphrase of {display_path(self.path)}"
+        question = "\n".join([*self._advise(), f"Passphrase of {display_path(self.path)}"])
         for attempt in range(2, TRIES + 1):
             try:
                 return self._open(sealed, self._prompter.ask(question))
@@ -136,6 +187,12 @@ class Store:
                 name = display_path(self.path)
                 question = f"Wrong passphrase. Passphrase of {name} (try {attempt} of {TRIES})"
         return self._open(sealed, self._prompter.ask(question))
+
+    def _advise(self) -> list[str]:
+        """Return the lines above the question: why it is asked again, and how not to be asked."""
+        unlock = shlex.join(command_line.command_for("keyring", ["unlock"]))
+        stale = [f"{STALE}."] if self._is_stale else []
+        return [*stale, *([f"Run `{unlock}` to be asked once for 8 hours."] if self._holder else [])]
 
     def _ask_new_passphrase(self) -> str:
         """Ask twice, since a typing mistake would lock the keys away."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from datetime import date
 
-from .._state.fingerprint_key import derived, shown_by
+from .._state.fingerprint_key import derived, local_key, shown_by, state_folder
 from . import versions
 from .backends import MissingKey
 from .session import SESSION
@@ -40,6 +41,32 @@ def account_marks(secrets: Mapping[str, Secret], account: str, key: bytes) -> Ma
             if digest:
                 found[name, one.id] = shown_by(account, digest)
     return found
+
+
+def describe_keys(account: str, values: Mapping[str, str], today: date) -> dict[str, str]:
+    """Return fingerprint as the account shows it -> 'key ngc, 12 days old', of these keys and of those before them.
+
+    values: name of a secret -> its current value. Raises StateError, VersionError.
+    """
+    found = {
+        shown_by(account, hashlib.sha256(value.encode()).digest()): f"key {name}" for name, value in values.items()
+    }
+    if not (state_folder() / "secrets").is_dir():
+        return found
+    from .version_store import VersionStore  # few keys were ever rotated
+
+    key = bytes.fromhex(local_key())
+    secrets = {name: secret for name in values if (secret := VersionStore(name, key).load())}
+    for (name, version), mark in account_marks(secrets, account, key).items():
+        found[mark] = f"key {name}{_describe_age(secrets[name].find_version(version).issued, today)}"
+    return found
+
+
+def _describe_age(issued: str, today: date) -> str:
+    if not issued:
+        return ""
+    days = (today - date.fromisoformat(issued[:10])).days
+    return ", new today" if days <= 0 else f", {days} day{'s' if days > 1 else ''} old"
 
 
 def _value_digest(name: str, version: KeyVersion, key: bytes) -> bytes | None:

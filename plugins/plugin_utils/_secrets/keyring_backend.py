@@ -8,11 +8,12 @@ It keeps the keys of hpc.onboard and no others, so that no other program that us
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._unlocked.handover import UnlockedKeys
 from .backends import SERVICE
 from .file_errors import NotWritten, display_path
 
@@ -46,7 +47,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
     def __init__(self) -> None:
         super().__init__()
         self._prompter: Prompter | None = None
-        self._unlocked: MutableMapping[str, str] = {}
+        self._unlocked = UnlockedKeys({})
 
     @classproperty  # type: ignore[untyped-decorator]  # keyring is untyped
     def priority(self) -> float:
@@ -61,15 +62,22 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         """The path of the file."""
         return _file_path(self.file)
 
-    def use_prompter(self, prompter: Prompter, unlocked: MutableMapping[str, str]) -> None:
-        """Ask through this prompter, and share what is unlocked."""
-        self._prompter, self._unlocked = prompter, unlocked
+    def use_prompter(self, prompter: Prompter, unlocked: dict[str, str]) -> None:
+        """Ask through this prompter. unlocked: keys that the processes of a run share."""
+        self._prompter, self._unlocked = prompter, UnlockedKeys(unlocked)
 
     def store(self) -> Store:
         """Return the file as a mapping."""
+        from .._unlocked import held_key
         from .encrypted_file import Store  # imports cryptography, which takes time
 
-        return Store(self.path, self.passphrase_file, self._prompter, self._unlocked)
+        return Store(self.path, self.passphrase_file, self._prompter, self._unlocked, held_key)
+
+    def locked_store(self) -> Store:
+        """Return the file as one that its passphrase alone opens, whatever was unlocked before."""
+        from .encrypted_file import Store
+
+        return Store(self.path, self.passphrase_file)
 
     def get_password(self, service: str, username: str) -> str | None:
         """Return the key, or None if the file could be read and has none of that name."""

@@ -10,7 +10,6 @@ import time
 from ansible.errors import AnsibleError, AnsiblePromptNoninteractive
 from ansible.utils.display import Display
 
-from ...module_utils._core.errors import AccountError
 from .._state.run_memory import BOARD, end_with_parent
 from .file_errors import StoreLocked
 from .passphrase import NO_TERMINAL
@@ -45,17 +44,12 @@ def ask(question: str, is_hidden: bool = False) -> str:
     return bytes(typed).decode(errors="replace")
 
 
-def ask_or_stop(question: str, not_done: str) -> str:
-    """Return what is typed; empty without a terminal. Raises AccountError if the question is cancelled.
-
-    not_done: what did not happen then.
-    """
+def ask_to_agree(question: str) -> str | None:
+    """Return what is typed; None without a terminal, and after Ctrl-C."""
     try:
         return ask(question).strip()
-    except NoTerminal:
-        return ""
-    except NotAnswered:
-        raise AccountError(f"{not_done}: the question was not answered") from None
+    except (NoTerminal, NotAnswered):
+        return None
 
 
 def is_at_terminal() -> bool:

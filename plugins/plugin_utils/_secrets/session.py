@@ -3,8 +3,8 @@
 """Keys from the user's keyring: by name, once per run, whatever the number of accounts and tasks.
 
 The first process that needs a key asks the keyring and keeps the answer in memory that all processes share
-(run_memory.py), with what unlocks an encrypted file: a passphrase is asked for once. So this module must be imported
-before the forks, which ansible-core does when it looks up the action plugin.
+(run_memory.py), with what unlocks an encrypted file: a passphrase is asked for once, also by a command with two runs
+(handover.py). So this module must be imported before the forks; ansible-core does it as it looks up the action plugin.
 """
 
 from __future__ import annotations

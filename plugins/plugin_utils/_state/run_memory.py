@@ -129,7 +129,14 @@ class Board:
 
     def _hush(self, by: int) -> None:
         with self._shared.held() as entries:
-            entries[HUSH] = {"count": entries.get(HUSH, {}).get("count", 0) + by}
+            known = entries.get(HUSH, {"count": 0, "since": 0.0, "waited": 0.0})
+            now = time.monotonic()  # the same clock in all processes
+            waited = known["waited"] + (now - known["since"] if known["count"] else 0.0)
+            entries[HUSH] = {"count": known["count"] + by, "since": now, "waited": waited}
+
+    def waited(self) -> float:
+        """Return for how many seconds the user was asked something so far, up to the last answer."""
+        return float(self._shared.seen().get(HUSH, {}).get("waited", 0.0))
 
     def wait_for_answers(self) -> None:
         """Wait while the user is asked something, for PATIENCE seconds in this process at most."""

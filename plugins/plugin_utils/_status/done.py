@@ -23,6 +23,8 @@ from .._state import done_steps
 from .._state.durable_files import StateError
 from .._terminal.layout import Terminal, indented_lines, limit_width, plain
 from . import choice
+from .memory import read_memories
+from .standing import split_steps
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -109,17 +111,25 @@ def _describe_mark(step: Mapping[str, Any], mark: StepMark) -> str:
 
 def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
     """Return the lines of all steps of an account, each with its state, and their indents."""
-    marks = done_steps.read_marks().get(account.name, {})
+    memory = read_memories()(account, ())
+    marks, done = memory.said, {step["id"] for step in split_steps(account, memory, date.today())[1]}
     out = []
     for step in account.steps:
         mark = marks.get(step["id"])
         word = f"marked as done on {mark['at'][:10]} by {mark['by']}" if mark else _describe_sign(step.get("done"))
+        state = "done" if step["id"] in done else "open"
         due, own = due_day(step, mark), own_day(step, mark)
         if due and own:
             word = f"due on {due}" + (f"; {word}" if mark else "; open until you mark it as done")
         elif due:
             word += f", until {due}" if due > date.today() else f", and due again since {due}"
-        out += [(f"{step['id']}  {step['text']}", 0), *([(step["url"], 4)] if "url" in step else []), (word, 4)]
+        elif state == "done" and not mark:
+            word = "hpc-onboard has seen that it is done"
+        out += [
+            (f"{state}  {step['id']}  {step['text']}", 0),
+            *([(step["url"], 4)] if "url" in step else []),
+            (word, 4),
+        ]
     return out
 
 

@@ -113,23 +113,28 @@ def _audited(audit: RunEnd | None, now: datetime) -> str:
     return f"audit {when}: {', '.join(counts) or 'up to date'}"
 
 
-def _steps(accounts: Iterable[AccountStatus], terminal: Terminal) -> list[Line]:
-    """Return each open step once, with its accounts, and the command that marks the first one as done."""
+def _steps(accounts: Sequence[AccountStatus], terminal: Terminal) -> list[Line]:
+    """Return each step once, open or done, with its accounts, and the command that marks the first one as done."""
+    out = [line for open_step in (True, False) for line in _steps_of(accounts, open_step, terminal)]
+    first = next(((one["name"], step["id"]) for one in accounts for step in one["steps"]), None)
+    if first:
+        said = shlex.join(command_line.command_for("done", list(first)))
+        out += with_command("When one is done:", said, 2, terminal)
+    return out
+
+
+def _steps_of(accounts: Iterable[AccountStatus], is_open: bool, terminal: Terminal) -> list[Line]:
     found: dict[tuple[str, str, str, str], list[str]] = {}
     for account in accounts:
-        for step in account["steps"]:
+        for step in account["steps" if is_open else "steps_done"]:
             what = (step["id"], step["text"], step.get("url", ""), step.get("due", ""))
             found.setdefault(what, []).append(account["name"])
+    mark, style = (terminal.mark("open"), "note") if is_open else (terminal.mark("good"), "ok")
     out: list[Line] = []
     for (name, text, url, due), names in found.items():
-        out += list_item(
-            "-", f"{text.rstrip('.')} ({', '.join([name, *names, *([f'due {due}'] if due else [])])})", 2, terminal
-        )
-        out += indented_lines(url, 4, terminal, "faint") if url else []
-    if found:
-        (name, *_rest), names = next(iter(found.items()))
-        said = shlex.join(command_line.command_for("done", [names[0], name]))
-        out += with_command("When one is done:", said, 2, terminal)
+        about = ", ".join([name, *names, *([f"due {due}"] if due else [])])
+        out += list_item(mark, f"{text.rstrip('.')} ({about})", 2, terminal, style)
+        out += indented_lines(url, 4, terminal, "faint") if url and is_open else []
     return out
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -20,15 +20,12 @@ def status(file: Path, chosen: Sequence[AccountSummary], whole: bool, now: datet
 
     Raise StateError if the steps that are marked as done cannot be read.
     """
-    runs, said = last_runs.read_last_runs(), done_steps.read_marks()
+    recall = read_memories()
     keys, reminded, rotations = _keys(now.date())
     accounts = []
     for one in chosen:
         mine = [name for name, names in rotations.items() if one.name in names]
-        place = (one.name, one.sandbox)
-        slurm = None if one.sandbox else slurm_offers.read_offers(one.name)
-        memory = Memory(runs.get(place, {}), receipts.has_receipt(*place), said.get(one.name, {}), mine, slurm)
-        accounts.append(account_status(one, memory, now))
+        accounts.append(account_status(one, recall(one, mine), now))
     return {
         "schema": SCHEMA,
         "made": now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -38,6 +35,18 @@ def status(file: Path, chosen: Sequence[AccountSummary], whole: bool, now: datet
         "reminders": reminded,
         "next": next_command(accounts, keys, whole),
     }
+
+
+def read_memories() -> Callable[[AccountSummary, Sequence[str]], Memory]:
+    """Return a function from an account, and its keys with an open rotation, to its records. Raise StateError."""
+    runs, said = last_runs.read_last_runs(), done_steps.read_marks()
+
+    def recall(one: AccountSummary, rotations: Sequence[str]) -> Memory:
+        place = (one.name, one.sandbox)
+        slurm = None if one.sandbox else slurm_offers.read_offers(one.name)
+        return Memory(runs.get(place, {}), receipts.has_receipt(*place), said.get(one.name, {}), rotations, slurm)
+
+    return recall
 
 
 def next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeyStatus], whole: bool) -> list[str]:

@@ -35,7 +35,8 @@ class RunEnd(TypedDict):
 class AccountStatus(TypedDict):
     """One account. known: this machine created something there. rotations: names of keys with an open rotation there.
 
-    next: the next subcommand, or empty. slurm: the offers of Slurm when it was last asked.
+    steps: open manual steps; steps_done: the others. next: the next subcommand, or empty. slurm: the offers of Slurm
+    when it was last asked.
     """
 
     name: str
@@ -47,6 +48,7 @@ class AccountStatus(TypedDict):
     audit: RunEnd | None
     rotations: list[str]
     steps: list[ManualStep]
+    steps_done: list[ManualStep]
     next: str
     slurm: NotRequired[SlurmRecord]
 
@@ -99,8 +101,7 @@ class Memory(NamedTuple):
 def account_status(account: AccountSummary, memory: Memory, now: datetime) -> AccountStatus:
     """Return the status of an account."""
     runs: dict[str, Any] = {verb: _ended(memory.runs.get(verb)) for verb in RUN_VERBS}
-    signs = _signs(memory)
-    steps = [] if account.sandbox else open_steps(account.steps, signs, memory.said, now.date())
+    steps, done = split_steps(account, memory, now.date())
     found: AccountStatus = {
         "name": account.name,
         "cluster": account.cluster,
@@ -110,12 +111,27 @@ def account_status(account: AccountSummary, memory: Memory, now: datetime) -> Ac
         "offboard": runs["offboard"],
         "audit": runs["audit"],
         "rotations": list(memory.rotations),
-        "steps": [describe_step(step) for step in steps],
+        "steps": steps,
+        "steps_done": done,
         "next": "",
     }
     if memory.slurm:
         found["slurm"] = memory.slurm
     return {**found, "next": next_subcommand(found, now.date())}
+
+
+def split_steps(account: AccountSummary, memory: Memory, today: date) -> tuple[list[ManualStep], list[ManualStep]]:
+    """Return the manual steps that are open, and those that are done; a sandbox has none.
+
+    Before the first onboarding, steps that a key or a path proves are neither: nothing is known of them.
+    """
+    if account.sandbox:
+        return [], []
+    left = open_steps(account.steps, _signs(memory), memory.said, today)
+    is_known = "onboard" in memory.runs
+    known = [one for one in account.steps if is_known or one["id"] in memory.said or one.get("done") == "reached"]
+    done = [step for step in known if step not in left]
+    return list(map(describe_step, left)), list(map(describe_step, done))
 
 
 def _ended(run: RunRecord | None) -> RunEnd | None:

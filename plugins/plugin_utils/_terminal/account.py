@@ -10,7 +10,7 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._delivery.result import CHANGES, FAILURES, FORESEEN, WORDS, count_statuses
+from .._delivery.result import CHANGES, FAILURES, FORESEEN, WORDS, count_statuses, name_keys
 from .layout import Line, Span, Terminal, aligned_line, indented_lines, labelled_lines, list_item, with_command
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ STYLES = {
     "unknown": ("?", "error"),
 }
 BAD = ("unreachable", "failed")
+PLANNED = ("account", "offboard_shown")  # kinds of results of which a preview is a plan
 MANY = 10  # accounts; of more than this, a user wants the exceptions
 
 
@@ -112,6 +113,11 @@ class Renderer:
         """How an account ended that had a result before."""
         return worst(first, then)
 
+    def is_planned(self, result: Result, view: View) -> bool:
+        """Return True for a preview that is shown together with those of all other accounts."""
+        is_brief = view.check and view.detail is not Detail.EVERYTHING and "diff" not in result
+        return is_brief and "outcomes" in result and result.get("kind") in PLANNED
+
     def is_quiet(self, result: Result, view: View) -> bool:
         """Whether there is nothing to say of this account by itself: among many, one that is up to date."""
         if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
@@ -139,12 +145,15 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.rotate": "rotation_share",
     "hpc.onboard.audit": "audit_settings",
     "hpc.onboard.fix": "fix_shown",
+    "hpc.onboard.adopt": "account",
     "hpc.onboard.connect": "login",
     "hpc.onboard.preflight": "preflight_settings",
     "hpc.onboard.ssh_config": "ssh_config_part",
     "hpc.onboard.export_script": "account",
     "hpc.onboard.import_result": "result_imported",
 }
+REQUIRES_ACCOUNTS = "/internal/require_accounts.yml:"
+"""Part of the path of the play that the playbooks begin with, and of its task; it is shown only when it fails."""
 RENDERERS = {  # for each kind that a result names, its class, in the file of this room that it is loaded with
     **dict.fromkeys(
         ("preflight_settings", "preflight_account", "test_job_settings", "fix_asked"), "audit.PartRenderer"
@@ -159,8 +168,12 @@ RENDERERS = {  # for each kind that a result names, its class, in the file of th
     "audit_report": "audit.AuditRenderer",
     "fix_shown": "fix.OfferedFixesRenderer",
     "fix_account": "fix.FixedAccountRenderer",
-    "offboard_shown": "offboard.OffboardPlanRenderer",
-    "ssh_config": "ssh_config.SshConfigRenderer",
+    "adopt_part": "audit.PartRenderer",
+    "adopt_account": "adoption.AdoptAccountRenderer",
+    "adopt_chosen": "adoption.AdoptChosenRenderer",
+    "adopt_written": "adoption.AdoptWrittenRenderer",
+    "offboard_shown": "audit.OffboardPlanRenderer",
+    "ssh_config": "logins.SshConfigRenderer",
     "script_exported": "logins.ScriptExportedRenderer",
     "result_imported": "logins.ResultImportedRenderer",
     "test_job_account": "audit.TestJobRenderer",
@@ -183,7 +196,7 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
         return _without_outcomes(name, result, view, like)
     text = count_statuses(result["outcomes"], view.check) or str(result.get("msg") or "nothing to do")
     lines = heading(name, result, text, view)
-    for outcome in result["outcomes"]:
+    for outcome in name_keys(result["outcomes"], result.get("keys", {})):
         if _shown(outcome, view.detail):
             lines += _outcome(outcome, view, "diff" in result)
     if view.detail is not Detail.EXCEPTIONS:
@@ -191,9 +204,9 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
             lines += labelled_lines("", "skipped", "note", f"{note['capability']}: {note['text']}", view.terminal)
         for remark in result.get("remarks", []):
             lines += labelled_lines("", "note", "note", f"{remark['capability']}: {remark['text']}", view.terminal)
+        lines += steps("Manual steps:", result.get("human_steps", []), view.terminal)
         if "introduction" in result:
             lines += _introduction(result["introduction"], view.terminal)
-        lines += steps("Manual steps:", result.get("human_steps", []), view.terminal)
     return lines
 
 
@@ -234,15 +247,14 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
 
 
 def _introduction(known: Introduction, terminal: Terminal) -> list[Line]:
-    """What to know of the site, said once, and the command that shows the rest."""
-    lines = indented_lines("Good to know here (said once):", 4, terminal, "note") if known["texts"] else []
-    lines += [line for text in known["texts"] for line in list_item("-", text, 4, terminal)]
-    more = f"{known['more']} more, and all else:" if known["more"] else "All else:"
-    lines += with_command(more, shlex.join(known["command"]), 4, terminal)
-    if "done" in known:
-        lines += steps("Manual steps that are not checked:", known["steps"], terminal)
-        lines += with_command("When one is done:", shlex.join(known["done"]), 4, terminal)
-    return lines
+    """Return three lines: where things are, the manual steps that are left, and the next command."""
+    places = f"Yours: {', '.join(known['places'])}. " if known["places"] else ""
+    lines = with_command(f"{places}The rules of the site:", shlex.join(known["command"]), 4, terminal)
+    if known["steps"]:
+        lines += with_command(f"Manual steps left: {len(known['steps'])}.", shlex.join(known["done"]), 4, terminal)
+    else:
+        lines += indented_lines("Manual steps left: none.", 4, terminal, "faint")
+    return lines + with_command("Next:", shlex.join(known["next"]), 4, terminal)
 
 
 def _outcome(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:
@@ -261,15 +273,15 @@ def _outcome(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[
         verb = "points" if view.check else "pointed"
         yield from labelled_lines("", "", "", f"it {verb} to {old}; what is there stays there", view.terminal)
     if progress := outcome.get("progress"):
-        yield from labelled_lines("", "", "note", _how_far(progress), view.terminal)
+        yield from labelled_lines("", "", "note", describe_progress(progress), view.terminal)
     if with_diff and status in CHANGES:
         from .difference import difference  # a run without --diff need not wait for it
 
         yield from difference(outcome["before"], outcome["after"], view.terminal, view.detail is Detail.EVERYTHING)
 
 
-def _how_far(progress: Progress) -> str:
-    """What is said of work that goes on by itself, or did until it failed."""
+def describe_progress(progress: Progress) -> str:
+    """Return how far work is that goes on by itself, or why it failed."""
     if "failed" in progress:
         return f"an earlier try failed: {progress['failed']}"
     from .._text.amounts import amount  # little takes minutes

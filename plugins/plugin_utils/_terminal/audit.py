@@ -7,9 +7,10 @@ And what other playbooks have in common with it, whose last part judges all acco
 
 from __future__ import annotations
 
+from .._input.agreement import CANCELLED
 from . import audit_report
-from .account import Renderer, Result, View
-from .layout import Line
+from .account import Detail, Renderer, Result, View, account
+from .layout import Line, Span
 
 
 class PartRenderer(Renderer):
@@ -19,10 +20,25 @@ class PartRenderer(Renderer):
     is_judged_later = True
 
     def is_quiet(self, result: Result, view: View) -> bool:
-        return True
+        return not result.get("cancelled")
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        return [(Span(CANCELLED),)]
 
     def error(self, result: Result) -> str:
         return str(result.get("msg", "")) if result.get("failed") else ""
+
+
+class OffboardPlanRenderer(Renderer):
+    """The preview before the question, as all other plans. Its accounts count when they are offboarded."""
+
+    is_of_account = False
+
+    def is_planned(self, result: Result, view: View) -> bool:
+        return super().is_planned(result, view._replace(check=True))
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        return account(name, result, view._replace(check=True), like)
 
 
 class TestJobRenderer(Renderer):
@@ -45,7 +61,9 @@ class AuditRenderer(PartRenderer):
         return "report" not in result
 
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        return audit_report.lines(result["report"], view.terminal, result.get("files", ()))
+        return audit_report.lines(
+            result["report"], view.terminal, result.get("files", ()), view.detail is Detail.EVERYTHING
+        )
 
     def error(self, result: Result) -> str:
         return "" if "report" in result else super().error(result)

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .._audit.formats.shared import (
     SYMBOLS,
     capabilities,
+    fixing_commands,
     harmless,
     in_order,
     moment,
@@ -23,7 +25,7 @@ from .._audit.formats.shared import (
 )
 from .._audit.rules.catalogue import RULES
 from .._documents.finding import AuditedAccount, AuditReport, Finding
-from .._documents.fix import FixPart, describe_fix
+from .._documents.fix import FixPart, describe_fix, manual_steps
 from .._input.command_line import describe_options
 from .._text.amounts import count, duration
 from .._text.sanitise import flat
@@ -39,8 +41,10 @@ from .layout import (
     indented_lines,
     labelled_lines,
     plain,
+    table_row,
     wrap_spans,
 )
+from .summary import limit
 
 STYLES = {
     "critical": "error",
@@ -53,9 +57,10 @@ STYLES = {
     "unknown": "error",
 }
 EACH = 24  # with more findings, those of one rule are one line
+LOGIN = ("SES-001",)  # why an account is unknown, which is said with its name
+NEXT = 2  # the most commands that are listed
 ROWS = 12  # with more accounts, the matrix shows those with findings, and at most twice as many
 INFOS = 4  # the most facts without a severity that are listed
-NEXT = 4  # the most commands that are listed
 
 
 def text(report: AuditReport, terminal: Terminal | None = None) -> str:
@@ -63,12 +68,12 @@ def text(report: AuditReport, terminal: Terminal | None = None) -> str:
     return "".join(f"{plain(line)}\n" for line in lines(report, terminal or Terminal()))
 
 
-def lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = ()) -> list[Line]:
-    """Return the whole report for a terminal. files: where the report was written."""
+def lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), every: bool = False) -> list[Line]:
+    """Return the whole report for a terminal. files: where the report was written. every: facts without a severity."""
     report, output = harmless(report), describe_options("audit", "--output", "FOLDER")
     rest = "in the report's files" if files else f"which {output} writes into files"
     parts = (
-        _findings(report, terminal, rest),
+        _findings(report, terminal, rest, every),
         _missed(report, terminal),
         matrix(report, terminal),
         _last(report, terminal, files, rest),
@@ -121,22 +126,20 @@ def _shared(texts: Sequence[str]) -> str:
     return texts[0] if len(set(texts)) == 1 else ""
 
 
-def _findings(report: AuditReport, terminal: Terminal, rest: str) -> list[Line]:
-    """What counts, then bare facts in a line each; accounts that were not measured come by themselves.
-
-    rest: where what is not told can be read.
-    """
+def _findings(report: AuditReport, terminal: Terminal, rest: str, every: bool) -> list[Line]:
+    """Return what counts, and with every the facts. rest: where what is not shown can be read."""
     gone = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
     counting = [
         finding
         for finding in unwaived(report["findings"])
-        if not (finding["account"] in gone and finding["class"] == "unknown")
+        if not (finding["account"] in gone and (finding["class"] == "unknown" or finding["rule"] in LOGIN))
     ]
     found = groups([finding for finding in counting if finding["severity"] != "info"])
     out = [line for group in found[:EACH] for line in _group(group, terminal)]
     left = sum(group.number for group in found[EACH:])
     out += _below(f"and {count(left, 'milder finding')}, {rest}", terminal) if left else []
-    return out + _infos(groups([finding for finding in counting if finding["severity"] == "info"]), terminal, rest)
+    facts = [finding for finding in counting if finding["severity"] == "info"] if every else []
+    return out + _infos(groups(facts), terminal, rest)
 
 
 def _infos(found: Sequence[FindingGroup], terminal: Terminal, rest: str) -> list[Line]:
@@ -160,6 +163,8 @@ def _group(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
     yield from _below(", ".join([*([group.place] if group.place else []), *about]), terminal)
     if group.number > 1:
         yield from _below(_names(group.names, terminal), terminal)
+    for part in describe_fix(manual_steps(finding["fix"])):
+        yield from indented_lines(flat(part.text), 6 if terminal.width < NARROW else 4 + WORD, terminal, "bold")
 
 
 def _below(said: str, terminal: Terminal) -> list[Line]:
@@ -200,13 +205,14 @@ def _to_do(fix: Iterable[FixPart], indent: int, terminal: Terminal) -> list[Line
 
 
 def matrix(report: AuditReport, terminal: Terminal) -> list[Line]:
-    """Accounts in rows and capabilities in columns, each named on a step above its own; many accounts by exception."""
-    columns = capabilities(report)
+    """Return accounts in rows and the roles that apply in columns; of many, the exceptions; of one account, a list."""
     accounts = [account for account in report["accounts"] if account["state"] == "measured"]
     fine = [account for account in accounts if in_order(account)] if len(accounts) > ROWS else []
     shown = worst_first(account for account in accounts if account not in fine)
     rows, rest = shown[: 2 * ROWS], shown[2 * ROWS :]
-    out = (_steps(rows, columns, terminal) or _listed(rows, terminal)) if columns and rows else []
+    columns = [name for name in capabilities(report) if any(state(one, name) != "not_applicable" for one in rows)]
+    drawn = _steps(rows, columns, terminal) if columns and len(accounts) > 1 else []
+    out = drawn or _listed(rows, terminal)
     if rest:
         out += indented_lines(f"and {count(len(rest), 'other')} with findings", 0, terminal, "faint")
     if fine:
@@ -241,16 +247,16 @@ def _legend(rows: Iterable[AuditedAccount], columns: Sequence[str], terminal: Te
 
 
 def _listed(rows: Iterable[AuditedAccount], terminal: Terminal) -> list[Line]:
-    """Where the matrix does not fit: each account with what is not in order."""
+    """Return each account with its roles by state, the worst first: for one account, and where no matrix fits."""
     out: list[Line] = []
     for account in rows:
-        bad = [
-            (name, found) for name, found in account["capabilities"].items() if found not in ("ok", "not_applicable")
-        ]
-        out += wrap_spans((Span(account["name"], "bold"), *([] if bad else [Span("  "), Span("ok", "ok")])), terminal)
-        for name, found in sorted(bad, key=lambda one: rank(one[1])):
-            head = Span(f"  {SYMBOLS[found][terminal.ascii]} {word(found)}", STYLES[found])
-            out += wrap_spans((head, Span("  "), Span(words(name))), terminal)
+        out.append((Span(account["name"], "bold"),))
+        states = account["capabilities"]
+        found = sorted(set(states.values()) - {"not_applicable"}, key=rank)
+        column = max((count_cells(word(one)) for one in found), default=0)
+        for one in found:
+            text = ", ".join(words(name) for name, cell in states.items() if cell == one)
+            out += table_row(SYMBOLS[one][terminal.ascii], STYLES[one], word(one), text, column, terminal)
     return out
 
 
@@ -284,15 +290,10 @@ def _counts(report: AuditReport) -> Iterator[str]:
 
 
 def _next(report: AuditReport, terminal: Terminal, rest: str) -> list[Line]:
-    """What fixes the worst: each command or sentence once."""
-    missed = [tuple(describe_fix(one["next"])) for one in report["accounts"] if one["state"] == "unknown"]
-    findings = [finding for finding in unwaived(report["findings"]) if finding["severity"] != "info"]
-    every = dict.fromkeys(tuple(describe_fix(finding["fix"])) for finding in findings)
-    fixes = [fix for fix in every if fix and fix not in missed]
-    if not fixes:
-        return []
-    out: list[Line] = [(), *indented_lines("Next:", 0, terminal)]
-    for fix in fixes[:NEXT]:
-        out += _to_do(fix, 2, terminal)
-    left = len(fixes) - NEXT
+    """Return the commands that fix most findings."""
+    commands = fixing_commands(report)
+    out: list[Line] = [(), *indented_lines("Next:", 0, terminal)] if commands else []
+    for one, names in commands[:NEXT]:
+        out += command(shlex.join(one) + limit(names), 2, terminal)
+    left = len(commands) - NEXT
     return out + (indented_lines(f"and {left:,} more, {rest}", 2, terminal, "faint") if left > 0 else [])

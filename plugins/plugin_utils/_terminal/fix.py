@@ -38,10 +38,10 @@ class OfferedFixesRenderer(PartRenderer):
         if not offered:
             return indented_lines("The last audit found nothing that can be fixed without a loss.", 0, view.terminal)
         out: list[Line] = []
-        for account in dict.fromkeys(one["account"] for one in offered):
-            out += wrap_spans((Span(account, "bold"),), view.terminal)
+        for owner in dict.fromkeys(one["account"] for one in offered):
+            out += wrap_spans((Span(owner, "bold"),), view.terminal)
             for one in offered:
-                if one["account"] == account:
+                if one["account"] == owner:
                     out += _offered(one, view.terminal)
         return out
 

@@ -18,7 +18,7 @@ WORD = 13
 NARROW = 60
 NARROWEST = 20
 WIDEST = 100  # a longer line is hard to read
-MARKS = {"good": ("✓", "*"), "bad": ("✗", "x"), "more": ("…", "...")}
+MARKS = {"good": ("✓", "*"), "bad": ("✗", "x"), "open": ("○", "o"), "more": ("…", "...")}
 
 BREAKS = "/,:=@+&?"
 """Behind these a path or a list may be broken when it is wider than the terminal."""

@@ -7,10 +7,13 @@ from __future__ import annotations
 import shlex
 from pathlib import PurePath
 
+from .._delivery.result import FORESEEN
+from .._delivery.result import WORDS as STATUSES
 from .._text.amounts import count
 from .account import Renderer, Result, View, heading
 from .audit import PartRenderer
-from .layout import Line, Span, command, indented_lines, labelled_lines
+from .difference import difference
+from .layout import Line, Span, command, indented_lines, labelled_lines, table_row
 
 WORDS = {
     "unasked": "ssh asks for nothing",
@@ -111,3 +114,33 @@ class PreflightRenderer(PartRenderer):
         shut = sum(row["state"] != "open" for row in rows)
         said = f"{count(len(rows), 'account')}: {len(rows) - shut} reachable" + (f", {shut} not" if shut else "")
         return [*lines, (), (Span(said, "error" if shut else "ok"),)]
+
+
+WRITTEN = {**STATUSES, "missing": "written"}
+TO_WRITE = {**WRITTEN, **FORESEEN, "missing": "to write"}
+
+
+class SshConfigRenderer(PartRenderer):
+    """The names, and the difference in the files where it is for a person to judge."""
+
+    def is_quiet(self, result: Result, view: View) -> bool:
+        return "outcome" not in result or (result["foreseen"] and not result["changed"] and not view.check)
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        outcome, terminal = result["outcome"], view.terminal
+        words = TO_WRITE if result["foreseen"] else WRITTEN
+        lines = heading(
+            outcome["identity"],
+            {**result, "outcomes": [outcome]},
+            words[outcome["status"]],
+            view._replace(check=result["foreseen"]),
+        )
+        if result["foreseen"] or "diff" in result:
+            lines += difference(outcome["before"], outcome["after"], terminal, every=True)
+        commands = {one["account"]: f"ssh {one['name']}" if one["name"] else "" for one in result["names"]}
+        column = max(map(len, commands.values()), default=0)
+        for one in result["names"]:
+            mark, style = ("!", "note") if one["text"] else ("=", "ok")
+            text = f"{one['account']} {one['text']}".rstrip()
+            lines += table_row(mark, style, commands[one["account"]], text, column, terminal)
+        return lines

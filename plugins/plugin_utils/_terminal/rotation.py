@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from .._rotation.reminders import list_reminders
 from .account import BAD, AccountEnd, Renderer, Result, View, worst
 from .checks import ChecksRenderer, marked, shown, title
-from .layout import Line, Terminal, table_row
+from .layout import Line, Terminal, command, indented_lines, table_row
 
 if TYPE_CHECKING:
     from .._documents.result import TargetCheck
@@ -53,3 +54,12 @@ def _table(found: list[TargetCheck], terminal: Terminal) -> Iterator[Line]:
             yield from table_row(mark, style, check["name"], check["text"], column, terminal)
         else:
             yield from table_row(mark, style, check["name"], check["text"], terminal.width, terminal)
+
+
+def reminder_lines(terminal: Terminal) -> list[Line]:
+    """Return which rotation is open and which old key still works, with the command for each."""
+    lines: list[Line] = []
+    for reminder in list_reminders():
+        heading = indented_lines(f"{reminder.text}:", 0, terminal, "changed")
+        lines += [(), *heading, *command(reminder.command, 2, terminal)]
+    return lines

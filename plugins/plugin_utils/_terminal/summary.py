@@ -28,6 +28,7 @@ from .layout import (
 
 if TYPE_CHECKING:
     from .._documents.result import ManualStep
+    from .plan import Overview
 
 LONGEST_LIMIT = 66
 AFTER = {
@@ -36,20 +37,13 @@ AFTER = {
 }
 
 
-def no_account(limit: str | None) -> str:
-    """Return the error of a run without accounts. limit: the -l that excludes all of them."""
-    if limit is None:
-        return "no accounts file was read, so there are no accounts; name yours by -i FILE"
-    return f"-l {limit} excludes all accounts"
-
-
 class RunSummary(NamedTuple):
     """What a run was.
 
     command: how to run it again, without -l; keyrings: where keys came from; doctor: nothing was to be changed;
     then: of a rotation the command that goes on with it, empty where nothing is left to do. emptied: things were taken
     out, and none was made. names: the command that lets ssh know the accounts by name, where it is time to offer that.
-    counts: what the accounts are, where they are none.
+    counts: what the accounts are, where they are none. is_planned: the plans of the accounts were shown with totals.
     """
 
     command: str
@@ -61,6 +55,7 @@ class RunSummary(NamedTuple):
     emptied: bool = False
     names: str = ""
     counts: str = "account"
+    is_planned: bool = False
 
 
 class Story:
@@ -75,6 +70,8 @@ class Story:
         self.counts = Renderer.counts
         self.names = ""  # see RunSummary
         self.then: str | None = None  # see RunSummary
+        self.plans: Overview | None = None  # those that are not shown yet
+        self.is_planned = False
         self._found: set[str] = set()  # statuses of what was looked at
         self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
 
@@ -92,6 +89,25 @@ class Story:
         self._found.update(outcome["status"] for outcome in result.get("outcomes", ()))
         then = renderer.next_command(result)
         self.then = self.then if then is None else then
+
+    def keep_plan(self, name: str, project: str, result: Result) -> None:
+        """Keep the preview of an account, to be shown with those of all others."""
+        from .plan import Overview  # most runs preview nothing
+
+        self.plans, self.is_planned = self.plans or Overview(), True
+        self.plans.add(name, project, result)
+
+    def take_plans(self, terminal: Terminal, took: str = "") -> list[Line]:
+        """Return the lines of the previews that are not shown yet, with their totals."""
+        plans, self.plans = self.plans, None
+        if plans is None:
+            return []
+        return [*plans.lines(terminal), (), *aligned_line((plans.total(self.accounts),), took, terminal)]
+
+    def summarise(self, typed: str, seconds: float, near: tuple[str, ...]) -> RunSummary:
+        """Return what the last lines say of the run. near: the folders of sandboxes, as a person names them."""
+        shown = tuple(self.keyrings), self.is_look, self.then, self.is_emptied()
+        return RunSummary(typed, seconds, near, *shown, self.names, self.counts, self.is_planned)
 
     def same_as(self, name: str, end: AccountEnd) -> str | None:
         """The account that failed for the same reason and has told it; None for the first one."""
@@ -112,18 +128,20 @@ def recap(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> li
     terminal = view.terminal
     bad = groups(accounts)
     lines: list[Line] = [()]
-    if len(accounts) > 1:
+    if len(accounts) > 1 and not run.is_planned:
         for group in bad:
-            lines += _group(group, run.command if len(bad) > 1 and run.then is None else "", terminal)
-    if view.detail is Detail.EXCEPTIONS:
+            lines += _group(group, terminal) if len(group.names) > 1 else []  # of one account all was said
+    if view.detail is Detail.EXCEPTIONS and not run.is_planned:
         collected = _collected(accounts, "ready" if run.doctor else "unchanged", terminal)
         lines += [(), *collected] if bad and collected else collected
         lines += _steps_of_many(accounts, terminal)
-    if len(lines) > 1:
+    if run.is_planned:
+        lines = []
+    elif len(lines) > 1:
         lines.append(())
-    if accounts:
+    if accounts and not run.is_planned:
         total = totals(accounts, view.check, run.doctor, run.counts)
-        lines += aligned_line((Span(total, _style(accounts)),), _took(run), terminal)
+        lines += aligned_line((Span(total, _style(accounts)),), took(run.seconds), terminal)
     return lines + keys(run.keyrings, terminal) + _advice(accounts, view, run)
 
 
@@ -160,11 +178,10 @@ def short(reason: str) -> str:
     return re.split(r"(?<=\w{2})\. |\n|(?<=\w)\? ", reason.strip(), maxsplit=1)[0].rstrip(".")
 
 
-def _group(group: FailureGroup, typed: str, terminal: Terminal) -> list[Line]:
+def _group(group: FailureGroup, terminal: Terminal) -> list[Line]:
     head = Span(f"{terminal.mark('bad')} {group.state}", "error")
     lines = wrap_spans((head, Span("  "), Span(", ".join(group.names), "bold")), terminal)
-    lines += indented_lines(group.reason, 4, terminal)
-    return lines + (command(typed + limit(group.names), 4, terminal) if typed else [])
+    return lines + indented_lines(group.reason, 4, terminal)
 
 
 def limit(names: Sequence[str]) -> str:
@@ -234,14 +251,15 @@ def _style(accounts: Mapping[str, AccountEnd]) -> str:
     return "ok" if states - {"empty"} else "note"
 
 
-def _took(run: RunSummary) -> str:
-    if run.seconds is None or run.seconds < 1:
+def took(seconds: float | None) -> str:
+    """Return the time of a run of a second or more, in words."""
+    if seconds is None or seconds < 1:
         return ""
-    if run.seconds < 60:
-        return f"{int(run.seconds)} s"
+    if seconds < 60:
+        return f"{int(seconds)} s"
     from .._text.amounts import duration  # few take minutes
 
-    return duration(run.seconds)
+    return duration(seconds)
 
 
 def practised(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
@@ -259,7 +277,7 @@ def _advice(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> 
     bad = [name for name, end in accounts.items() if end.state in BAD]
     changed = [name for name, end in accounts.items() if end.state == "changed"]
     lines: list[Line] = []
-    if view.detail is Detail.EXCEPTIONS and changed:
+    if view.detail is Detail.EXCEPTIONS and changed and not run.is_planned:
         lines += indented_lines(f"-v shows each change, and so does -l '{changed[0]}'.", 0, terminal, "faint")
     if run.then is not None:
         return lines + (

@@ -208,7 +208,7 @@ def test_without_a_terminal_nothing_is_done_that_nobody_agreed_to(fixed: Fixed) 
     assert ran.code == 2
     assert "fix_sure=true" in ran.text
     at(fixed.account, "test -L gone2")
-    assert at_terminal(fixed, "n") == 2
+    assert at_terminal(fixed, "n") == 0
     at(fixed.account, "test -L gone2")
     at_terminal(fixed, "y")
     at(fixed.account, "test ! -L gone2")

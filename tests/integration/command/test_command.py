@@ -86,7 +86,7 @@ def test_in_a_folder_that_all_can_write_to_and_under_settings_of_others_the_cons
         done = desk.types("plan", "-i", "accounts.yml", ANSIBLE_STDOUT_CALLBACK="json", ANSIBLE_INVENTORY="/nowhere")
         assert done.returncode == 0, done.stdout + done.stderr
         assert done.stdout.startswith(f"~ {account.name}  "), done.stdout
-        assert "1 account: 1 would change" in done.stdout
+        assert "to create, 0 to change, 0 to remove" in done.stdout
     assert not account.exists(".apptainer")
 
 

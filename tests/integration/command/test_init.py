@@ -81,6 +81,21 @@ def test_two_accounts_from_an_empty_home_to_an_onboarded_one(bed: Any, person: P
     assert dfki.exists("data")
 
 
+def test_what_is_there_already_is_offered_once_the_account_can_be_entered(bed: Any, person: Person) -> None:
+    dfki = bed.new_account("dfki")
+    person.knows("serv-6404.kl.dfki.de", "dfki")
+    dfki.ssh(f"mkdir -p /data/{dfki.user}/hf/hub; echo export HF_HOME=/data/{dfki.user}/hf >> .bashrc")
+    run = person.at_terminal("init", "--account", dfki.name, "--auth", "key", **person.with_key())
+    answer(run, "Write this to", "")
+    answer(run, "Try now whether each can be entered", "y")
+    answer(run, "Look there for what you have set up before", "y")
+    run.expect_exact("are not changed. [y/N] ")
+    run.sendline("y")
+    assert ended(run)[0] == 0
+    paths = {"huggingface": f"/data/{dfki.user}/hf"}
+    assert entries(person.accounts) == {dfki.name: {"auth": "key", "tool_caches": {"paths": paths}}}
+
+
 def test_all_answers_can_be_options_and_what_is_missing_is_said_at_once(bed: Any, person: Person) -> None:
     wilson = bed.new_account("wilson")
     person.knows("wc.fnal.gov", "wilson", f"User {wilson.user}")

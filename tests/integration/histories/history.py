@@ -14,7 +14,7 @@ from typing import Any
 
 from .home import Home, Thing, keyed, look
 from .lab import Ended, Lab
-from .steps import EDITS, FOREIGN, Step
+from .steps import EDITS, FOREIGN, LAID, Step
 
 PRINT = 300
 CODES = (0, 2, 4)
@@ -231,11 +231,15 @@ class History:
     def _declare(self, account: int, chosen: str) -> None:
         self.lab.declared[self.lab.accounts[account].name] = chosen
 
+    def _lay(self, account: int, what: str) -> None:
+        LAID[what](self.homes[self.lab.accounts[account].name], self.lab.keys[0])
+
     def _edit(self, account: int, what: str) -> None:
         home = self.homes[self.lab.accounts[account].name]
-        EDITS[what](home, self.lab.keys[0])
         if what in ("receipt removed", "configuration removed"):
+            home.lose_moved()
             self.forgotten.add(home.account.name)
+        EDITS[what](home, self.lab.keys[0])
 
     # -- what holds always ---------------------------------------------------------------------
 

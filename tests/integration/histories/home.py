@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 SHARED = ("enroot/.credentials", ".netrc", ".bashrc", ".profile", ".bash_profile")
 """Files of the user's in which hpc-onboard adds lines."""
+FORMER = ".config/hpc.onboard/former"  # where what is replaced is kept
 AUTHS = re.compile(rb'"auth": "([^"]*)"')
 
 
@@ -68,6 +69,30 @@ class Home:
         self._as_user(f"mkdir -p $(dirname {path}); cat > {path}; chmod {mode:o} {path}", content)
         self._own(path, content.encode())
 
+    def lay(self, path: str, content: str, mode: int) -> None:
+        """Write a file, unless something has its name or that of a folder above it."""
+        here = look(self.account)
+        if path not in here and here.get(str(Path(path).parent), Thing("folder", 0, b"")).kind == "folder":
+            self.put(path, content, mode)
+
+    def drop(self, path: str) -> None:
+        """Remove a file, the user's own or one that hpc-onboard created in its place."""
+        if look(self.account).get(path) == self.mine.get(path):
+            self.mine.pop(path, None)
+        self._as_user(f"test -d {path} || rm -f {path}")
+
+    def lose_moved(self) -> None:
+        """Take what was moved away for contested: the user is about to remove that folder."""
+        here = look(self.account)
+        moved = [one for path, one in here.items() if f"{FORMER}/" in path]
+        self.contested.update(path for path, was in self.mine.items() if was in moved and here.get(path) != was)
+
+    def link(self, path: str, target: str) -> None:
+        """Make a link, unless something has that name."""
+        if path not in look(self.account):
+            self._as_user(f"ln -s {target} {path}")
+            self._own(path, target.encode())
+
     def add(self, path: str, line: str) -> None:
         """Append a line to a file that may hold lines of hpc-onboard."""
         self._as_user(f"mkdir -p $(dirname {path}); cat >> {path}", line + "\n")
@@ -105,10 +130,13 @@ class Home:
 
     def harm(self, here: dict[str, Thing], keys: Iterable[str], is_over: bool) -> Iterator[str]:
         """Say what of the user's is not as it was; is_over: nothing of hpc-onboard is to be left in it."""
+        here_former = [one for path, one in here.items() if f"{FORMER}/" in path]
         for path, was in self.mine.items():
             if path in self.contested:
                 continue
             now = here.get(path)
+            if not is_over and was in here_former:
+                continue  # moved away, as the accounts file says
             if now is None:
                 yield f"{path} of the user's is gone"
             elif now.kind != was.kind:

@@ -22,11 +22,14 @@ from tests.testbed.registry import PRIVATE, TAG, Registry, new_key
 DEAD_PORT = 9
 BARE = ["conda", "tool_caches", "container_caches", "launchers"]
 NGC = [{"program": "ngc", "secret": "ngc"}]
-SCRIPT = {"path_scripts": {"scripts": [{"name": "s1.sh", "content": "#!/bin/sh\necho hi\n"}]}}
+SCRIPT_TEXT = "#!/bin/sh\necho hi\n"
+SCRIPT = {"path_scripts": {"scripts": [{"name": "s1.sh", "content": SCRIPT_TEXT}]}}
 MENU: dict[str, dict[str, Any]] = {
     "nothing": {"without": [*BARE, "storage_links", "shell_environment"]},
     "keys": {"without": [*BARE, "storage_links", "shell_environment"], "tokens": {"programs": NGC}},
     "script": {"without": BARE, **SCRIPT},
+    "script kept": {"without": BARE, **SCRIPT, "keep": ["script ~/bin/s1.sh"]},
+    "script replaced": {"without": BARE, **SCRIPT, "replace": ["script ~/bin/s1.sh"]},
     "launcher": {"without": BARE[:-1], **SCRIPT},
     "variables": {"without": BARE, "shell_environment": {"variables": {"LAB": "one"}}},
     "other variables": {"without": BARE, "shell_environment": {"variables": {"LAB": "two", "MORE": "3"}}},

@@ -7,8 +7,10 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import add_mark
+
 from .home import Home
-from .lab import MENU
+from .lab import MENU, SCRIPT_TEXT
 
 Step = list[Any]
 FOREIGN = "nvapi-" + "f" * 64
@@ -27,19 +29,29 @@ EDITS: dict[str, Callable[[Home, str], None]] = {
     "own file": lambda home, _key: home.put("notes/today", "words\n"),
     "open mode": lambda home, _key: home.change("chmod 644 enroot/.credentials 2>/dev/null; true", *OPENED),
     "script changed": lambda home, _key: home.change("test ! -f bin/s1.sh || echo '# mine' >> bin/s1.sh", "bin/s1.sh"),
-    "script removed": lambda home, _key: home.change("rm -f bin/s1.sh"),
+    "script removed": lambda home, _key: home.drop("bin/s1.sh"),
     "keys removed": lambda home, _key: home.remove("enroot"),
     "receipt removed": lambda home, _key: home.change("rm -rf .config/hpc.onboard"),
     "configuration removed": lambda home, _key: home.remove(".config"),
     "own folder for a link": lambda home, _key: home.put("dss.mine/data", "numbers\n"),
 }
 """What a user does in a home, by name. A step names the account by its position."""
+LAID: dict[str, Callable[[Home, str], None]] = {
+    "the key": lambda home, key: home.add("enroot/.credentials", KEY_LINE.format(key)),
+    "an equal script": lambda home, _key: home.lay("bin/s1.sh", add_mark(SCRIPT_TEXT), 0o700),
+    "another script": lambda home, _key: home.lay("bin/s1.sh", "#!/bin/sh\n# mine\n", 0o750),
+    "a folder for the script": lambda home, _key: home.lay("bin/s1.sh/notes", "words\n", 0o600),
+    "a link above the area": lambda home, _key: home.link("work", f"/work1/{home.account.project}"),
+    "another link": lambda home, _key: home.link("work", "/etc"),
+}
+"""What a user had before hpc-onboard, by name: equal, equivalent or different. Steps of the beginning."""
 
 
 def random_steps(seed: int, number: int) -> list[Step]:
-    """Return so many random steps: the same ones for the same seed."""
+    """Return so many random steps after what the accounts begin with: the same ones for the same seed."""
     chance = random.Random(seed)
-    return [_random_step(chance) for _ in range(number)]
+    laid = [["lay", account, what] for account in (0, 1) for what in chance.sample(list(LAID), 2)]
+    return laid + [_random_step(chance) for _ in range(number)]
 
 
 def _random_step(chance: random.Random) -> Step:

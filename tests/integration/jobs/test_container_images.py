@@ -263,9 +263,7 @@ def test_offboarding_takes_images_out_and_cancels_the_job(scene: Callable[..., S
         file = here.bed.accounts_file([here.account], settings=here.settings())
         shown = play(here.bed, "-i", str(file), "--check", playbook="offboard.yml")
         if when == "there":
-            assert re.search(
-                rf"to remove image {re.escape(IMAGE)}, \d+(\.\d)? (bytes|kB)", " ".join(shown.text.split())
-            )
+            assert re.search(rf"- image {re.escape(IMAGE)}, \d+(\.\d)? (bytes|kB)", " ".join(shown.text.split()))
         gone = play(here.bed, "-i", str(file), "-e", "offboard_sure=true", playbook="offboard.yml")
         assert gone.code == 0, gone.text
         assert not here.account.exists(here.folder), here.left()

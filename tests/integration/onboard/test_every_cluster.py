@@ -52,7 +52,7 @@ def test_it_is_set_up_once_as_foreseen_and_then_in_order(tmp_path: Path, say: Ca
 
 def _things(said: str, status: str) -> list[str]:
     """What has this status, of all accounts, which end in any order; a long name goes on in the lines below it."""
-    found = re.findall(rf"^  \+ {status} +(.*(?:\n {{4}}(?!skipped|note|Good to know).*)*)", said, re.MULTILINE)
+    found = re.findall(rf"^  \+ {status} +(.*(?:\n {{4}}(?!skipped|note).*)*)", said, re.MULTILINE)
     return sorted(" ".join(thing.split()) for thing in found)
 
 

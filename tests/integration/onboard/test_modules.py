@@ -17,7 +17,6 @@ pytestmark = pytest.mark.testbed
 
 DAMAGED = "nvapi-CaN4rY damaged"
 ENTRY = "hpc.onboard.netrc_entry"
-AS_ANOTHER = b'#!/bin/sh\ntouch ~/asked\nfor command; do :; done\nexec /bin/sh -c "$command"\n'  # as sudo is called
 
 
 def played(bed: Any, account: Any, tasks: list[dict[str, Any]], folder: Path, *more: Any, **keywords: Any) -> Ran:
@@ -31,20 +30,20 @@ def played(bed: Any, account: Any, tasks: list[dict[str, Any]], folder: Path, *m
 
 def test_keywords_of_a_task_mean_what_they_mean_for_any_module(bed: Any, tmp_path: Path) -> None:
     """On a cluster whose only Python is too old for modules."""
-    account, other = (bed.new_account("wilson", files={"as-another": AS_ANOTHER}) for _ in range(2))
-    account.ssh("chmod 755 as-another")
+    account, other = (bed.new_account("wilson") for _ in range(2))
     password = {"password": "{{ my_key }}"}
-    another = {"ansible_become_exe": f"{account.home}/as-another", "ansible_become_method": "ansible.builtin.sudo"}
     tasks = [
         {ENTRY: {"machine": "one.org"}, "check_mode": True, "diff": True},
         {ENTRY: {"machine": "{{ item }}"}, "loop": ["one.org", "two.org"]},
         {ENTRY: {"machine": "other.org"}, "delegate_to": other.name},
         {ENTRY: {"machine": "unseen.org"}, "no_log": True},
-        {"hpc.onboard.directory": {"path": "~/made"}, "become": True, "vars": another},
+        {"hpc.onboard.directory": {"path": "~/b/c"}},
+        {"hpc.onboard.directory": {"path": "~/made"}, "become": True},
+        {"hpc.onboard.directory": {"path": "~/made"}, "delegate_to": "localhost"},
         {ENTRY: {"machine": "late.org"}, "async": 60, "poll": 0},
     ]
     ran = played(bed, account, tasks, tmp_path, other, vars={"my_key": KEY}, module_defaults={ENTRY: password})
-    foreseen, looped, delegated, unseen, become, late = (one["result"] for one in ran.results)
+    foreseen, looped, delegated, unseen, below, become, here, late = (one["result"] for one in ran.results)
     assert foreseen["changed"]
     assert "one.org" in foreseen["diff"][0]["before_header"]
     assert [one["changed"] for one in looped["results"]] == [True, True]
@@ -55,9 +54,11 @@ def test_keywords_of_a_task_mean_what_they_mean_for_any_module(bed: Any, tmp_pat
     assert b"other.org" not in account.read(".netrc")
     assert unseen["censored"]
     assert b"unseen.org" in account.read(".netrc")
-    assert become["changed"]
-    assert account.read("asked") == b""
-    assert account.path(f"{account.home}/made").is_dir()
+    assert below["changed"]
+    assert account.path(f"{account.home}/b/c").is_dir()
+    assert become["msg"].startswith("hpc.onboard runs as the account's own user")
+    assert here["msg"].startswith("delegate_to: localhost is this machine")
+    assert not account.path(f"{account.home}/made").exists()
     assert late["msg"] == f"This action ({ENTRY}) does not support async."
     assert KEY not in ran.text
 

@@ -15,7 +15,7 @@ from tests.integration.runs import REPOSITORY
 
 ACCOUNTS = "plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n  ada@lrz: {}\n"
 CHOOSING = ("onboard", "audit", "offboard")  # whose tags choose among the capabilities
-OF_ACCOUNTS = (*CHOOSING, "fix", "rotate_ngc", "rotate", "connect", "preflight", "ssh_config")
+OF_ACCOUNTS = (*CHOOSING, "fix", "adopt", "rotate_ngc", "rotate", "connect", "preflight", "ssh_config")
 NO_PARTS = "no parts to choose among"
 NO_ACCOUNTS = "no accounts file was read"
 NOTHING = {
@@ -57,6 +57,19 @@ def test_a_run_that_has_nothing_to_look_at_is_one_error_and_exit_2(words: str, t
     assert done.returncode == 2, shown
     assert shown.count("[ERROR]") <= 1
     assert "Origin:" not in shown
+
+
+@pytest.mark.parametrize("limit", ["-i localhost,", "-i accounts.yml -i web, -l web"])
+def test_a_run_without_accounts_fails_under_any_callback(limit: str, tmp_path: Path) -> None:
+    (tmp_path / "accounts.yml").write_text(ACCOUNTS)
+    order = [str(Path(sys.executable).with_name("ansible-playbook")), "hpc.onboard.audit"]
+    words = [str(tmp_path / word) if word.endswith(".yml") else word for word in limit.split()]
+    callback = {"HOME": str(tmp_path), "ANSIBLE_STDOUT_CALLBACK": "default"}
+    done = subprocess.run(
+        [*order, *words], cwd=REPOSITORY, env={**os.environ, **callback}, capture_output=True, text=True
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "no accounts file was read" in done.stdout or "-l excludes all accounts" in done.stdout
 
 
 def test_tags_of_somebody_elses_playbook_are_their_own(tmp_path: Path) -> None:

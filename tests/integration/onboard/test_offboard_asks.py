@@ -69,7 +69,7 @@ def test_without_a_terminal_nothing_is_touched_and_the_command_that_needs_none_i
     ran = play(person.bed, *order, playbook="offboard.yml")
     said = " ".join(ran.text.split())
     assert (ran.code, person.trips(), person.trees()) == (2, [(0, 0)] * 2, before), said
-    command = re.fullmatch(r"\[ERROR\]: nothing was removed: not confirmed\. Without a terminal, run: (.*)", said)
+    command = re.fullmatch(r"\[ERROR\]: nothing was removed: not confirmed\. To confirm it in advance, run: (.*)", said)
     assert command, said
     assert shlex.split(command[1]) == [
         *("ansible-playbook", "-i", person.inventory, "offboard.yml", "--tags", "storage_links", "-l", "lrz,wilson"),
@@ -86,22 +86,21 @@ def test_a_value_that_is_neither_yes_nor_no_is_one_error(person: Person) -> None
 def test_it_is_shown_and_done_when_a_person_agrees(person: Person) -> None:
     before = person.trees()
     code, shown, after = person.at_terminal(answer="n")
-    assert (code, person.trees()) == (2, before), after
-    assert "cancelled: nothing was removed" in after
+    assert (code, person.trees()) == (0, before), after
+    assert "Cancelled. Nothing was changed." in after
     for said in (
-        "to remove folder ~/enroot",
+        "- folder ~/enroot",
         "link ~/dss: changed since hpc-onboard wrote it: it stays",
-        "to remove link ~/work",
+        "- link ~/work",
     ):
         assert said in shown
     person.reset()
     code, shown, after = person.at_terminal(answer="y")
     assert code == 0, after
     assert person.trips() == [(1, 2)] * 2, "one connection to each account, to look and to do it"
-    foreseen, done = (
-        re.findall(rf"- {word} (\S+ \S+)", text) for word, text in (("to remove", shown), ("removed", after))
-    )
-    assert sorted(foreseen) == sorted(done)  # of two accounts at once, either may be first
+    totals = re.search(r"2 accounts: 0 to create, 0 to change, (\d+) to remove", shown)
+    assert totals, shown
+    assert int(totals[1]) == len(re.findall(r"- removed (\S+ \S+)", after))
     left = {path for one, now in zip(person.accounts, person.trees(), strict=True) for path in now if one.home in path}
     assert {path for path in left if re.search(r"/(enroot|\.apptainer|work|wclustre|env\.)", path)} == set()
     assert f"{person.accounts[0].home}/dss" in left

@@ -264,13 +264,14 @@ def test_after_a_dropped_line_the_next_run_decides(bed: Any, cut: dict[str, int]
     assert not [path for path in account.tree() if "draft" in path or ".lock" in path]
 
 
-def test_what_to_know_of_a_site_is_said_once_after_the_first_time(bed: Any) -> None:
+def test_the_first_run_of_an_account_ends_with_where_things_are_and_what_is_next(bed: Any) -> None:
     account = bed.new_account("daint")
     foreseen, first, second = onboard(bed, account, more=("--check",)), onboard(bed, account), onboard(bed, account)
-    assert "Good to know here (said once):" in first.text
-    assert "- Accounts are not shared." in first.text
+    assert "Yours: ~/scratch, ~/store, ~/bin/usrun.sh." in " ".join(first.text.split())
+    assert re.search(r"Manual steps left: (\d+|none)\.", first.text)
+    assert re.search(r"Next: \S*(hpc-onboard test-job|ansible-playbook)", " ".join(first.text.split()))
     assert re.search(rf"hpc-onboard cheatsheet( \\| -i \S+)* {account.name}", " ".join(first.text.split()))
     account.ssh("rm ~/.config/enroot/.credentials")
     third = onboard(bed, account)
     assert third.of(account.name)["changed"]
-    assert not [ran for ran in (foreseen, second, third) if "Good to know" in ran.text]
+    assert not [ran for ran in (foreseen, second, third) if "Manual steps left" in ran.text]

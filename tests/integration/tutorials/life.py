@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,12 @@ Trees = dict[str, dict[str, Any]]
 class Life:
     """Five lived-in accounts, and what the runs over them have shown so far that they would change."""
 
-    def __init__(self, bed: Any, folder: Path) -> None:
+    def __init__(self, bed: Any, folder: Path, without: Sequence[str] = ("conda",)) -> None:
+        """without: roles that no account is to have."""
         self.accounts = [bed.new_account(name, SHELLS.get(name, "/bin/bash")) for name in HOMES]
         for account in self.accounts:
             lay(account, HOMES[account.cluster.name])
-        settings = {one.name: {"without": ["conda"], "vars": TOKENS} for one in self.accounts}
+        settings = {one.name: {"without": list(without), "vars": TOKENS} for one in self.accounts}
         self.scene = Scene(bed, folder, self.accounts, settings)
         replaced(self.scene.environment["XDG_STATE_HOME"], OLD)
         self.before = self.trees()
@@ -45,6 +46,7 @@ class Life:
         orders = {
             "plan": ("onboard.yml", "--check", "--diff"),
             "preflight": ("preflight.yml",),
+            "adopt": ("adopt.yml", "-e", "adopt_sure=true"),
             "onboard": ("onboard.yml",),
             "replace": ("onboard.yml", "-e", "onboard_replace=true"),
             "offboard": ("offboard.yml", "-e", "offboard_sure=true"),

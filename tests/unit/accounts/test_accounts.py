@@ -194,6 +194,7 @@ def test_settings_of_roles_get_their_prefix_and_vars_win(roles):
 
 def test_without(roles):
     assert one("{without: [conda]}", roles, "a@dfki").variables["account"]["without"] == ["conda"]
+    assert one("{keep: [link ~/w]}", roles, "a@dfki").variables["account"]["keep"] == ["link ~/w"]
 
 
 def test_own_profiles_go_before_those_that_ship(roles):
@@ -242,6 +243,8 @@ MISTAKES = [
         ['"storage_lynx"', '"storage_links"?'],
     ),
     (HEAD + "accounts:\n  a@dfki:\n    without: conda\n", 4, ['"without" must be a list, not text']),
+    (HEAD + "accounts:\n  a@dfki:\n    replace: link ~/w\n", 4, ['"replace" must be a list, not text']),
+    (HEAD + "accounts:\n  a@dfki:\n    keep:\n      - [x]\n", 5, ["must be text"]),
     (HEAD + "accounts:\n  a@dfki:\n    jump_user: b\n", 4, ['"jump_user" is of no use', "no jump host"]),
     (HEAD + "accounts:\n  a@dfki:\n    sandbox: maybe\n", 4, ['"sandbox" must be true or false, not text']),
     (HEAD + "profiles: [nowhere]\naccounts:\n  a@dfki:\n", 2, ['no folder "nowhere"']),

@@ -123,6 +123,7 @@ MISTAKES = [
     ("defaults:\n  without: [cnda]\naccounts:\n  a@dfki:\n", 3, ['unknown role "cnda"', '"conda"?']),
     ("defaults:\n  vars: {ansible_prot: 1}\naccounts:\n  a@dfki:\n", 3, ['"ansible_prot"', '"ansible_port"?']),
     ("defaults:\n  ssh: mine\naccounts:\n  a@dfki:\n", 3, ['"ssh" leads to one account']),
+    ("defaults:\n  keep: [link ~/w]\naccounts:\n  a@dfki:\n", 3, ['"keep" names things of one account']),
     ("defaults:\n  jump_user: b\naccounts:\n  a@dfki:\n", 3, ['"jump_user" is of no use']),
     ("defaults:\n  storage: {dsss: /a}\naccounts:\n  a@lrz:\n", 3, ["no cluster of these accounts", '"dss"?']),
     ("defalts:\n  project: p\naccounts:\n  a@dfki:\n", 2, ['unknown key "defalts"', '"defaults"?']),

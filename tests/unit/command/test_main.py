@@ -66,10 +66,12 @@ def test_the_short_help_lists_what_is_used_every_day_and_the_long_one_everything
         assert [line for line in lines if len(line) > 80] == []
 
 
-def test_without_a_word_it_says_what_there_is_and_is_no_success(tmp_path: Path) -> None:
+def test_without_a_word_it_points_to_init_and_with_accounts_it_is_status(tmp_path: Path) -> None:
     done = run(tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == run(tmp_path, "--help").stdout
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 4)
+    assert done.stdout.splitlines()[2].endswith("hpc-onboard init")
+    (tmp_path / "accounts.yml").write_text("plugin: hpc.onboard.accounts\nsandbox: true\naccounts: {ada@dfki: }\n")
+    assert run(tmp_path).stdout == run(tmp_path, "status").stdout
 
 
 REFUSED = [

@@ -8,6 +8,7 @@ import importlib
 import json
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._adoption import adopt_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import fix_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import run as audit_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import CommandError
@@ -79,7 +80,7 @@ REFUSED = [
     ("onboard --forks many", 'argument -f/--forks: invalid value "many"; expected a whole number'),
     ("rotate --secret -v", "argument --secret: expected one argument"),
     ("onboard --secret wandb", "--secret is an option of rotate"),
-    ("wilson --yes", "--yes is an option of plan, fix, offboard, ssh-config"),
+    ("wilson --yes", "--yes is an option of plan, fix, adopt, offboard, ssh-config"),
     ("plan --yess", 'unknown option --yess; did you mean "--yes"?'),
     ("audti --fail-on high", '"audti" is not a subcommand; did you mean "audit"?'),
     ("doctor wilson", 'unexpected word "wilson"'),
@@ -97,6 +98,7 @@ def test_what_cannot_be_meant_is_refused(line: str, text: str) -> None:
 
 
 READERS = {
+    "adopt": adopt_run.AGREEMENT.readers,
     "audit": {**audit_run.SETTINGS},
     "fix": {**audit_run.SETTINGS, **fix_run.AGREEMENT.readers},
     "offboard": {

@@ -36,7 +36,8 @@ CONTROLLER = {
     "_text": {"_documents"},
     "_input": {"_text/sanitise", "_core"},
     "_state": {"_documents", "_core"},
-    "_secrets": {"_input/command_line", "_state", "_core", "_formats/key_forms"},
+    "_unlocked": {"_state"},
+    "_secrets": {"_input/command_line", "_state", "_unlocked", "_core", "_formats/key_forms"},
     "_validate": {"_text", "_input/command_line", "_secrets/key_faults", "_core", "_formats"},
     "_roles": {"_documents", "_input", "_core", "_options", "_formats/key_forms"},
     "_authentication": {"_text", "_input", "_state", "_secrets/prompt", "_core"},
@@ -101,8 +102,10 @@ CONTROLLER = {
         "_documents",
         "_text",
         "_input/command_line",
+        "_input/agreement",
         "_accounts/fields",
         "_delivery",
+        "_rotation/reminders",
         "_audit/rules",
         "_audit/formats",
     },
@@ -111,11 +114,16 @@ CONTROLLER = {
         *("_ssh_config", "_delivery", "_audit"),
     },
     "_init": {"_input", "_secrets/backends", "_secrets/file_errors", "_accounts", "_core"},
+    "_adoption": {
+        *("_documents", "_input", "_accounts", "_init", "_delivery", "_roles", "_core"),
+        "_audit_checks/existing_setup",
+    },
     "_command": {
         *(
             "_text",
             "_input",
             "_state",
+            "_unlocked",
             "_secrets",
             "_accounts",
             "_rotation/ledger",
@@ -148,8 +156,9 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
             "_core",
         ),
         "_export_script",
+        "_adoption",
     },
-    "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal"},
+    "callback": {"_text", "_input", "_state", "_terminal"},
     "doc_fragments": set(),
     "plugin_utils": {  # keyring_backend.py, the name that people write into keyringrc; the base class of actions
         *("_secrets", "_roles/table", "_delivery", "_core"),
@@ -163,7 +172,7 @@ KNOW_ANSIBLE = {  # beside the doors
 LATE = {  # a file of these rooms -> what it imports inside a function: each takes milliseconds that few runs need
     "_delivery/connection": {"_delivery/connection_failure", "_authentication/login_check"},  # 10 and 6 files more
     "_delivery/conversation": {"_delivery/job_wait", "_delivery/key_rotations"},  # 7 and 6 files more
-    "_delivery/delivery": {"_delivery/manual_steps"},  # 7 files more
+    "_delivery/delivery": {"_delivery/manual_steps", "_secrets/key_marks"},  # 7 and 5 files more
     "_delivery/result": {"_receipt/receipt"},
     "_delivery/payload": {"_delivery/packing"},  # with ast; needed if the sources of the engine have changed
     "_authentication/login_check": {"_secrets/prompt", "_authentication/questions", "_authentication/ssh_login"},  # 30

@@ -10,11 +10,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import connection, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery import deliver, report_unreached
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 ADA = {"inventory_hostname": "ada@dfki", "account": {"without": []}, "cluster": {}}
@@ -197,3 +199,42 @@ def test_what_a_line_that_failed_means_is_told_by_a_fact(words: str, began: bool
     error = session_over("ssh" if SSH in words else "paramiko_ssh").connection.explain_failure(failed(words))
     assert (error.began, error.text.startswith(said)) == (began, True), error.text
     assert payload.BEGUN not in error.text
+
+
+def chosen(names: list[str] | None = None, **account: Any) -> DeclaredResources:
+    """What is declared where the user has chosen for single things."""
+    settings = {
+        "storage_links_own": {"~/work": "/data/ada"},
+        "path_scripts_scripts": [{"name": "x", "content": "#!/bin/sh\n"}],
+    }
+    return AccountSession(Here(), {**ADA, **settings, "account": account}).collect(names or list(ROLES), [])
+
+
+def test_what_the_user_keeps_is_skipped_and_what_is_replaced_is_marked() -> None:
+    declared = chosen(keep=["link ~/work"], replace=["script ~/bin/x"])
+    assert "storage_link" not in {one["kind"] for one in declared.resources}
+    assert [one for one in declared.notes if one["code"] == "kept"] == [
+        {"capability": "storage_links", "code": "kept", "text": "link ~/work is yours and stays (keep)"}
+    ]
+    assert [one["kind"] for one in declared.resources if one.get("replace")] == ["path_script"]
+
+
+@pytest.mark.parametrize(
+    ("account", "said"),
+    [
+        (
+            {"keep": ["link ~/wrok"]},
+            'keep: no resource of this account is called "link ~/wrok"; did you mean "link ~/work"?',
+        ),
+        ({"replace": ["script ~/bin/y"]}, 'replace: no resource .*did you mean "script ~/bin/x"?'),
+        ({"keep": ["script ~/bin/x"], "replace": ["script ~/bin/x"]}, "is in both keep and replace"),
+        ({"replace": ["environment: path_scripts"]}, "cannot be replaced; move yours away, or write it under keep"),
+    ],
+)
+def test_a_mistake_in_what_the_user_chose_is_one_error(account: dict[str, Any], said: str) -> None:
+    with pytest.raises(AccountError, match=said):
+        chosen(**account)
+
+
+def test_with_tags_a_thing_of_another_role_is_no_mistake() -> None:
+    assert len(chosen(["path_scripts"], keep=["link ~/work"]).resources) == 2

@@ -33,7 +33,18 @@ OUTCOME = {
     "seconds": 0.01,
     "progress": {"step": "downloading", "done": 5, "total": None, "unit": "bytes"},
     "remarks": ["look at ~/.bashrc"],
-    "evidence": {"verdict": "valid", "leftovers": 2, "severities": {"USE-001 ~": "high"}, "theirs": True},
+    "evidence": {
+        "verdict": "valid",
+        "leftovers": 2,
+        "severities": {"USE-001 ~": "high"},
+        "theirs": True,
+        "adopted": "equal",
+        "environments": ["demo"],
+        "in_use": {"ENROOT_DATA_PATH": "~/.local/share/enroot"},
+        "existing": [
+            {"what": "conda", "path": "/d/mc", "shown": "/d/mc", "name": "", "at": "", "in_home": False, "words": []}
+        ],
+    },
     "was": {"mode": "0644"},
 }
 DOCUMENT: dict[str, Any] = {
@@ -114,7 +125,17 @@ HOSTILE: list[Any] = [
     ),
     *(
         {**DOCUMENT, "outcomes": [{**OUTCOME, "evidence": one}]}
-        for one in (7, None, {"verdict": "splendid"}, {"verdict": []}, {"leftovers": "many"}, {"severities": ["x"]})
+        for one in (
+            7,
+            None,
+            {"verdict": "splendid"},
+            {"verdict": []},
+            {"leftovers": "many"},
+            {"adopted": "so"},
+            {"existing": [{"what": "program"}]},
+            {"existing": {"what": "conda"}},
+            {"severities": ["x"]},
+        )
     ),
 ]
 

@@ -281,7 +281,15 @@ def test_enroot_credentials_name_secrets_and_hold_none(settings: dict[str, Any],
 
 
 def test_apptainers_cache_is_named_without_the_folder_that_it_adds_itself() -> None:
-    settings = {"runtime": "apptainer", "folder": "/s/c/", "root": "/s", "why": "", "clean": False, "state": "present"}
+    settings = {
+        "runtime": "apptainer",
+        "folder": "/s/c/",
+        "root": "/s",
+        "why": "",
+        "paths": {},
+        "clean": False,
+        "state": "present",
+    }
     declaration = container_caches.declare(settings)
     variables = declaration["resources"][-1]["options"]["variables"]
     assert variables["APPTAINER_CACHEDIR"] == variables["SINGULARITY_CACHEDIR"] == "/s/c"
@@ -293,7 +301,15 @@ def test_apptainers_cache_is_named_without_the_folder_that_it_adds_itself() -> N
 
 @pytest.mark.parametrize("change", [{"runtime": "none"}, {"folder": ""}])
 def test_no_caches_are_declared_where_there_is_no_place_and_the_reason_is_said(change: dict[str, str]) -> None:
-    settings = {"runtime": "enroot", "folder": "/s", "root": "", "why": "no disk here", "state": "present", **change}
+    settings = {
+        "runtime": "enroot",
+        "folder": "/s",
+        "root": "",
+        "paths": {},
+        "why": "no disk here",
+        "state": "present",
+        **change,
+    }
     code = "place_unknown" if change.get("folder") == "" else "not_here"
     assert container_caches.declare(settings) == {
         "resources": [],

@@ -177,8 +177,9 @@ def test_touches_asks_no_file_system() -> None:
                 "login": "me",
             }
         )
-        given.update({"password": "k", "content": "#!/bin/sh\n", "prefix": "/a/b", "installers": {}})
-        given.update({"distribution": "miniforge", "version": "1", "registry": "nvcr.io"})
+        given.update({"password": "k", "content": "#!/bin/sh\n", "prefix": "/a/b"})
+        installers = {"x86_64": {"url": "https://a.org/b", "sha256": "0" * 64}}
+        given.update({"distribution": "miniforge", "version": "1", "installers": installers, "registry": "nvcr.io"})
         given.update({"known": {"key 0": "the old one"}, "image": "nvcr.io/nvidia/pytorch:24.03-py3", "folder": "/a/b"})
         if kind.KIND == "rotated_key":
             given.update({"registry": {}, "places": [{"kind": "token_file"}]})

@@ -63,7 +63,7 @@ COMMANDS = [
     ("front by its path", "audit", ["--tags", "watch"], "/x/hpc-onboard audit -i 'a b.yml' --tags watch"),
     ("front by its path", "ledger", ["verify"], "/x/hpc-onboard ledger verify"),
     ("checkout", "onboard", ["-l", "a@b"], "ansible-playbook -i 'a b.yml' /home/ada/hpc.onboard/onboard.yml -l a@b"),
-    ("checkout", "plan", [], "ansible-playbook -i 'a b.yml' /home/ada/hpc.onboard/onboard.yml --check --diff"),
+    ("checkout", "plan", [], "ansible-playbook -i 'a b.yml' /home/ada/hpc.onboard/onboard.yml --check"),
     ("checkout", "rotate", [], "ansible-playbook -i 'a b.yml' /home/ada/hpc.onboard/rotate_ngc.yml"),
     (
         "checkout",

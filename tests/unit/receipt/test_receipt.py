@@ -63,6 +63,9 @@ def test_what_is_made_and_what_was_there_are_noted_apart(scene: Scene) -> None:
     found = notes(scene)
     assert {note["kind"]: note["made"] for note in found.values()} == {"storage_link": False, "enroot_credential": True}
     assert all(note["state"] == "done" for note in found.values())
+    again = said(scene, LINK, CREDENTIAL, work="examine")
+    for one in (told, again):
+        assert [outcome["evidence"].get("adopted") for outcome in one["outcomes"]] == ["equal", None]
     assert told["receipt"] == {"notes": noted(scene), "keys": {}, "problem": None}
     assert scene.tree()[PLACE].mode == 0o600  # type: ignore[union-attr]  # a plain file
 
@@ -384,10 +387,10 @@ def test_a_link_that_we_made_is_turned_and_one_of_the_users_is_not(scene: Scene)
         assert said(scene, {**LINK, "target": target})["receipt"]["problem"] is None
         assert scene.tree()[f"{HOME}/work"] == Link(target)
     scene.at("~/work").unlink()
-    scene.make({"~/work": Link("/work")})
+    scene.make({"/other": Folder(), "~/work": Link("/other")})
     outcome = said(scene, LINK)["outcomes"][0]
     assert (outcome["status"], outcome["evidence"]) == ("blocked", {"theirs": True})
-    assert scene.tree()[f"{HOME}/work"] == Link("/work")
+    assert scene.tree()[f"{HOME}/work"] == Link("/other")
 
 
 # Clusters that share a home

@@ -43,12 +43,37 @@ DEMO_THERE: dict[str, Thing] = {
 HALF = "/data/ada/.conda.hpc.onboard"
 
 
+OWN = {"prefix": PREFIX, "distribution": "own"}
+MINE: dict[str, Thing] = {
+    **AREA,
+    **{path: Folder() for path in ("/data/ada", PREFIX, *(f"{PREFIX}/{one}" for one in ("conda-meta", "bin", "etc")))},
+    **{f"{PREFIX}/etc/profile.d": Folder(), f"{PREFIX}/etc/profile.d/conda.sh": Plain(b"exit 9\n")},
+    **{
+        f"{PREFIX}/conda-meta/history": Plain(b"==> 2024-01-01 <==\n"),
+        f"{PREFIX}/bin/conda": Plain(b"exit 9\n", 0o755),
+    },
+}
+
+
 def other(machine: str) -> dict[str, Any]:
     """The same for another machine only."""
     return {**CONDA, "installers": {machine: INSTALLER}}
 
 
 @table(
+    Case("a conda of the user's is used as it is", MINE, OWN, "ok"),
+    Case(
+        "one that is behind a link is not", {**MINE, "/data/c": Link(PREFIX)}, {**OWN, "prefix": "/data/c"}, "blocked"
+    ),
+    Case(
+        "a folder that is no conda is not",
+        {**MINE, f"{PREFIX}/x": Folder()},
+        {**OWN, "prefix": f"{PREFIX}/x"},
+        "blocked",
+    ),
+    Case("one that is missing is not made", AREA, OWN, "blocked", "does not exist"),
+    Case("one that hpc-onboard made is not the user's", {**MINE, f"{PREFIX}/.hpc.onboard": MADE}, OWN, "blocked"),
+    Case("a conda of the user's is not taken out", MINE, {**OWN, "state": "absent"}, "blocked", "is yours and stays"),
     Case("a missing one is installed", AREA, CONDA, "missing", left={"/data/ada": Folder(0o700), **RESULT}),
     Case("one that is there stays", THERE, CONDA, "ok"),
     Case(

@@ -25,6 +25,24 @@ DIR = {"path": "/work/p/simone", "root": "/work/p"}
         "missing",
         left={"/work/p/a": Folder(0o2750), "/work/p/a/b": Folder(0o2750)},
     ),
+    Case(
+        "a folder in the home is made with those above it",
+        {},
+        {"path": "~/b/c"},
+        "missing",
+        left={"~/b": Folder(0o700), "~/b/c": Folder(0o700)},
+    ),
+    Case("a file in the home is kept", {"~/b": Plain(b"x")}, {"path": "~/b/c"}, "blocked", "~/b is not a folder"),
+    Case(
+        "only the site makes an area", {"/work": Folder()}, {"path": "/work/p/a"}, "blocked", "only the site can create"
+    ),
+    Case(
+        "a folder in the home behind a link to the site's area",
+        {**AREA, "~/w": Link("/work/p")},
+        {"path": "~/w/a/b"},
+        "missing",
+        left={"/work/p/a": Folder(0o2700), "/work/p/a/b": Folder(0o2700)},
+    ),
     Case("a folder keeps its mode", {**AREA, "/work/p/simone": Folder(0o775)}, DIR, "ok"),
     Case("one that is meant for all is kept", {**AREA, "/work/p/simone": Folder(0o1777)}, DIR, "ok"),
     Case("an open folder is said", {**AREA, "/work/p/simone": Folder(0o777)}, DIR, "blocked", "all users may write in"),

@@ -25,6 +25,9 @@ OURS = b'{"auths": {"nvcr.io": %s}}\n' % auth("$oauthtoken:nvapi-new")
 OLD = b'{"auths": {"nvcr.io": %s}}\n' % auth("$oauthtoken:nvapi-old")
 OTHER = b'{\n\t"auths" : {"ghcr.io": {"auth":"bWU6eA=="}},\n\t"x": 1}'
 BOTH = OTHER.replace(b'{"ghcr', b'{"nvcr.io": ' + auth("$oauthtoken:nvapi-new") + b',"ghcr')
+OTHER_NAME = OURS.replace(b"nvcr.io", b"docker://nvcr.io")
+OTHER_OLD = OLD.replace(b"nvcr.io", b"docker://nvcr.io")
+OLD_BESIDE = OURS.replace(b'{"nvcr', b'{"https://nvcr.io": ' + auth("$oauthtoken:nvapi-old") + b', "nvcr')
 WITH_HELPER = OURS.replace(b"{", b'{"credsStore": "pass", ', 1)
 WITH_OWN_HELPER = OURS.replace(b"{", b'{"credHelpers": {"nvcr.io": "x"}, ', 1)
 WITH_OTHERS_HELPER = OURS.replace(b"{", b'{"credHelpers": {"ghcr.io": "x"}, ', 1)
@@ -42,6 +45,9 @@ def login(claim: str, content: bytes, status: str, reason: str = "", left: bytes
     Case("the first login is written", {}, NVCR, "missing", left={**THERE, FILE: Plain(OURS, 0o600)}),
     login("a login is left alone", OURS, "ok"),
     login("an old key is replaced", OLD, "different", left=OURS),
+    login("a login under another name of the registry is left alone", OTHER_NAME, "ok"),
+    login("an old key under another name is replaced there", OTHER_OLD, "different", left=OTHER_NAME),
+    login("of two names one is left", OLD_BESIDE, "different", left=OURS),
     login("another user's is replaced", OLD.replace(b"JG9h", b"eG9h"), "different", left=OURS),
     login("an entry is added and every other byte stays", OTHER, "missing", left=BOTH),
     login("a wrong mode is put right", OURS, "different", left=OURS, mode=0o644),

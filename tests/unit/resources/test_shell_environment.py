@@ -223,3 +223,41 @@ def test_a_line_that_sets_a_variable_of_ours_anew_is_to_be_minded(scene: Scene, 
     first, again = (scene.run({"kind": "shell_environment", **ENV})[0] for _time in range(2))
     assert (first["status"], again["status"]) == ("missing", "ok")
     assert first["remarks"] == again["remarks"] == said
+
+
+HUB = {"folders": ["~/.cache/hf", "$HF_HOME"], "below": "hub", "setting": "tool_caches: {paths: {hf: FOLDER}}"}
+STORE = {"folders": ["~/store"], "below": "", "setting": "s: FOLDER"}
+USED = {
+    **{"kind": "shell_environment", "section": "c", "variables": {"A": "/a", "HUB": "/x/hub", "STORE": "/x/s"}},
+    "unless_used": {"HUB": HUB, "STORE": STORE},
+}
+HF = {"/hf": Folder(), "/hf/hub": Folder(), "/hf/hub/models--x": Folder()}
+FILLED: list[tuple[Tree, dict[str, str]]] = [
+    ({}, {}),
+    ({"~/store": Folder(), "~/store/file": Plain(b""), "~/store/.locks": Folder()}, {}),
+    ({"~/store": Folder(), "~/store/container": Folder()}, {"STORE": "~/store"}),
+    ({**HF, "~/.bashrc": Plain(b"export HF_HOME=/hf\n")}, {"HUB": "/hf"}),
+    ({**HF, "~/.bashrc": Plain(b"# export HF_HOME=/hf\nexport HF_HOME=$X\n")}, {}),
+]
+
+
+@pytest.mark.parametrize(("found", "in_use"), FILLED)
+def test_a_variable_that_would_hide_content_is_not_set(found: Tree, in_use: dict[str, str], scene: Scene) -> None:
+    scene.make(found)
+    before = scene.tree()
+    outcome = scene.life(USED)[0]
+    assert outcome["evidence"] == ({"in_use": in_use} if in_use else {})
+    texts = {
+        "HUB": "so that is not set; to keep using that folder, set tool_caches: {paths: {hf: /hf}}",
+        "STORE": "s: ~/store",
+    }
+    assert [one.endswith(texts[name]) for one, name in zip(outcome["remarks"], in_use, strict=True)] == [True] * len(
+        in_use
+    )
+    text = scene.at("~/.config/hpc.onboard/env.sh").read_text(encoding="utf-8")
+    assert [name for name in USED["variables"] if f"export {name}=" not in text] == list(in_use)
+    scene.make({"~/store": Folder(), "~/store/later": Folder()})
+    assert scene.run(USED)[0]["status"] == "ok", "one that is set stays set"
+    scene.at("~/store/later").rmdir()
+    scene.life({**USED, "state": "absent"})
+    assert {path for path in before if path not in scene.tree()} == set()

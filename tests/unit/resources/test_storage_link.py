@@ -8,6 +8,7 @@ from account_scene import Folder, Link, Plain, Scene
 from resource_tables import AREA, Case, judge, table
 
 LINK = {"path": "~/work", "target": "/work/p"}
+INSIDE = {"/work/p/x": Folder()}
 GONE = {**LINK, "state": "absent"}
 
 
@@ -16,11 +17,25 @@ GONE = {**LINK, "state": "absent"}
     Case("a link is left alone", {**AREA, "~/work": Link("/work/p")}, LINK, "ok"),
     Case(
         "a link of the user's elsewhere is kept",
-        {**AREA, "~/work": Link("/work")},
+        {**AREA, "/other": Folder(), "~/work": Link("/other")},
         LINK,
         "blocked",
-        "a link of yours to /work: move it away (mv -n ~/work ~/work.mine)",
+        "a link of yours to /other: move it away (mv -n ~/work ~/work.mine)",
     ),
+    Case("a link of the user's into the area serves", {**AREA, **INSIDE, "~/work": Link("/work/p/x")}, LINK, "ok"),
+    Case("a link of the user's to a folder above the area serves", {**AREA, "~/work": Link("/work")}, LINK, "ok"),
+    Case("a relative link of the user's serves", {**AREA, "~/work": Link("../../work/p")}, LINK, "ok"),
+    Case("a link above the home does not", {**AREA, "~/work": Link("/")}, LINK, "blocked", "a link of yours to /"),
+    Case(
+        "a link beside the area does not", {**AREA, "/work/pq": Folder(), "~/work": Link("/work/pq")}, LINK, "blocked"
+    ),
+    Case(
+        "a link to a file of it does not",
+        {**AREA, "/work/p/f": Plain(b""), "~/work": Link("/work/p/f")},
+        LINK,
+        "blocked",
+    ),
+    Case("a link to nothing in it does not", {**AREA, "~/work": Link("/work/p/x")}, LINK, "blocked", "a link of yours"),
     Case(
         "a dangling link of the user's elsewhere is kept",
         {**AREA, "~/work": Link("/x")},

@@ -168,3 +168,15 @@ def test_every_pin_is_whole(distribution: str) -> None:
         assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in pin["sha256"].values())
         assert {"x86_64", "aarch64"} <= set(pin["sha256"])
     assert ("terms" in pins) == (distribution == "miniconda")
+
+
+def test_a_conda_of_the_users_is_used_and_nothing_is_asked_for_it() -> None:
+    wish = {"conda_distribution": "own", "conda_site": {**SITE, "policy": "discouraged", "why": "No."}}
+    found = declared(**wish, conda_prefix="/data/ada/mine")
+    assert found.resources[0]["options"] == {"prefix": "/data/ada/mine", "distribution": "own", "state": "present"}
+    assert found.resources[1]["options"]["on_demand"]["conda"]["sh"] == "/data/ada/mine/etc/profile.d/conda.sh"
+    assert found.notes == []
+    with pytest.raises(AccountError, match="needs the folder of your conda"):
+        declared(**wish)
+    with pytest.raises(AccountError, match="does not run a conda of yours"):
+        declared(**wish, conda_prefix="/data/ada/mine", conda_environments=[{"file": "x.yml"}])

@@ -12,6 +12,8 @@ import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.container_caches import declare as declare_containers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.tool_caches import TOOLS, declare
@@ -25,7 +27,7 @@ SPEC = yaml.safe_load((ROLES_FOLDER / "tool_caches/meta/argument_specs.yml").rea
 
 def declared(**settings: Any) -> list[dict[str, Any]]:
     """What is declared for these wishes."""
-    usual = {"folder": "/work/ada/caches", "root": "", "tools": list(TOOLS), "state": "present"}
+    usual = {"folder": "/work/ada/caches", "root": "", "tools": list(TOOLS), "paths": {}, "state": "present"}
     return [dict(one) for one in declare({**usual, **settings})["resources"]]
 
 
@@ -65,3 +67,39 @@ def test_a_tool_that_is_not_known_is_named() -> None:
     with pytest.raises(AccountError, match='unknown tool "pipp"; known: pip, uv, huggingface'):
         declared(tools=["pip", "pipp"])
     assert all(tool in SPEC["main"]["options"]["tool_caches_tools"]["description"] for tool in TOOLS)
+
+
+def test_a_folder_of_the_users_is_the_one_that_is_used() -> None:
+    tools = {"tools": ["huggingface", "torch"], "paths": {"huggingface": "/data/ada/hf", "torch": "/data/ada/t"}}
+    variables = declared(**tools)[1]["options"]["variables"]
+    extensions = "/work/ada/caches/torch_extensions"
+    own = {"HF_HOME": "/data/ada/hf", "TORCH_HOME": "/data/ada/t"}
+    assert variables == {**own, "TORCH_EXTENSIONS_DIR": extensions}
+    (section,) = declared(folder="", **tools)
+    assert section["options"]["variables"] == own
+
+
+def test_a_token_is_kept_in_the_users_own_home_of_hugging_face() -> None:
+    settings = {
+        "tool_caches_paths": {"huggingface": "/data/ada/hf"},
+        "tokens_programs": [{"program": "huggingface"}],
+    }
+    found = collect(["tokens", "tool_caches"], [], [], settings.get).resources
+    assert [one["options"].get("path") for one in found if one["kind"] == "token_file"] == ["/data/ada/hf/token"]
+    assert not [one for one in found if one["options"].get("section") == "tokens"]
+
+
+def test_container_caches_of_the_users_are_used_with_their_twins() -> None:
+    usual = {"runtime": "apptainer", "folder": "/w/c", "root": "", "why": "", "clean": False, "state": "present"}
+    found = declare_containers(
+        {**usual, "paths": {"APPTAINER_CACHEDIR": "/data/ada/a", "SINGULARITY_TMPDIR": "/tmp/a"}}
+    )
+    assert found["resources"][-1]["options"]["variables"] == {
+        **dict.fromkeys(("APPTAINER_CACHEDIR", "SINGULARITY_CACHEDIR"), "/data/ada/a"),
+        **dict.fromkeys(("APPTAINER_TMPDIR", "SINGULARITY_TMPDIR"), "/tmp/a"),
+    }
+    assert [one["options"]["path"] for one in found["resources"][:-1]] == ["/data/ada/a", "/tmp/a"]
+    store = declare_containers({**usual, "runtime": "enroot", "folder": "", "paths": {"ENROOT_DATA_PATH": "~/c"}})
+    assert store["resources"][-1]["options"]["variables"] == {"ENROOT_DATA_PATH": "~/c"}
+    with pytest.raises(AccountError, match='unknown variable "ENROOT_DATA" in paths; did you mean "ENROOT_DATA_PATH"'):
+        declare_containers({**usual, "runtime": "enroot", "paths": {"ENROOT_DATA": "~/c"}})

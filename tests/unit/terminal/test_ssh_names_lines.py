@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import View
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import plain
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.ssh_config import SshConfigRenderer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.logins import SshConfigRenderer
 
 AFTER = {
     "~/.ssh/hpc.onboard.conf": "Host wilson\n    User ada\n",

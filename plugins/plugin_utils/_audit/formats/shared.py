@@ -8,7 +8,7 @@ format first makes it harmless() and then escapes it by its own rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..._text.amounts import count
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Document = TypeVar("Document")
 
+CHOOSING = ("-l", "--tags")  # options that choose accounts and roles
 SOURCE = "https://github.com/hpc-onboard/hpc.onboard"
 
 SYMBOLS = {  # each with its replacement in ASCII
@@ -157,3 +158,26 @@ def verdict(report: AuditReport) -> str:
         return "All is as it should be" if not missed else f"What was measured is as it should be, {missed:,} was not"
     found = severities({**numbers, "info": 0})
     return f"{found}, on {len(bad):,} of {count(len(accounts), 'account')}"
+
+
+def fixing_commands(report: AuditReport) -> list[tuple[list[str], list[str]]]:
+    """Return the commands that fix the findings, those for the most findings first, each with its accounts.
+
+    Commands for single accounts and roles are one: without -l and --tags it does the work of all of them. Accounts that
+    are unknown have commands of their own.
+    """
+    gone = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
+    found: dict[tuple[str, ...], list[str]] = {}
+    for finding in unwaived(report["findings"]):
+        if finding["severity"] == "info" or finding["account"] in gone:
+            continue
+        for step in finding["fix"]:
+            if step["kind"] == "command" and step["where"] == "here":
+                found.setdefault(_without_choice(step["command"]), []).append(finding["account"])
+    most = sorted(found, key=lambda one: -len(found[one]))
+    return [(list(one), list(dict.fromkeys(found[one]))) for one in most]
+
+
+def _without_choice(command: Sequence[str]) -> tuple[str, ...]:
+    chosen = {position + step for position, word in enumerate(command) if word in CHOOSING for step in (0, 1)}
+    return tuple(word for position, word in enumerate(command) if position not in chosen)

@@ -18,9 +18,8 @@ KEY_RULES = {
         why="The group or every user has a permission on a file with a key or a token. A login node has hundreds of"
         " users, and a key that was readable for a minute may have been copied. Whoever has it pulls, pays and"
         " publishes in your name.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT` sets the mode of a role's file to 0600, `ansible-playbook"
-        " fix.yml -l ACCOUNT` that of any other. If the file was open for long, replace the key:"
-        " `ansible-playbook rotate_ngc.yml`.",
+        fix="`hpc-onboard onboard ACCOUNT` sets the mode of a role's file to 0600, `hpc-onboard fix ACCOUNT` that of"
+        " any other. If the file was open for long, replace the key: `hpc-onboard rotate`.",
         advice="Remove the access of other users to {place}: only its owner can.",
     ),
     "SEC-002": Rule(
@@ -30,8 +29,8 @@ KEY_RULES = {
         why="Other users may write in the folder of a key, or list it although it should be private. A user who may"
         " write in a folder can replace the file in it, whatever the mode of the file. hpc-onboard writes no key"
         " there.",
-        fix="`ansible-playbook fix.yml -l ACCOUNT` removes the write permission of other users. For a folder that a"
-        " role keeps, run `ansible-playbook onboard.yml -l ACCOUNT`.",
+        fix="`hpc-onboard fix ACCOUNT` removes the write permission of other users. For a folder that a role keeps, run"
+        " `hpc-onboard onboard ACCOUNT`.",
         advice="Remove the write permission of other users on {place}, or keep the key elsewhere.",
     ),
     "SEC-003": Rule(
@@ -40,8 +39,8 @@ KEY_RULES = {
         owner=BOTH,
         why="An access list (ACL) gives other users a key although its mode looks private; `ls -l` shows only a `+`."
         " Such lists are often inherited from a project's folder.",
-        fix="`ansible-playbook fix.yml -l ACCOUNT` removes the list of a file. Remove the default list of a folder"
-        " with `setfacl -k FOLDER` on the account.",
+        fix="`hpc-onboard fix ACCOUNT` removes the list of a file. Remove the default list of a folder with `setfacl -k"
+        " FOLDER` on the account.",
         advice="Remove the default access list of {place} if no user needs it: setfacl -k",
     ),
     "SEC-004": Rule(
@@ -50,12 +49,12 @@ KEY_RULES = {
         owner=CHECKS,
         why="A start-up file, a shell's history or a job script contains something that looks like a key. Such files"
         " are copied, shared and mailed to the support, and the key stays there after a rotation.",
-        fix="`ansible-playbook fix.yml -l ACCOUNT` removes a key that your keyring knows (the current one or a"
-        " replaced one): a variable that holds nothing else, and only while the file that its program reads"
-        " (`~/.netrc` for `WANDB_API_KEY`) holds the key on the account. A variable of another name stays, because no"
-        " file replaces it. A key that your keyring does not know is never removed, because it may exist nowhere else:"
-        " keep it first (`keyring set hpc.onboard NAME`), then remove the line by hand. A file that an application"
-        " reads (`.env`, a compose file) is never edited. Then replace the key: `ansible-playbook rotate_ngc.yml`.",
+        fix="`hpc-onboard fix ACCOUNT` removes a key that your keyring knows (the current one or a replaced one): a"
+        " variable that holds nothing else, and only while the file that its program reads (`~/.netrc` for"
+        " `WANDB_API_KEY`) holds the key on the account. A variable of another name stays, because no file replaces"
+        " it. A key that your keyring does not know is never removed, because it may exist nowhere else: keep it"
+        " first (`keyring set hpc.onboard NAME`), then remove the line by hand. A file that an application reads"
+        " (`.env`, a compose file) is never edited. Then replace the key: `hpc-onboard rotate`.",
         advice="Remove the key from {place} by hand, once the program that reads it there has its key in another way.",
         cases={
             "unknown_key": "{keep} Then remove the line from {place}.",
@@ -72,8 +71,8 @@ KEY_RULES = {
         owner=CHECKS,
         why="git tracks a file with a key. The key is in the history, in every clone and, once pushed, in places that"
         " you cannot list. Deleting it later does not call it back.",
-        fix="Replace the key first (`ansible-playbook rotate_ngc.yml`). Then remove the file from git (`git rm --cached"
-        " FILE`) and add it to `.gitignore`.",
+        fix="Replace the key first (`hpc-onboard rotate`). Then remove the file from git (`git rm --cached FILE`) and"
+        " add it to `.gitignore`.",
         advice="Remove the key from {place} and from git's history, and replace it: {rotate}",
     ),
     "SEC-006": Rule(
@@ -82,9 +81,9 @@ KEY_RULES = {
         owner=BOTH,
         why="A copy of a file with a key (`.bak`, `~`, an editor's swap file) is in the same folder. No rotation finds"
         " it, and its mode is often wider than the original's.",
-        fix="`ansible-playbook fix.yml -l ACCOUNT` removes a copy whose lines are all in the original, and overwrites a"
-        " key that your keyring knows in any other copy. Another key may exist nowhere else: keep it first (`keyring"
-        " set hpc.onboard NAME`).",
+        fix="`hpc-onboard fix ACCOUNT` removes a copy whose lines are all in the original, and overwrites a key that"
+        " your keyring knows in any other copy. Another key may exist nowhere else: keep it first (`keyring set"
+        " hpc.onboard NAME`).",
         advice="Inspect {place}, keep what its original lacks, and remove it.",
         cases={"unknown_key": "{keep} Then remove {place}."},
     ),
@@ -94,8 +93,8 @@ KEY_RULES = {
         owner=CHECKS,
         why="A password in enroot's credentials begins with `$`. enroot passes it to a shell to be expanded, so the"
         " value is empty, or the shell runs it.",
-        fix="Onboarding leaves such a line as it is. Delete the line, then `ansible-playbook onboard.yml -l ACCOUNT"
-        " --tags enroot_credentials` writes the key itself. For a machine that no role keeps, write it by hand.",
+        fix="Onboarding leaves such a line as it is. Delete the line, then `hpc-onboard onboard ACCOUNT --tags"
+        " enroot_credentials` writes the key itself. For a machine that no role keeps, write it by hand.",
         advice="Onboarding leaves this line as it is. Delete {place}, then run: {onboard}. For a machine that"
         " hpc-onboard does not keep, write the password itself there.",
     ),
@@ -123,7 +122,7 @@ KEY_RULES = {
         owner=CHECKS,
         why="A container tool has left tokens of former logins, such as enroot's cache of tokens. They expire, but"
         " until then they are as good as the key.",
-        fix="`ansible-playbook fix.yml -l ACCOUNT` removes them; the next pull gets a new one.",
+        fix="`hpc-onboard fix ACCOUNT` removes them; the next pull gets a new one.",
         advice="Remove {place} while no pull is running.",
     ),
     "SEC-010": Rule(
@@ -133,8 +132,8 @@ KEY_RULES = {
         why="Another user may write a file that your shells, ssh or services run or trust, or replace it in its folder:"
         " a start-up file, a file of hpc-onboard, a program on your PATH, `~/.ssh`, a unit of systemd. Whoever can does"
         " at your next login what you can do, and reads every key. A group without other members is not reported.",
-        fix="`ansible-playbook fix.yml -l ACCOUNT` takes the permission away, or run `chmod go-w FILE`. If it belongs"
-        " to another user, look at it, and replace it by a copy of your own.",
+        fix="`hpc-onboard fix ACCOUNT` takes the permission away, or run `chmod go-w FILE`. If it belongs to another user,"
+        " look at it, and replace it by a copy of your own.",
         advice="Run chmod go-w {place}, after you have looked at who changed it.",
     ),
     "KEY-001": Rule(
@@ -143,9 +142,9 @@ KEY_RULES = {
         owner=KEEPERS,
         why="A file has no line for a machine that needs one; for nvcr.io enroot needs two, one for the registry and"
         " one for its token service. Pulls fail with 401, often only inside a job.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags enroot_credentials` (or the role that the finding names)"
-        " writes it. The severity is info if only the site asks for the key and the keyring does not have it: store"
-        " the key, or set `without: [registry_auth]`.",
+        fix="`hpc-onboard onboard ACCOUNT --tags enroot_credentials` (or the role that the finding names) writes it."
+        " The severity is info if only the site asks for the key and the keyring does not have it: store the key,"
+        " or set `without: [registry_auth]`.",
     ),
     "KEY-002": Rule(
         title="A file holds another key than the current one",
@@ -153,16 +152,15 @@ KEY_RULES = {
         owner=KEEPERS,
         why="The fingerprint of the key in the file is not that of the current key. Either a rotation has not reached"
         " this account, or another user or program has written another key. The old key works until it is deactivated.",
-        fix="Run `ansible-playbook rotate_ngc.yml -e rotate_resume=true` after a rotation, else `ansible-playbook"
-        " onboard.yml -l ACCOUNT`.",
+        fix="Run `hpc-onboard rotate --resume` after a rotation, else `hpc-onboard onboard ACCOUNT`.",
     ),
     "KEY-003": Rule(
         title="A machine has several lines, and the first one counts",
         severity="high",
         owner=BOTH,
         why="One machine has several lines, and programs read the first one. A new key after an old one is never used.",
-        fix="Delete the lines that you do not need, or run `ansible-playbook onboard.yml -l ACCOUNT`, which sets the"
-        " one that counts.",
+        fix="Delete the lines that you do not need, or run `hpc-onboard onboard ACCOUNT`, which sets the one that"
+        " counts.",
         found_class="broken",
         advice="Keep one line for each machine in {place}.",
     ),
@@ -173,9 +171,9 @@ KEY_RULES = {
         why="The key exists, but its program does not understand its form: several lines for one entry, quotes, another"
         " order. Or another program answers for the registry (`credsStore`, `credHelpers`). Programs ignore such a key"
         " without a message.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT` rewrites an entry of one line. It leaves an entry over several"
-        " lines, a byte-order mark, a space that is not an ASCII space and a helper program as they are: change them"
-        " by hand as the finding says, then run it again.",
+        fix="`hpc-onboard onboard ACCOUNT` rewrites an entry of one line. It leaves an entry over several lines, a"
+        " byte-order mark, a space that is not an ASCII space and a helper program as they are: change them by hand"
+        " as the finding says, then run it again.",
         found_class="broken",
         advice="Edit {place} by hand as the finding says. Onboarding leaves this line as it is.",
     ),
@@ -184,8 +182,8 @@ KEY_RULES = {
         severity="high",
         owner=CHECKS,
         why="The issuer says that the key is invalid. It was deleted, has expired, or was copied incompletely.",
-        fix="Create a new key on the issuer's page, then run `ansible-playbook rotate_ngc.yml`, which tests it before"
-        " it changes an account.",
+        fix="Create a new key on the issuer's page, then run `hpc-onboard rotate`, which tests it before it changes an"
+        " account.",
         advice="Create a new key and distribute it: {rotate}",
     ),
     "KEY-006": Rule(
@@ -194,7 +192,7 @@ KEY_RULES = {
         owner=CHECKS,
         why="The key is valid, but the registry gives it no private image: its services or its organisation are wrong."
         " Pulls of public images work, so this is found late.",
-        fix="Create a key with the services of the old one, then run `ansible-playbook rotate_ngc.yml`.",
+        fix="Create a key with the services of the old one, then run `hpc-onboard rotate`.",
         advice="Give the key its services on its issuer's page, or create a new one: {rotate}",
     ),
     "KEY-007": Rule(
@@ -203,7 +201,7 @@ KEY_RULES = {
         owner=CHECKS,
         why="The key expires within a month; in its last week the severity is high. A job that runs past that day fails"
         " in the middle.",
-        fix="Create a new key while the old one works, and distribute it: `ansible-playbook rotate_ngc.yml`.",
+        fix="Create a new key while the old one works, and distribute it: `hpc-onboard rotate`.",
         found_class="at_risk",
         found_cause="time",
         advice="Distribute a new key: {rotate}",
@@ -214,7 +212,7 @@ KEY_RULES = {
         owner=CHECKS,
         why="The issuer still accepts keys of this type, but no longer creates them. The key never expires and has no"
         " scope, so its loss gives away everything.",
-        fix="Create a key of the new type, then run `ansible-playbook rotate_ngc.yml`.",
+        fix="Create a key of the new type, then run `hpc-onboard rotate`.",
         found_class="at_risk",
         found_cause="unknown",
         advice="Change to a personal key: {rotate}",
@@ -226,8 +224,8 @@ KEY_RULES = {
         why="A file with a key is in the default folder of its program, but this site sets another folder (with"
         " `ENROOT_CONFIG_PATH`, for instance). No program reads the file, and it is one more copy of the key. The same"
         " rule covers a login under another name of the registry (`docker://nvcr.io` next to `nvcr.io`).",
-        fix="Remove it (`rm FILE`) once `ansible-playbook onboard.yml -l ACCOUNT` has written the right one; of a login"
-        " under another name, remove that entry.",
+        fix="Remove it (`rm FILE`) once `hpc-onboard onboard ACCOUNT` has written the right one; of a login under"
+        " another name, remove that entry.",
         advice="Move what you need of {place} to the file that is read, then remove it there.",
     ),
     "KEY-010": Rule(
@@ -248,8 +246,7 @@ KEY_RULES = {
         owner=CHECKS,
         why="A rotation has replaced a key, and nothing has shown since that the old one is dead. Until then it is a"
         " valid key in old files and backups.",
-        fix="Deactivate it on the issuer's page, then run `ansible-playbook rotate_ngc.yml -e rotate_resume=true -e"
-        " rotate_retired=true`.",
+        fix="Deactivate it on the issuer's page, then run `hpc-onboard rotate --resume --retired`.",
         found_class="at_risk",
         advice="Deactivate it on its issuer's page, then: {resume}",
     ),

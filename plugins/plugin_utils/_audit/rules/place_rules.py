@@ -15,7 +15,7 @@ PLACE_RULES = {
         owner="storage_links",
         why="A link from the home to the large storage does not exist. Programs that use it fail, or fill the home"
         " instead.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags storage_links` creates it.",
+        fix="`hpc-onboard onboard ACCOUNT --tags storage_links` creates it.",
     ),
     "LNK-002": Rule(
         title="A link points to another place",
@@ -23,10 +23,10 @@ PLACE_RULES = {
         owner="storage_links",
         why="The link exists but points to another place than declared, so data goes where you do not look for it. If"
         " the site has changed the value of its own variable ($SCRATCH), the finding names both places (cause *site*).",
-        fix="If the new place is the right one, set it in the accounts file; else run `ansible-playbook onboard.yml -l"
-        " ACCOUNT --tags storage_links`. After a change by the site, first copy what you need: the old place will be"
-        " emptied. Onboarding then changes the link if hpc-onboard created it and it was not changed since; it moves no"
-        " data, and leaves a link of your own to you.",
+        fix="If the new place is the right one, set it in the accounts file; else run `hpc-onboard onboard ACCOUNT"
+        " --tags storage_links`. After a change by the site, first copy what you need: the old place will be"
+        " emptied. Onboarding then changes the link if hpc-onboard created it and it was not changed since; it"
+        " moves no data, and leaves a link of your own to you.",
     ),
     "LNK-003": Rule(
         title="The target of a link does not exist",
@@ -35,8 +35,8 @@ PLACE_RULES = {
         why="The file system is not mounted or was moved, or the folder was purged. Jobs fail at their first write. A"
         " link into a folder of one node or job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`,"
         " `$TMPDIR`) is not reported: its target may exist on another login node.",
-        fix="Check with `ls -ld TARGET` on the account. Ask the site, or let `ansible-playbook onboard.yml -l ACCOUNT`"
-        " create the folder. `ansible-playbook fix.yml -l ACCOUNT` removes a broken link that no role keeps.",
+        fix="Check with `ls -ld TARGET` on the account. Ask the site, or let `hpc-onboard onboard ACCOUNT` create the"
+        " folder. `hpc-onboard fix ACCOUNT` removes a broken link that no role keeps.",
         found_class="broken",
         found_cause="site",
         advice="Point {place} to an existing target, or remove it.",
@@ -55,8 +55,8 @@ PLACE_RULES = {
         owner=CHECKS,
         why="The link points to itself, or to storage that the site purges although its name is that of something that"
         " should last. Files vanish without a message.",
-        fix="Name a place that is not purged in the accounts file, then run `ansible-playbook onboard.yml -l ACCOUNT"
-        " --tags storage_links`.",
+        fix="Name a place that is not purged in the accounts file, then run `hpc-onboard onboard ACCOUNT --tags"
+        " storage_links`.",
         found_class="broken",
         advice="Move what is behind {place} to storage that lasts, then point the link there.",
     ),
@@ -66,14 +66,14 @@ PLACE_RULES = {
         owner="storage_links",
         why="A folder of yours in a storage area does not exist, and so the targets of links and caches are missing."
         " Purges remove empty folders, too.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT` creates it.",
+        fix="`hpc-onboard onboard ACCOUNT` creates it.",
     ),
     "DIR-002": Rule(
         title="A folder has another mode, group or type",
         severity="medium",
         owner="storage_links",
         why="A folder has another mode, group or type than declared: colleagues cannot read it, or too many users can.",
-        fix="If you want the change, declare it; else run `ansible-playbook onboard.yml -l ACCOUNT`.",
+        fix="If you want the change, declare it; else run `hpc-onboard onboard ACCOUNT`.",
     ),
     "DIR-003": Rule(
         title="Your folder in a storage area cannot be written",
@@ -92,9 +92,9 @@ PLACE_RULES = {
         owner=CHECKS,
         why="A cache (Apptainer, enroot, pip, Hugging Face) is in the home, which is small and often slow. It fills the"
         " quota, and then no program can write, not even at login.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT` moves the cache. `ansible-playbook fix.yml -l ACCOUNT` empties"
-        " an old cache whose program makes it again and that no start-up file mentions. No program makes containers of"
-        " enroot, packages of conda and data of wandb again: keep them, and move them with their own program.",
+        fix="`hpc-onboard onboard ACCOUNT` moves the cache. `hpc-onboard fix ACCOUNT` empties an old cache whose"
+        " program makes it again and that no start-up file mentions. No program makes containers of enroot,"
+        " packages of conda and data of wandb again: keep them, and move them with their own program.",
         advice="Move the cache with the variable that docs/rules.md names, then inspect {place}.",
         cases={
             "not_made_again": "Keep {place}: no program makes it again. To move it, use its own program (for enroot:"
@@ -107,8 +107,8 @@ PLACE_RULES = {
         owner="shell_environment",
         why="The file of settings, or the line that reads it, is not as hpc-onboard wrote it. Shells then start with a"
         " part of the settings, and each type of shell with another part.",
-        fix="Put your own lines outside of it. `ansible-playbook onboard.yml -l ACCOUNT --tags shell_environment`"
-        " restores the rest.",
+        fix="Put your own lines outside of it. `hpc-onboard onboard ACCOUNT --tags shell_environment` restores the"
+        " rest.",
     ),
     "ENV-003": Rule(
         title="A start-up file prints in shells that are not interactive",
@@ -152,7 +152,7 @@ PLACE_RULES = {
         owner="shell_environment",
         why="The file of settings, or the line that reads it, does not exist. Shells start with caches in the home and"
         " without your scripts on PATH.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags shell_environment` writes it.",
+        fix="`hpc-onboard onboard ACCOUNT --tags shell_environment` writes it.",
     ),
     "ENV-007": Rule(
         title="A variable of hpc-onboard does not arrive in a shell",
@@ -161,9 +161,9 @@ PLACE_RULES = {
         why="A start-up file sets a variable after the line of hpc-onboard has set it, mostly because of a line from a"
         " tutorial, or unsets it, or returns before that line. A cache then goes to the home after all, for instance."
         " hpc-onboard compares a login shell, a command over ssh, a terminal and a batch job with its own file.",
-        fix="Remove the line: `ansible-playbook fix.yml -l ACCOUNT` does if nothing else depends on it. If you want its"
-        " value, declare it in the accounts file. If the line points to a folder that is not empty, the finding names"
-        " it: the folder stays, no program uses it without the line, and no later finding names it.",
+        fix="Remove the line: `hpc-onboard fix ACCOUNT` does if nothing else depends on it. If you want its value,"
+        " declare it in the accounts file. If the line points to a folder that is not empty, the finding names it:"
+        " the folder stays, no program uses it without the line, and no later finding names it.",
         found_class="changed",
         advice="Remove the line from {place}, or declare its value in the accounts file.",
         cases={
@@ -184,15 +184,15 @@ PLACE_RULES = {
         severity="medium",
         owner="path_scripts",
         why="A script that should be on PATH does not exist. A batch job that calls it fails with exit code 127.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags path_scripts` writes it.",
+        fix="`hpc-onboard onboard ACCOUNT --tags path_scripts` writes it.",
     ),
     "SCR-002": Rule(
         title="A script has another content",
         severity="medium",
         owner="path_scripts",
         why="A script of that name has another content than declared. It was changed on the account, or is your own.",
-        fix="Put your changes into the file that the accounts file names, then run `ansible-playbook onboard.yml -l"
-        " ACCOUNT --tags path_scripts`.",
+        fix="Put your changes into the file that the accounts file names, then run `hpc-onboard onboard ACCOUNT --tags"
+        " path_scripts`.",
     ),
     "OWN-001": Rule(
         title="A file of your own is missing",
@@ -200,7 +200,7 @@ PLACE_RULES = {
         owner="own_files",
         why="A file that you keep on this machine and declare for the account does not exist there. Programs run with"
         " other settings than you expect.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags own_files` writes it.",
+        fix="`hpc-onboard onboard ACCOUNT --tags own_files` writes it.",
     ),
     "OWN-002": Rule(
         title="A file of your own has another content on the account",
@@ -208,8 +208,8 @@ PLACE_RULES = {
         owner="own_files",
         why="The file on the account differs from the one on this machine. It was changed there, or existed before.",
         fix="Copy what you want to keep into your file and move the other one away (`mv -n ~/.condarc"
-        " ~/.condarc.mine`), then run `ansible-playbook onboard.yml -l ACCOUNT --tags own_files`. If only your file on"
-        " this machine has changed, that command alone updates the account.",
+        " ~/.condarc.mine`), then run `hpc-onboard onboard ACCOUNT --tags own_files`. If only your file on this"
+        " machine has changed, that command alone updates the account.",
     ),
     "USE-001": Rule(
         title="The quota of space is nearly used up",

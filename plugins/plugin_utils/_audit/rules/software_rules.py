@@ -16,9 +16,9 @@ SOFTWARE_RULES = {
         why="Thousands of small files slow a parallel file system down for every user, and a purge deletes them one by"
         " one, so environments break slowly.",
         fix="Save each environment first (`conda env export -n NAME > NAME.yml`). If the site allows conda, name"
-        " another place, run `ansible-playbook onboard.yml -l ACCOUNT --tags conda` and create the environments again;"
-        " elsewhere use containers or the site's own Python. Then remove the old folder. Do not move it: its programs"
-        " contain their own path.",
+        " another place, run `hpc-onboard onboard ACCOUNT --tags conda` and create the environments again;"
+        " elsewhere use containers or the site's own Python. Then remove the old folder. Do not move it: its"
+        " programs contain their own path.",
         advice="Save each environment first: conda env export -n NAME > NAME.yml. Create it again where the site allows"
         " it (docs/rules.md), then remove {place}. Do not move the folder: its programs contain their own path.",
     ),
@@ -46,16 +46,14 @@ SOFTWARE_RULES = {
         owner="conda",
         why="The version or checksum of the installation differs from the declared one, so an environment is not the"
         " same on two clusters.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags conda` installs the declared version. Or declare the"
-        " installed one.",
+        fix="`hpc-onboard onboard ACCOUNT --tags conda` installs the declared version. Or declare the installed one.",
     ),
     "PKG-005": Rule(
         title="conda or one of its environments is missing",
         severity="high",
         owner="conda",
         why="conda, or a declared environment, does not exist or is incomplete. Jobs that activate it fail at once.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags conda` installs it and continues where a former run"
-        " stopped.",
+        fix="`hpc-onboard onboard ACCOUNT --tags conda` installs it and continues where a former run stopped.",
     ),
     "PKG-006": Rule(
         title="A Python environment is missing, or cannot start",
@@ -63,8 +61,8 @@ SOFTWARE_RULES = {
         owner="python_envs",
         why="A declared environment does not exist, its files were purged, or its Python was removed: when a site"
         " removes old modules, every environment made from them breaks. Jobs that activate it fail at once.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags python_envs` creates it again, next to what exists. If a"
-        " module was removed, name the next one in `modules` first.",
+        fix="`hpc-onboard onboard ACCOUNT --tags python_envs` creates it again, next to what exists. If a module was"
+        " removed, name the next one in `modules` first.",
     ),
     "PKG-007": Rule(
         title="A Python environment differs from its declaration",
@@ -72,8 +70,8 @@ SOFTWARE_RULES = {
         owner="python_envs",
         why="The declared modules or packages have changed, or packages were installed or removed by hand: a job"
         " computes with other versions than its lock says. Onboarding leaves changes by hand as they are.",
-        fix="Name those packages in `packages`, or remove the environment's link, then run `ansible-playbook"
-        " onboard.yml -l ACCOUNT --tags python_envs` to create it again.",
+        fix="Name those packages in `packages`, or remove the environment's link, then run `hpc-onboard onboard ACCOUNT"
+        " --tags python_envs` to create it again.",
     ),
     "JOB-001": Rule(
         title="Slurm starts no job for the chosen Slurm account",
@@ -81,8 +79,8 @@ SOFTWARE_RULES = {
         owner=CHECKS,
         why="Slurm charges each job to a Slurm account, mostly a project's. The one in your accounts file is not yours,"
         " or no longer, or you have none at this cluster: Slurm refuses `sbatch` and `usrun.sh` at once.",
-        fix="Name one of yours in the accounts file, `scheduler: {account: NAME}`, then run `ansible-playbook"
-        " onboard.yml -l ACCOUNT`. If it should be yours, ask your project's leader.",
+        fix="Name one of yours in the accounts file, `scheduler: {account: NAME}`, then run `hpc-onboard onboard"
+        " ACCOUNT`. If it should be yours, ask your project's leader.",
         found_class="broken",
         found_cause="site",
         advice="Choose one of yours in the accounts file (scheduler: {{account: NAME}}), or ask your project's leader.",
@@ -115,9 +113,9 @@ SOFTWARE_RULES = {
         severity="low",
         owner=CHECKS,
         why="Slurm charges your jobs to its default, or refuses them if the site requires a name.",
-        fix="Choose one in the accounts file, `scheduler: {account: NAME}`, then run `ansible-playbook onboard.yml -l"
-        " ACCOUNT`. If a site has one for jobs with GPUs and one for those without (`def-pi_gpu`, `def-pi_cpu`), write"
-        " the name without the suffix, `def-pi`: each job gets the right one.",
+        fix="Choose one in the accounts file, `scheduler: {account: NAME}`, then run `hpc-onboard onboard ACCOUNT`. If"
+        " a site has one for jobs with GPUs and one for those without (`def-pi_gpu`, `def-pi_cpu`), write the name"
+        " without the suffix, `def-pi`: each job gets the right one.",
         found_cause="spec",
         advice="Choose one in the accounts file, without a suffix such as _gpu: scheduler: {{account: NAME}}",
     ),
@@ -127,8 +125,8 @@ SOFTWARE_RULES = {
         owner="container_images",
         why="A declared image does not exist: it was never imported, or storage was purged. Jobs that name it fail at"
         " once.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags container_images` imports it. This takes minutes and"
-        " continues in the background.",
+        fix="`hpc-onboard onboard ACCOUNT --tags container_images` imports it. This takes minutes and continues in the"
+        " background.",
     ),
     "IMG-002": Rule(
         title="A container image differs from the declared one",
@@ -136,8 +134,8 @@ SOFTWARE_RULES = {
         owner="container_images",
         why="Its tag names another digest by now, the file was changed, or the registry no longer gives the image to"
         " the key.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags container_images` imports the new one next to the old one."
-        " To keep an image as it is, declare it with its digest (`pytorch:24.03-py3@sha256:…`).",
+        fix="`hpc-onboard onboard ACCOUNT --tags container_images` imports the new one next to the old one. To keep an"
+        " image as it is, declare it with its digest (`pytorch:24.03-py3@sha256:…`).",
     ),
     "IMG-003": Rule(
         title="A container image is in the home",
@@ -198,7 +196,7 @@ SOFTWARE_RULES = {
         owner="the receipt",
         why="hpc-onboard created this once, and nothing declares it any more. It does no harm, but nothing keeps it up"
         " to date.",
-        fix="Run `ansible-playbook offboard.yml -l ACCOUNT -e offboard_only=undeclared`, or declare it again.",
+        fix="Run `hpc-onboard offboard ACCOUNT --only undeclared`, or declare it again.",
     ),
     "RUN-001": Rule(
         title="A thing could not be measured",
@@ -206,7 +204,7 @@ SOFTWARE_RULES = {
         owner="every role and check",
         why="One thing could not be examined: permission denied, a file system that does not answer, a missing command."
         " The rest of the account was measured. The audit says nothing about this thing, neither good nor bad.",
-        fix="Examine it by hand, then run again: `ansible-playbook audit.yml -l ACCOUNT`.",
+        fix="Examine it by hand, then run again: `hpc-onboard audit ACCOUNT`.",
         advice="See the problems above, then run again.",
     ),
     "RUN-002": Rule(
@@ -240,7 +238,7 @@ SOFTWARE_RULES = {
         " an entry is missing for a thing that exists, a thing that existed before is claimed for hpc-onboard, or an"
         " entry is not one that hpc-onboard writes. Offboarding uses the receipt, so it could leave a thing of"
         " hpc-onboard or remove one of yours.",
-        fix="Restore the file from a backup, or run `ansible-playbook onboard.yml -l ACCOUNT`: it records again what"
-        " your machine's copy lists and what was not changed. Anything else counts as yours.",
+        fix="Restore the file from a backup, or run `hpc-onboard onboard ACCOUNT`: it records again what your machine's"
+        " copy lists and what was not changed. Anything else counts as yours.",
     ),
 }

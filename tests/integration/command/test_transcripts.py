@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/first_ten_minutes.md shows what is on the screen: recorded anew, it says the same, whatever the numbers are."""
+"""docs/start.md shows what is on the screen: recorded again, it says the same, whatever the numbers are."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from tools import transcripts
 from tools.record_init import PAGE, recorded
 
 pytestmark = [pytest.mark.testbed, pytest.mark.exhaustive]
 VARYING = re.compile(r"\b[0-9a-f]{12}\b|[0-9]+(\.[0-9]+)*| +")
 
 
-def lines(page: str) -> list[str]:
+def lines(screens: dict[str, str]) -> list[str]:
     """What it says, but for numbers, keys by their fingerprints, and which of two accounts was ready first."""
-    return sorted(VARYING.sub("", line) for line in page.splitlines())
+    return sorted(VARYING.sub("", line) for line in "".join(screens.values()).splitlines())
 
 
 def test_the_page_shows_what_is_on_the_screen() -> None:
     with tempfile.TemporaryDirectory(prefix="rec") as folder:  # short, as a home is: paths of sockets end at 108 bytes
         said = recorded(Path(folder) / "person", Path(sys.executable).parent)
-    assert lines(said) == lines(PAGE.read_text(encoding="utf-8"))
-    assert max(map(len, said.partition("```")[2].splitlines())) <= 80
+    assert lines(said) == lines(transcripts.read(PAGE))
+    assert max(len(line) for screen in said.values() for line in screen.splitlines()) <= 80

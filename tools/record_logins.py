@@ -1,9 +1,7 @@
-"""Write docs/first_minutes.md: the first minute at four doors, as tmux shows it in 80 columns. As root:
+"""Record the transcripts of docs/login_*.md, as tmux shows them in 80 columns (`make transcripts`, as root).
 
-    unshare -m sh -c 'mount -t tmpfs -o mode=1777 x /tmp && .venv/bin/python tools/record_doors.py'
-
-The doors are the testbed's (tests/testbed): real sshds with PAM's codes, an ssh authority behind a jump host, a
-Kerberos realm. What is typed unseen is not seen here either. The login nodes' names stand in place of the testbed's.
+The login nodes are the testbed's (tests/testbed): real sshds with PAM's codes, an ssh authority behind a jump host, a
+Kerberos realm. What is typed hidden does not show here either. The sites' names replace those of the testbed.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -35,17 +33,10 @@ from tests.testbed import Testbed  # noqa: E402  # the path comes first
 from tests.testbed.code_login import CodeLogin, code  # noqa: E402  # the path comes first
 from tests.testbed.realm import PASSWORD  # noqa: E402  # the path comes first
 from tests.testbed.signing import CODE  # noqa: E402  # the path comes first
+from tools import transcripts  # noqa: E402  # the path comes first
 
-PAGE = ROOT / "docs" / "first_minutes.md"
 COLUMNS, ROWS, PATIENCE = 80, 24, 60.0
 READY = re.compile(r"^\$ *\Z", re.MULTILINE)  # the shell waits for the next command
-HEAD = """\
-# The first minute at four doors
-
-What is on the screen when somebody comes with what they have: a key and a phone, a certificate of yesterday, no ticket.
-`tools/record_doors.py` wrote it down from tmux, 80 columns wide, before real OpenSSH servers that ask as these sites
-do; the names of the login nodes were put in.
-"""
 
 
 class Terminal:
@@ -159,26 +150,21 @@ def host_of(cluster: str) -> str:
 
 
 def main() -> None:
-    """Record all four, and write the page."""
-    parts = [HEAD]
+    """Record all four, and write the pages."""
     with Testbed() as bed, tempfile.TemporaryDirectory(prefix="rec") as folder:
         here = Path(folder)
         for name in ("daint", "wilson"):
             (here / name).mkdir()
         again = ("hpc-onboard onboard", "hpc-onboard audit")
-        scenes = [
-            ("LRZ: a code, asked for once by each of two accounts; the next run asks nothing",
-             before_codes(bed, "lrz", ("go42tum", "ge83xum"), *again)),
-            ("Narval: a key and a code", before_codes(bed, "narval", ("ada",), "hpc-onboard narval")),
-            ("Daint: yesterday's certificate, behind a jump host", at_daint(bed, here / "daint")),
-            ("Wilson: no ticket", at_wilson(bed, here / "wilson")),
-        ]  # fmt: skip
-        for title, seen in scenes:
-            text = named(
-                seen, bed, {str(here / "daint"): "~/.ssh", str(here / "wilson"): "~", f"{bed.folder}/person": "~/keys"}
-            )
-            parts.append(f"## {title}\n\n```console\n{text}```\n")
-    PAGE.write_text("\n".join(parts), encoding="utf-8")
+        places = {str(here / "daint"): "~/.ssh", str(here / "wilson"): "~", f"{bed.folder}/person": "~/keys"}
+        screens = {
+            ("login_code", "lrz"): before_codes(bed, "lrz", ("go42tum", "ge83xum"), *again),
+            ("login_code", "narval"): before_codes(bed, "narval", ("ada",), "hpc-onboard narval"),
+            ("login_certificate", "daint"): at_daint(bed, here / "daint"),
+            ("login_ticket", "wilson"): at_wilson(bed, here / "wilson"),
+        }
+        for (page, name), seen in screens.items():
+            transcripts.write(ROOT / "docs" / f"{page}.md", {name: named(seen, bed, places)})
 
 
 if __name__ == "__main__":

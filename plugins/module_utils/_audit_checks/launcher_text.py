@@ -1,0 +1,48 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a script that starts jobs gives to srun, and the folders that a line adds to PATH; nothing is run."""
+
+import re
+import shlex
+from typing import List, Mapping
+
+VALUED = "pnNcJAGtqwxCoeD"  # short options of srun that take a value
+MOST = 40
+LONGEST = 200
+
+
+def srun_options(text: str) -> List[str]:
+    """Return the options of the first srun in a script, one word each; empty if it cannot be told for certain."""
+    for line in text.replace("\\\n", " ").splitlines():
+        found = re.match(r"^\s*(?:exec\s+)?srun\s(.*)$", line)
+        if found:
+            return _options(found.group(1))
+    return []
+
+
+def _options(text: str) -> List[str]:
+    try:
+        words = shlex.split(text, comments=True)
+    except ValueError:
+        return []
+    found: List[str] = []
+    while words and words[0].startswith("-") and words[0] != "--" and len(found) < MOST:
+        word = words.pop(0)
+        if len(word) == 2 and word[1] in VALUED and words:
+            word += " " + words.pop(0)
+        found.append(word[:LONGEST])
+    return found
+
+
+def split_path(text: str) -> List[str]:
+    """Return the parts of a value of PATH."""
+    return text.strip().strip("\"'").split(":")
+
+
+def expand(part: str, variables: Mapping[str, str]) -> str:
+    """Return a folder with one of these variables, or ~, at its beginning replaced; empty if another one is there."""
+    for name in variables:
+        for word in ("${%s}" % name, "$" + name) + (("~",) if name == "HOME" else ()):
+            if part.startswith(word + "/"):
+                part = variables[name] + part[len(word) :]
+    return part if part.startswith("/") and "$" not in part else ""

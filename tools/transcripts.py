@@ -1,0 +1,24 @@
+"""The transcripts on pages: blocks that a tool records, each below the line <!-- recorded: NAME -->.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+BLOCK = re.compile(r"(<!-- recorded: (?P<name>[a-z_]+) -->\n+```console\n)(?P<screen>.*?)(```\n)", re.DOTALL)
+
+
+def read(page: Path) -> dict[str, str]:
+    """Return the transcripts of a page, by name."""
+    return {found["name"]: found["screen"] for found in BLOCK.finditer(page.read_text(encoding="utf-8"))}
+
+
+def write(page: Path, screens: dict[str, str]) -> None:
+    """Put these screens in place of those that the page has. Raise KeyError for a name that it lacks."""
+    text = page.read_text(encoding="utf-8")
+    for name in screens.keys() - read(page).keys():
+        raise KeyError(f"{page.name} has no place for the transcript {name}")
+    page.write_text(BLOCK.sub(lambda one: one[1] + screens.get(one["name"], one["screen"]) + one[4], text), "utf-8")
