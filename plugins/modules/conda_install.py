@@ -33,7 +33,7 @@ options:
     description: The folder that must exist already. Defaults to the one above O(prefix).
     type: str
   distribution:
-    description: The distribution to install. C(own) is the conda that is in the prefix already.
+    description: The distribution to install. C(own) is a conda of yours that is there already.
     type: str
     required: true
     choices:

@@ -65,6 +65,11 @@ class UndoableHost(Host):
         """Refused: keys are no links."""
         raise AccountError("%s: creating a link cannot be undone" % self.shown(path))
 
+    def move(self, path: str, to: str) -> None:
+        """As Host's."""
+        self._host.move(path, to)
+        self._back.append(lambda: self._host.move(to, path))
+
     def remove_folder(self, path: str) -> None:
         """Refused: it could not be undone."""
         raise AccountError("%s: removing a folder cannot be undone" % self.shown(path))

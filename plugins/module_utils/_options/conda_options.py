@@ -30,7 +30,7 @@ class CondaInstallOptions(Options):
         prefix: The folder to install into. It may begin with C(~) or with a variable of the site such as C($SCRATCH);
             C({machine}) in it is the architecture of the login node.
         root: The folder that must exist already. Defaults to the one above O(prefix).
-        distribution: The distribution to install. C(own) is the conda that is in the prefix already.
+        distribution: The distribution to install. C(own) is a conda of yours that is there already.
         version: The installer's version. A newer one that is installed already stays. Not needed for C(own).
         installers: The installers by architecture, each an address C(url) and a C(sha256). Not needed for C(own).
         glibc: The oldest glibc that its programs run with.

@@ -29,7 +29,6 @@ CHANGES = tuple(FORESEEN)
 QUERIES = ("scheduler",)  # resource types that only ask the account something
 PRIVATE = {"mode": "0600", "folder mode": "0700"}  # of a file with a key, and of its folder
 FAILURES: tuple[Status, ...] = ("blocked", "failed", "unknown")
-BEHIND = "leads to"  # the field of a link about what is there
 
 
 def count_statuses(outcomes: Sequence[ResourceOutcome], check: bool) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from .._delivery.result import BEHIND, state_lines
+from .._delivery.result import state_lines
 from .layout import Line, Terminal, list_item
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 LONG, SHOWN = 20, 8  # new lines in a row: more than so many are cut to so many
-HEADED = {"is", "target", BEHIND}  # fields of a new folder or link, whose own line says them
+HEADED = {"is", "target", "leads to"}  # fields of a new folder or link, whose own line says them
 ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # one text for each family of shells
 
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._delivery.result import BEHIND, CHANGES, FAILURES, name_keys
+from .._delivery.result import CHANGES, FAILURES, name_keys
 from .._text.amounts import count
 from .account import BAD, STYLES, AccountEnd, Result, describe_progress, steps
 from .layout import Line, Span, Terminal, aligned_line, count_cells, indented_lines, list_item, with_command
@@ -176,7 +176,7 @@ def _shared(outcome: ResourceOutcome) -> str:
         path = path.partition(": ")[0]
     elif path[:1] in ("~", "/"):
         path = ""
-    states = [{**state, BEHIND: ""} for state in (outcome["before"], outcome["after"])]
+    states = [outcome["before"], outcome["after"]]
     return json.dumps([outcome["capability"], outcome["status"], kind, path, key, states, outcome["reason"]])
 
 

@@ -41,7 +41,7 @@ LAID: dict[str, Callable[[Home, str], None]] = {
     "an equal script": lambda home, _key: home.lay("bin/s1.sh", add_mark(SCRIPT_TEXT), 0o700),
     "another script": lambda home, _key: home.lay("bin/s1.sh", "#!/bin/sh\n# mine\n", 0o750),
     "a folder for the script": lambda home, _key: home.lay("bin/s1.sh/notes", "words\n", 0o600),
-    "a link above the area": lambda home, _key: home.link("work", f"/work1/{home.account.project}"),
+    "a link above the area": lambda home, _key: home.link("work", home.account.folders[0]),
     "another link": lambda home, _key: home.link("work", "/etc"),
 }
 """What a user had before hpc-onboard, by name: equal, equivalent or different. Steps of the beginning."""

@@ -36,7 +36,9 @@ from tests.unit.forked import NOBODY, as_nobody, child
 
 NAME = f"hpc.onboard-test-{os.getpid()}"
 PAYLOAD = b"the unlocking key of a file"
-BOTH = pytest.mark.parametrize("holder", held_key.HOLDERS)
+HAS_KERNEL = kernel_keyring.hold(NAME, b"a try", 9) and kernel_keyring.drop(NAME)  # most containers forbid it
+HOLDERS = {"kernel": kernel_keyring, "process": holder_process}
+BOTH = pytest.mark.parametrize("holder", list(HOLDERS.values())[not HAS_KERNEL :], ids=list(HOLDERS)[not HAS_KERNEL :])
 
 
 @pytest.fixture(autouse=True)
@@ -198,7 +200,7 @@ def test_the_process_leaves_no_core() -> None:
     assert not os.WCOREDUMP(status)
 
 
-@pytest.mark.parametrize("has_kernel", [True, False])
+@pytest.mark.parametrize("has_kernel", {HAS_KERNEL, False})
 def test_the_kernel_holds_it_and_where_it_refuses_a_process_does(tmp_path: Path, has_kernel: bool) -> None:
     file = tmp_path / "keyring"
 
