@@ -57,10 +57,12 @@ def _check_variables(
     check: AuditCheck, host: Host, ours: Mapping[str, str], views: Sequence[ShellView], deadline: float
 ) -> None:
     explained = _check_lines(check, host, ours, views)
-    has_lines = all(startup.our_line(read_text(check, host, path)) for path in start_up_files(host))
+    dialect = environment.BY_SHELL[os.path.basename(host.account.shell)]
+    line = environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)
+    has_lines = all(startup.our_line(read_text(check, host, path)) == line for path in start_up_files(host))
     for difference in _differences(host, {name: ours[name] for name in ours if name not in explained}, views):
         if difference.is_unset and not has_lines:
-            continue  # the missing line is a finding of its own
+            continue  # the line that is missing, or was edited, is a finding of its own
         view = difference.views[0]
         lines = trace(view.way, host.real(host.home), deadline, _given(view))
         place = _find_cause(host, lines, difference) or _find_line(check, host, difference)
