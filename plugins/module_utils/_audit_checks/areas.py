@@ -37,7 +37,7 @@ class Areas(AuditCheck):
 
     KIND = "areas"
     TITLE = "links in the home, and storage that is purged"
-    PATH_OPTIONS = ("purged", "own", "made")
+    PATH_OPTIONS = ("purged", "own", "made", "written")
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "purged": {"type": "list", "elements": "dict", "default": []},  # {name, path, days, clock}
         "own": {
@@ -46,6 +46,11 @@ class Areas(AuditCheck):
             "default": [],
         },  # {path}: links of roles, with rules of their own
         "made": {"type": "list", "elements": "dict", "default": []},  # {path}: folders that the roles make
+        "written": {
+            "type": "list",
+            "elements": "dict",
+            "default": [],
+        },  # {path}: where the account must be able to write
         "kept": {"type": "list", "elements": "str", "default": []},  # further names behind which things should last
     }
 
@@ -57,6 +62,23 @@ class Areas(AuditCheck):
                 self.skip(str(error))
         for area in self.entries("purged"):
             self._check_area(area, host)
+        self._check_written(host)
+
+    def _check_written(self, host: Host) -> None:
+        """Report the uppermost folders in which the account can create nothing."""
+        closed: List[str] = []
+        for entry in sorted(self.entries("written"), key=lambda one: str(one["path"])):
+            path = entry["path"]
+            try:
+                real = host.resolve(path)
+                if not real or host.resolved_kind(real) != "folder" or os.access(host.real(real), os.W_OK | os.X_OK):
+                    continue
+            except AccountError as error:
+                self.skip(str(error))
+                continue
+            if not any(is_in(path, above) for above in closed):
+                closed.append(path)
+                self.report("DIR-003", host.shown(path), _why_closed(host, real))
 
     # -- links ---------------------------------------------------------------------------------
 
@@ -130,6 +152,18 @@ class Areas(AuditCheck):
             first = "" if walk.cut == "time" else ", the first %s" % due.describe_first()
             text = "%s will be purged within %d days%s"
             self.report("USE-003", shown, text % (format_walked(due.files, "file", walk), SOON, first))
+
+
+def _why_closed(host: Host, real: str) -> str:
+    """Return why the account cannot write to a folder."""
+    if os.statvfs(host.real(real)).f_flag & os.ST_RDONLY:
+        return "its file system is read-only here"
+    entry = host.entry(real)
+    mode = "%04o" % entry.mode if entry else "unknown"
+    return "the account can create nothing there (mode %s%s)" % (
+        mode,
+        "" if entry and entry.mine else ", of another user",
+    )
 
 
 def _is_dead_link(entry: WalkedEntry, area: str, host: Host) -> bool:

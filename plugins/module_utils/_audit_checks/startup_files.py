@@ -1,38 +1,28 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start-up files that print or take seconds, and scripts of hpc-onboard that are not found on PATH.
+"""What the start-up files of the account do: what they print, how long they take, what arrives in each kind of shell.
 
-The shell is started as a connection starts it, where it can write nothing (see sandboxed_program.py). On a login node
-without such a place this is skipped: start-up files may write, and an audit must not. The environment of the account
-was read with the start as a login shell, which is measured here as well.
+The shells are started where they can write nothing (see _scan/shell_views.py). On a login node without such a place
+this is skipped: start-up files may write, and an audit must not. The environment of a login shell was read before with
+the account's, and its start is measured here as well.
 """
 
-import os
 import time
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.program import ENDLESS, NOT_RUN, ProgramOutput, run_program
-from .._core.sandboxed_program import enter_sandbox
-from .audit_check import NOT_ON_PATH, AuditCheck
+from .._core.program import ENDLESS, NOT_RUN, ProgramOutput
+from .._scan import shell_views
+from .._scan.shell_views import ShellView, ShellWay, query, read_view, start_shell
+from .audit_check import AuditCheck
+from .shell_effects import check_effects
 
-SECONDS = 10.0  # for one start
 ALL_SECONDS = 24.0
-NOWHERE = "/dev/shm"  # an empty home, without start-up files
-SYSTEM = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-
-
-class ShellStart(NamedTuple):
-    """A way to start a shell: its description, whether it is a login shell, and the account's file that it reads."""
-
-    description: str
-    is_login: bool
-    file: str
 
 
 class StartupFiles(AuditCheck):
-    """The start of the account's shell by a program."""
+    """The start of the account's shell by a program, at a terminal and in a job."""
 
     KIND = "startup_files"
     TITLE = "start of the shell"
@@ -41,129 +31,104 @@ class StartupFiles(AuditCheck):
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "programs": {"type": "list", "elements": "dict", "default": []},  # {path}: scripts that belong on PATH
         "slow_seconds": {"type": "int", "default": 2},
+        "shells": {"type": "bool", "default": True},  # whether shells are started for what arrives in them
     }
 
     def run(self, host: Host) -> None:
         deadline = time.time() + ALL_SECONDS
-        for start in _shell_starts(host):
-            if not self._check_start(start, host, deadline):
-                self.skip("the start-up files were not run: here they could write, or the login shell is missing")
-                break
-        if self.entries("programs"):
-            self._check_programs(host)
+        names = [entry["path"].rpartition("/")[2] for entry in self.entries("programs")]
+        command, login, terminal, batch = shell_views.shell_ways(host)
+        views = [self._view_login(login, host)]
+        if self.options["shells"] and self._check_starts(command, login, names, host, deadline, views):
+            views += [self._view(way, names, host, deadline) for way in (terminal, batch)]
+        check_effects(self, host, [view for view in views if view], deadline)
 
     # -- starts --------------------------------------------------------------------------------
 
-    def _check_start(self, start: ShellStart, host: Host, deadline: float) -> bool:
-        """Report what a start prints and how long it takes; return False if it could not be run."""
-        home = host.real(host.home)
-        run = host.account.start if start.is_login and host.account.start else _run(host, start, home, deadline)
-        if run is None or run.why == NOT_RUN:
+    def _check_starts(
+        self,
+        command: ShellWay,
+        login: ShellWay,
+        names: List[str],
+        host: Host,
+        deadline: float,
+        views: List[Optional[ShellView]],
+    ) -> bool:
+        """Report what is wrong with how a connection starts the shell; return False if it does not come to an end."""
+        view = self._start(command, names, host, deadline)
+        views.append(view)
+        if view is None and not self.rules_broken():
+            self.skip("the start-up files were not run: here they could write, or the login shell is missing")
             return False
-        slow = self.options["slow_seconds"]
-        reported = self.rules_broken() if start.is_login else []  # one file serves both starts
-        if run.why.startswith(ENDLESS):
-            if "ENV-004" not in reported:
-                self.report("ENV-004", start.file, "%s %s" % (start.description, run.why))
-            return True
-        if run.text and "ENV-003" not in reported:
-            self._report_output(start, _run(host, start, NOWHERE, deadline))
-        if run.seconds > slow and "ENV-004" not in reported:
-            again = _run(host, start, home, deadline)  # a busy login node is slow once
-            if again and again.seconds > slow:
-                self.report("ENV-004", start.file, "%s takes more than %d s" % (start.description, slow))
-        return True
+        self._check_start(login, host.account.start, host, deadline)
+        return view is not None
 
-    def _report_output(self, start: ShellStart, without: Optional[ProgramOutput]) -> None:
+    def _start(self, way: ShellWay, names: List[str], host: Host, deadline: float) -> Optional[ShellView]:
+        """Start a shell and report what is wrong with its start; return what is in it, None if it is unknown."""
+        output = start_shell(way, host.real(host.home), deadline, query(way.shell, names))
+        if output is None or output.why == NOT_RUN:
+            return None
+        view = read_view(way, output)
+        self._check_start(way, shell_views.without_answer(output), host, deadline)
+        if view is None and not self.rules_broken():
+            text = "%s is not run: a start-up file exits, or starts another program in its place"
+            self.report("ENV-004", way.file, text % way.description, "high")
+        return view
+
+    def _check_start(self, way: ShellWay, start: Optional[ProgramOutput], host: Host, deadline: float) -> None:
+        """Report what a start prints and how long it takes."""
+        if start is None:  # of a simulated account
+            start = start_shell(way, host.real(host.home), deadline)
+        if start is None or start.why == NOT_RUN:
+            return
+        slow = self.options["slow_seconds"]
+        reported = self.rules_broken() if way.is_login else []  # one file serves both starts
+        if start.why.startswith(ENDLESS):
+            if "ENV-004" not in reported:
+                self.report("ENV-004", way.file, "%s %s" % (way.description, start.why))
+            return
+        if start.text and "ENV-003" not in reported:
+            self._report_output(way, start_shell(way, shell_views.NOWHERE, deadline))
+        if start.seconds > slow and "ENV-004" not in reported:
+            again = start_shell(way, host.real(host.home), deadline)  # a busy login node is slow once
+            if again and again.seconds > slow:
+                self.report("ENV-004", way.file, "%s takes more than %d s" % (way.description, slow))
+
+    def _report_output(self, way: ShellWay, without: Optional[ProgramOutput]) -> None:
         """Tell the account's files from the site's. without: a run without the account's own files.
 
         The site's files may print at a login.
         """
         if without is None or not without.text:
             text = "%s prints something, which breaks scp, rsync and other programs"
-            self.report("ENV-003", start.file, text % start.description)
-        elif not start.is_login:
+            self.report("ENV-003", way.file, text % way.description)
+        elif not way.is_login:
             text = "%s prints something because of the site's own start-up files: report it to the site"
-            self.report("ENV-003", "/etc", text % start.description)
+            self.report("ENV-003", "/etc", text % way.description)
 
-    # -- scripts -------------------------------------------------------------------------------
+    # -- views ---------------------------------------------------------------------------------
 
-    def _check_programs(self, host: Host) -> None:
+    def _view_login(self, way: ShellWay, host: Host) -> Optional[ShellView]:
+        """Return the environment of the login shell, which was read with the account."""
         try:
-            path = host.account.environment().get("PATH", "")
-            why = "the login shell has no PATH"
+            environment = host.account.environment()
         except AccountError as error:
-            path, why = "", str(error)
-        if not path:
-            self.skip("whether hpc-onboard's scripts are on PATH is unknown: %s" % why)
-            return
-        folders = [os.path.normpath(folder) for folder in path.split(":") if folder.startswith("/")]
-        for program in self.entries("programs"):
-            if _is_executable(program["path"], host):
-                self._check_program(program["path"], folders, host)
+            if self.entries("programs"):
+                self.skip("whether hpc-onboard's scripts are on PATH is unknown: %s" % error)
+            return None
+        return ShellView(way, environment, None, {})
 
-    def _check_program(self, path: str, folders: List[str], host: Host) -> None:
-        folder, name = os.path.split(path)
-        on_path = [host.resolve(one) for one in folders]
-        if host.resolve(folder) not in on_path:
-            text = "%s is not on PATH of a login shell" % host.shown(folder)
-            self.report("ENV-005", host.shown(path), text, case=NOT_ON_PATH)
-            return
-        for earlier in folders[: on_path.index(host.resolve(folder))]:
-            other = os.path.join(earlier, name)
-            if _is_executable(other, host):
-                self.report("ENV-005", host.shown(other), "it comes before %s on PATH" % host.shown(path))
-                return
-
-
-def _is_executable(path: str, host: Host) -> bool:
-    try:
-        real = host.resolve(path)
-        entry = host.entry(real) if real else None
-    except AccountError:
-        return False  # a shell cannot look into the folder either
-    return entry is not None and entry.kind == "file" and bool(entry.mode & 0o111)
-
-
-def _shell_starts(host: Host) -> List[ShellStart]:
-    """Return how a connection starts the shell, and how users and many scripts do."""
-    shell = os.path.basename(host.account.shell)
-    command, login = {
-        "bash": (".bashrc", _first_existing(host, ".bash_profile", ".bash_login", ".profile")),
-        "zsh": (".zshenv", _first_existing(host, ".zprofile", ".zlogin", ".zshenv")),
-        "fish": (".config/fish/config.fish", ".config/fish/config.fish"),
-        "tcsh": (_first_existing(host, ".tcshrc", ".cshrc"), _first_existing(host, ".login", ".tcshrc", ".cshrc")),
-        "csh": (".cshrc", _first_existing(host, ".login", ".cshrc")),
-    }.get(shell, (".profile", ".profile"))
-    return [
-        ShellStart("a command over ssh", False, "~/" + command),
-        ShellStart("a login shell that runs a command", True, "~/" + login),
-    ]
-
-
-def _first_existing(host: Host, *names: str) -> str:
-    """Return the first of these files that exists, else the last one."""
-    existing = [name for name in names if host.resolved_kind(os.path.join(host.home, name)) == "file"]
-    return existing[0] if existing else names[-1]
-
-
-def _run(host: Host, start: ShellStart, home: str, deadline: float) -> Optional[ProgramOutput]:
-    """Start the shell as sshd does; return None if no time is left."""
-    seconds = min(SECONDS, deadline - time.time())
-    if seconds <= 0:
-        return None
-    shell = host.account.shell
-    user = os.environ.get("USER") or os.environ.get("LOGNAME") or "user"
-    environment = {
-        "HOME": home,
-        "USER": user,
-        "LOGNAME": user,
-        "SHELL": shell,
-        "PATH": SYSTEM,
-        "TMPDIR": NOWHERE,
-        "HISTFILE": os.devnull,
-        "SSH_CLIENT": os.environ.get("SSH_CLIENT", "127.0.0.1 1 22"),  # by this bash knows that sshd starts it
-        "SSH_CONNECTION": os.environ.get("SSH_CONNECTION", "127.0.0.1 1 127.0.0.1 22"),
-    }
-    name = ("-" if start.is_login else "") + os.path.basename(shell)
-    return run_program([shell, "-c", "true"], environment, seconds, name, enter_sandbox)
+    def _view(self, way: ShellWay, names: List[str], host: Host, deadline: float) -> Optional[ShellView]:
+        """Return what is in a shell at a terminal, which may not be started, or in a job, which has the login's."""
+        more: Dict[str, str] = {}
+        if way.is_job:
+            if host.account.start is None:
+                return None  # the environment of a simulated account is no shell's
+            try:
+                more = host.account.environment()
+            except AccountError:
+                return None
+        elif shell_views.starts_session(host):
+            return None
+        output = start_shell(way, host.real(host.home), deadline, query(way.shell, names), more)
+        return read_view(way, output) if output else None

@@ -11,12 +11,14 @@ import ctypes
 import errno
 import os
 import re
+import signal
 from typing import List, Tuple
 
 NEW_USER, NEW_MOUNTS, NEW_PROCESSES = 0x10000000, 0x00020000, 0x20000000
 RDONLY, REMOUNT, BIND = 1, 32, 4096
 KEPT = {"nosuid": 2, "nodev": 4, "noexec": 8, "noatime": 1024, "nodiratime": 2048, "relatime": 1 << 21}
 HERE, RECURSIVE, MOUNT_SETATTR = -100, 0x8000, 442  # the number is the same on every architecture
+END_WITH_PARENT = 1
 EMPTY = b"/dev/shm"
 
 
@@ -37,6 +39,7 @@ def enter_sandbox() -> None:
     kernel.mount(b"tmpfs", EMPTY, b"tmpfs", 0, b"size=16m")  # the only place to write
     child = os.fork()
     if child == 0:
+        kernel.prctl(END_WITH_PARENT, signal.SIGKILL)  # an interactive shell leaves the group that is killed
         return
     os.closerange(0, 4096)
     os.waitpid(child, 0)

@@ -11,13 +11,16 @@ from .fix_resource import FILE, FixResource, why_not_writable
 
 
 class AccessFix(FixResource):
-    """The access of other users. way: by the mode of a file, by its access list, or by the mode of a folder."""
+    """The access of other users. way: by the mode of a file, by its access list, or by the mode of a folder.
+
+    write: the permission to write of a file or a folder that is no secret, by its mode or its access list.
+    """
 
     KIND = "access_fix"
     TITLE = "access of other users to %(path)s"
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "path": FILE,
-        "way": {"type": "str", "required": True, "choices": ["mode", "list", "folder"]},
+        "way": {"type": "str", "required": True, "choices": ["mode", "list", "folder", "write"]},
     }
 
     def _entry(self, host: Host) -> Tuple[str, Optional[FileEntry]]:
@@ -26,11 +29,14 @@ class AccessFix(FixResource):
 
     def _excess(self) -> int:
         """Return the mode bits to remove: other users may still pass through a folder, and list it."""
-        return 0o022 if self.options["way"] == "folder" else 0o077
+        return 0o022 if self.options["way"] in ("folder", "write") else 0o077
+
+    def _fits(self, entry: FileEntry) -> bool:
+        return entry.kind in {"folder": ("folder",), "write": ("file", "folder")}.get(self.options["way"], ("file",))
 
     def inspect(self, host: Host) -> State:
         real, entry = self._entry(host)
-        if entry is None or entry.kind != ("folder" if self.options["way"] == "folder" else "file"):
+        if entry is None or not self._fits(entry):
             return {}
         if self.options["way"] == "list":
             return {"access list": "gives other users access"} if host.has_acl(real) else {}

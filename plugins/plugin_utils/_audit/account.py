@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +92,13 @@ def _name_some(keys: Sequence[str]) -> str:
     """Return the name of the first resource, and the number of further ones."""
     name = keys[0].partition(" ")[2] or keys[0]
     return name if len(keys) == 1 else f"{name} (and {len(keys) - 1} more)"
+
+
+def _distinct(findings: Iterable[FoundDifference]) -> list[FoundDifference]:
+    """Return each finding once; of a folder that is open to others, the one that names the key in it."""
+    found = list({finding_key(one): one for one in findings}.values())
+    of_keys = {one["place"] for one in found if one["rule"] == "SEC-002"}
+    return [one for one in found if one["rule"] != "SEC-010" or one["place"] not in of_keys]
 
 
 def _limit(findings: list[FoundDifference]) -> list[FoundDifference]:
@@ -192,7 +199,7 @@ class AccountAudit:
             "checks": len(found),
             "ok": sum(not one for one in found),
             "capabilities": self._capabilities(),
-            "findings": _limit(list({finding_key(finding): finding for one in found for finding in one}.values())),
+            "findings": _limit(_distinct(finding for one in found for finding in one)),
         }
 
     def _context(self, receipt: AccountReceipt | None) -> AccountContext:

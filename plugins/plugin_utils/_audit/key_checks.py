@@ -14,6 +14,7 @@ from ...module_utils._audit_checks.enroot_lines import EnrootLines
 from ...module_utils._audit_checks.open_keys import OpenKeys
 from ...module_utils._audit_checks.scattered_keys import ScatteredKeys
 from ...module_utils._audit_checks.shadowed_keys import ShadowedKeys
+from ...module_utils._audit_checks.trusted_files import TrustedFiles
 from ...module_utils._audit_checks.unread_keys import UnreadKeys
 from ...module_utils._formats.key_files import ENROOTS
 from .._roles.enroot_credentials import token_folders
@@ -26,7 +27,7 @@ KnownKeys = Mapping[str, tuple[str, str]]
 """By fingerprint: the name of the secret, and which key of it that is, in words."""
 Facts = Mapping[str, Any]  # of a cluster or an account, as their schemas describe them
 KINDS: dict[str, type[AuditCheck]] = {
-    kind.KIND: kind for kind in (EnrootLines, OpenKeys, ScatteredKeys, ShadowedKeys, UnreadKeys)
+    kind.KIND: kind for kind in (EnrootLines, OpenKeys, ScatteredKeys, ShadowedKeys, TrustedFiles, UnreadKeys)
 }
 if TYPE_CHECKING:  # few keys were ever rotated
     from .._documents.declaration import PlanEntry
@@ -48,6 +49,7 @@ def plan_key_checks(cluster: Facts, account: Facts, declared: Sequence[PlanEntry
     common = {"own": own, "kept": kept, "known": words, "secrets": secrets, "caches": token_folders(cluster, declared)}
     found = [_plan("scattered_keys", **common, folder=folder) for folder in ("~", *areas)]
     found.append(_plan("open_keys", own=_own(kept), areas=areas))
+    found.append(_plan("trusted_files"))
     enroots = kept.get("enroot_credential") or _read_by_enroot(cluster)
     files = sorted({*enroots, *(f"~/{name}" for name in ENROOTS)})
     found.append(_plan("enroot_lines", files=files, kept=_machines(declared)))

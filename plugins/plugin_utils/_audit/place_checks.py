@@ -14,7 +14,6 @@ from ...module_utils._audit_checks.areas import Areas
 from ...module_utils._audit_checks.audit_check import AuditCheck
 from ...module_utils._audit_checks.conda_traces import CondaTraces
 from ...module_utils._audit_checks.home_caches import HomeCaches
-from ...module_utils._audit_checks.overridden_settings import OverriddenSettings
 from ...module_utils._audit_checks.quota import Quota
 from ...module_utils._audit_checks.slurm_rights import SlurmRights
 from ...module_utils._audit_checks.startup_files import StartupFiles
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 Facts = Mapping[str, Any]  # of a cluster, an account or an area, as their schemas describe them
 
 KINDS: dict[str, type[AuditCheck]] = {
-    kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, OverriddenSettings, Quota, SlurmRights, StartupFiles)
+    kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, Quota, SlurmRights, StartupFiles)
 }
 CAPABILITY = "watch"
 BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a cache, where the profile does not say how large a home is
@@ -56,7 +55,6 @@ def plan_place_checks(cluster: Facts, account: Facts, declared: Iterable[PlanEnt
         *([] if account.get("sandbox") else [quota]),  # a sandbox has none
         *([_plan("slurm_rights", **_slurm(cluster, present))] if is_slurm and not account.get("sandbox") else []),
         _plan("startup_files", programs=_programs(present)),
-        *([_plan("overridden_settings")] if any(one["kind"] == "shell_environment" for one in present) else []),
     ]
 
 
@@ -100,6 +98,8 @@ def _areas(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanE
         "made": _paths(present, "directory")
         + [{"path": one["options"]["prefix"]} for one in present if one["kind"] == "conda_install"],
         "kept": sorted(area["link"] for area in lasting if "link" in area),
+        "written": _paths(present, "directory")
+        + [{"path": _path(area)} for area in cluster["storage"] if _path(area) and "link" in area],
     }
 
 

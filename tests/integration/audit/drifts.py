@@ -129,8 +129,7 @@ PEGASUS = [
           site="mv /netscratch/{user} /tmp/{user}; umount -l /netscratch; rmdir /netscratch",
           by_hand="mkdir /netscratch; mount -t tmpfs -o mode=1777 testbed /netscratch;"
                   " mv /tmp/{user} /netscratch/{user}"),
-    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",) * 2 + ("ENV-005 changed hand medium",),
-          "rm .zshenv"),
+    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",) * 2, "rm .zshenv"),
 ]  # fmt: skip
 
 WILSON = [
@@ -153,6 +152,8 @@ WILSON = [
     *_link("work", "/work1/{project}/{user}", "/work1")[:2],
     Drift("the project's storage is gone", ("DIR-001 broken site medium", "RUN-001 unknown unknown info"),
           site="mv /work1/{project} /work1/away", by_hand="mv /work1/away /work1/{project}"),
+    Drift("the project's folder is frozen", ("DIR-003 broken site high",),
+          site="chmod 555 /work1/{project}/{user}", by_hand="chmod 755 /work1/{project}/{user}"),
     Drift("the line for tcsh is gone", ("ENV-006 missing hand medium",), "rm -f .tcshrc .cshrc"),
 ]  # fmt: skip
 

@@ -68,7 +68,6 @@ def test_the_checks_get_options_that_they_know(name: str) -> None:
         "quota",
         "slurm_rights",
         "startup_files",
-        "overridden_settings",
     ]
     for kind, options in given(name).items():
         specs = WATCHED[kind].OPTIONS

@@ -209,3 +209,21 @@ def test_what_storage_links_has_just_made_is_in_order(scene: Scene) -> None:
     )
     assert examine_check(scene, Areas, **PURGED)["status"] == "ok"
     assert scene.whole("~") == HOME
+
+
+def test_an_area_that_cannot_be_written_is_found_once() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        root.chmod(0o755)
+        for name, mode in (("open", 0o777), ("frozen", 0o555), ("frozen/mine", 0o555)):
+            (root / name).mkdir()
+            (root / name).chmod(mode)
+
+        def look() -> Any:
+            host = Host(Account("/nonexistent", "/bin/sh", {}), bytes.fromhex(KEY))
+            written = [{"path": f"{root}/{name}"} for name in ("open", "frozen/mine", "frozen", "gone")]
+            return dict(Areas(complete_options(Areas, {"written": written})).bound(host).inspect(host))
+
+        assert as_nobody(look) == {
+            f"DIR-003 {root}/frozen": "the account can create nothing there (mode 0555, of another user)"
+        }

@@ -125,6 +125,17 @@ KEY_RULES = {
         fix="`hpc-onboard fix ACCOUNT` removes them; the next pull gets a new one.",
         advice="Remove {place} while no pull is running.",
     ),
+    "SEC-010": Rule(
+        title="Another user can change what runs as you",
+        severity="critical",
+        owner=CHECKS,
+        why="Another user may write a file that your shells, ssh or services run or trust, or replace it in its folder:"
+        " a start-up file, a file of hpc-onboard, a program on your PATH, `~/.ssh`, a unit of systemd. Whoever can does"
+        " at your next login what you can do, and reads every key. A group without other members is not reported.",
+        fix="`hpc-onboard fix ACCOUNT` takes the permission away, or run `chmod go-w FILE`. If it belongs to another"
+        " user, look at it, and replace it by a copy of your own.",
+        advice="Run chmod go-w {place}, after you have looked at who changed it.",
+    ),
     "KEY-001": Rule(
         title="A key is missing",
         severity="high",

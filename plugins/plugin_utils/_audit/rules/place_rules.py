@@ -75,6 +75,17 @@ PLACE_RULES = {
         why="A folder has another mode, group or type than declared: colleagues cannot read it, or too many users can.",
         fix="If you want the change, declare it; else run `hpc-onboard onboard ACCOUNT`.",
     ),
+    "DIR-003": Rule(
+        title="Your folder in a storage area cannot be written",
+        severity="high",
+        owner=CHECKS,
+        why="The project has ended, the area is frozen, or its file system is mounted read-only on this login node."
+        " Jobs fail at their first write.",
+        fix="Check with `touch FOLDER/x` on the account. Ask the site, or the manager of the project.",
+        found_class="broken",
+        found_cause="site",
+        advice="Ask the site why {place} cannot be written.",
+    ),
     "ENV-001": Rule(
         title="A cache is in the home",
         severity="medium",
@@ -109,11 +120,12 @@ PLACE_RULES = {
         advice="Let {place} print at a terminal only.",
     ),
     "ENV-004": Rule(
-        title="Start-up files take seconds",
+        title="Start-up files take seconds, or end the shell",
         severity="low",
         owner=CHECKS,
         why="Every login waits for the start-up files, and so does each command over ssh and each step of a job that"
-        " starts a shell.",
+        " starts a shell. Where a start-up file exits, or starts another program in the place of the shell, no command"
+        " is run: scp, rsync and other programs fail.",
         fix="Measure with `time bash -lic exit` on the account. Load modules and conda where they are needed.",
         advice="Inspect the commands that {place} runs.",
     ),
@@ -143,11 +155,12 @@ PLACE_RULES = {
         fix="`hpc-onboard onboard ACCOUNT --tags shell_environment` writes it.",
     ),
     "ENV-007": Rule(
-        title="A start-up file overrides a variable of hpc-onboard",
+        title="A variable of hpc-onboard does not arrive in a shell",
         severity="medium",
         owner=CHECKS,
         why="A start-up file sets a variable after the line of hpc-onboard has set it, mostly because of a line from a"
-        " tutorial. A cache then goes to the home after all, for instance.",
+        " tutorial, or unsets it, or returns before that line. A cache then goes to the home after all, for instance."
+        " hpc-onboard compares a login shell, a command over ssh, a terminal and a batch job with its own file.",
         fix="Remove the line: `hpc-onboard fix ACCOUNT` does if nothing else depends on it. If you want its value,"
         " declare it in the accounts file. If the line points to a folder that is not empty, the finding names it:"
         " the folder stays, no program uses it without the line, and no later finding names it.",
@@ -157,6 +170,14 @@ PLACE_RULES = {
             UNPLACED: "Find out what sets {place}: no start-up file of yours contains it (perhaps a module does). Then"
             " remove it there."
         },
+    ),
+    "ENV-008": Rule(
+        title="Every user can write what is created in a shell",
+        severity="medium",
+        owner=CHECKS,
+        why="The umask of a shell lets every user of the cluster write new files and folders.",
+        fix="Remove the line that sets it, or write `umask 022` (027 keeps other users from reading as well).",
+        advice="Remove the line, or write umask 022 in {place}.",
     ),
     "SCR-001": Rule(
         title="A script is missing",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from account_scene import HOME, Folder, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.overridden_settings import OverriddenSettings
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.startup_files import StartupFiles
 from audit_check_runs import run_check
 
 OURS = {"CACHE": "/work/cache", "OTHER": "1"}
@@ -17,7 +17,7 @@ TEXT = "CACHE has another value than hpc-onboard sets"
 def found(scene: Scene, **environment: str) -> dict[str, str]:
     """Return what the check finds where the login shell has this environment."""
     scene.environment = environment
-    report = run_check(scene, OverriddenSettings)
+    report = run_check(scene, StartupFiles, shells=False)
     assert report.remarks == []
     return report.found
 
@@ -88,14 +88,14 @@ def test_a_folder_that_the_line_leads_to_is_named_because_nothing_else_finds_it_
 
 def test_what_no_line_explains_is_told_by_its_name(scene: Scene) -> None:
     scene.run(ENTRY)
-    assert found(scene, CACHE="/opt/site") == {"ENV-007 $CACHE": TEXT}
+    assert found(scene, CACHE="/opt/site") == {"ENV-007 $CACHE": f"{TEXT}, in a login shell that runs a command"}
 
 
 def test_no_value_is_told_for_it_may_be_a_secret(scene: Scene) -> None:
     scene.run(ENTRY)
     add(scene, ".bashrc", "export OTHER=geheim")
     scene.environment = {"OTHER": "geheim"}
-    report = run_check(scene, OverriddenSettings)
+    report = run_check(scene, StartupFiles, shells=False)
     assert list(report.found) == ["ENV-007 ~/.bashrc:2"]
     assert "geheim" not in str(report.document)
     assert report.document["evidence"]["fixes"], "the line can be taken out"
@@ -106,3 +106,59 @@ def test_a_folder_in_the_place_of_a_start_up_file_is_no_reason_to_fail(scene: Sc
     scene.run(ENTRY)
     scene.make({"~/.zshrc": Folder()})
     assert found(scene) == {}
+
+
+SCRIPT = {"kind": "path_script", "path": "~/bin/usrun.sh", "content": "#!/bin/sh\necho run\n"}
+ON_PATH = {**ENTRY, "path": ["~/bin"]}
+BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
+
+
+@pytest.mark.parametrize(
+    ("shell", "file", "above", "below", "finding"),
+    [
+        ("bash", ".bashrc", "", "", {}),
+        ("zsh", ".zshenv", "", "", {}),
+        ("tcsh", ".cshrc", "", "", {}),
+        ("fish", ".config/fish/config.fish", "", "", {}),
+        ("bash", ".bashrc", "return 0", "", {"ENV-007 ~/.bashrc:1": f"{BOTH} a command over ssh"}),
+        (
+            "bash", ".bashrc", "case $- in *i*) ;; *) return ;; esac", "",
+            {"ENV-007 ~/.bashrc:1": f"{BOTH} a command over ssh"},
+        ),
+        ("bash", ".bashrc", "", "unset OTHER CACHE", {"ENV-007 ~/.bashrc:2": f"{BOTH} a command over ssh"}),
+        ("bash", ".bashrc", "", "export CACHE=$(echo x)", {"ENV-007 ~/.bashrc:2": TEXT}),
+        ("zsh", ".zshrc", "", "unset CACHE", {"ENV-007 ~/.zshrc:1": "CACHE is not set in a terminal"}),
+        ("tcsh", ".cshrc", "", "unsetenv CACHE", {"ENV-007 ~/.cshrc:2": "CACHE is not set in a command over ssh"}),
+        (
+            "fish", ".config/fish/config.fish", "", "set -e CACHE",
+            {"ENV-007 ~/.config/fish/config.fish:2": "CACHE is not set in a command over ssh"},
+        ),
+        ("bash", ".bashrc", "", "export PATH=/bin", {"ENV-005 ~/bin/usrun.sh": "not on PATH of a command over ssh"}),
+        (
+            "bash", ".profile", "", "alias usrun.sh='srun --pty'",
+            {"ENV-005 ~/.profile": "an alias or a function of this name comes before ~/bin/usrun.sh in a terminal"},
+        ),
+        (
+            "fish", ".config/fish/config.fish", "", "function usrun.sh; true; end",
+            {"ENV-005 ~/.config/fish/config.fish": "comes before ~/bin/usrun.sh in a command over ssh"},
+        ),
+        ("tcsh", ".cshrc", "", "alias usrun.sh srun", {"ENV-005 ~/.cshrc": "an alias or a function"}),
+        ("bash", ".bashrc", "", "umask 0", {"ENV-008 ~/.bashrc:2": "every user can write what is created"}),
+        ("bash", ".bashrc", "", "exec zsh", {"ENV-004 ~/.bashrc": "a command over ssh is not run"}),
+        ("bash", ".profile", "", "[ -t 0 ] && exec tmux", {}),
+    ],
+)  # fmt: skip
+def test_what_arrives_in_each_shell(
+    scene: Scene, shell: str, file: str, above: str, below: str, finding: dict[str, str]
+) -> None:
+    scene.shell = f"/usr/bin/{shell}" if shell == "fish" else f"/bin/{shell}"
+    scene.run(SCRIPT, ON_PATH)
+    scene.environment = {**OURS, "PATH": f"{HOME}/bin:/usr/bin"}
+    path = scene.root / f"{HOME}/{file}".lstrip("/")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [above, path.read_text() if path.exists() else "", below]
+    path.write_text("".join(f"{one.rstrip()}\n" for one in lines if one))
+    report = run_check(scene, StartupFiles, programs=[{"path": "~/bin/usrun.sh"}], slow_seconds=20)
+    assert list(report.found) == list(finding)
+    assert [text for place, text in finding.items() if text not in report.found[place]] == []
+    assert report.remarks == []

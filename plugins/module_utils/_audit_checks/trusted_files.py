@@ -1,0 +1,159 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What runs or is trusted as the account, and whether another user can change it.
+
+Start-up files and what they source, the files of hpc-onboard, programs in the account's own folders on PATH, the keys
+that may log in, and services of the user. Whoever can change one of them acts as the account at its next login.
+"""
+
+import grp
+import os
+import pwd
+import stat
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+
+from .._core.errors import AccountError
+from .._core.files import FileEntry
+from .._core.host import Host
+from .._fixes import offers
+from .._formats import key_files
+from .._scan.search import Search
+from .._scan.start_up import FOLDER
+from .audit_check import AuditCheck, is_in, real_home
+
+FILES = (  # in the home
+    FOLDER + "/env.sh",
+    FOLDER + "/env.csh",
+    FOLDER + "/env.fish",
+    FOLDER + "/receipt.json",
+    ".ssh/authorized_keys",
+    ".ssh/authorized_keys2",
+    ".ssh/config",
+    ".ssh/environment",
+    ".ssh/rc",
+    ".forward",
+    ".pam_environment",
+    ".k5login",
+    ".rhosts",
+    ".shosts",
+    ".gitconfig",
+)
+SERVICES = ((".config/systemd/user", (".service", ".timer", ".socket")), (".config/autostart", (".desktop",)))
+PROGRAMS = ("bin", ".local/bin")  # in the home; other folders on PATH count as well
+MOST = 300  # programs of one folder
+GROUP, EVERYBODY = 0o020, 0o002
+
+
+class TrustedFiles(AuditCheck):
+    """Owner, mode and access list of what runs or is trusted as the account, and of the folders down to it."""
+
+    KIND = "trusted_files"
+    TITLE = "files that run as the account"
+    NEEDS_SHELL = True
+    OPTIONS: Dict[str, Dict[str, Any]] = {}
+
+    def run(self, host: Host) -> None:
+        search = Search(host, [host.home])
+        self._open: Set[str] = set()  # folders that are reported: what is in them can be replaced all the same
+        for path in self._paths(host, search):
+            try:
+                self._check(path, host)
+            except AccountError as error:
+                self.skip(str(error))
+        self.skip_unread(search)
+
+    def _paths(self, host: Host, search: Search) -> Iterator[str]:
+        start_ups = search.startup_files()
+        yield host.home
+        yield from start_ups
+        for path in start_ups:
+            yield from key_files.find_sourced_files(search.read_text(path), host.home)
+        yield from (host.home + "/" + name for name in FILES)
+        for folder, ends in SERVICES:
+            yield from (path for path in self._below(host.home + "/" + folder, host) if path.endswith(ends))
+        for folder in self._program_folders(host):
+            yield folder
+            yield from self._below(folder, host)
+
+    def _below(self, folder: str, host: Host) -> List[str]:
+        try:
+            names = host.names(folder) if host.resolved_kind(folder) == "folder" else []
+        except AccountError:
+            return []
+        return [os.path.join(folder, name) for name in names[:MOST]]
+
+    def _program_folders(self, host: Host) -> List[str]:
+        """Return the account's own folders of programs."""
+        folders = [host.home + "/" + name for name in PROGRAMS]
+        try:
+            on_path = host.account.environment().get("PATH", "").split(":")
+        except AccountError:
+            on_path = []  # another check says why
+        for one in on_path:
+            folder = os.path.normpath(one)
+            entry = host.entry(folder) if one.startswith("/") and folder not in folders else None
+            if entry and entry.kind == "folder" and entry.mine:
+                folders.append(folder)
+        return folders
+
+    # -- one file ------------------------------------------------------------------------------
+
+    def _check(self, path: str, host: Host) -> None:
+        """Report the uppermost of the folders down to a file, and the file itself, that another user can change."""
+        real = host.resolve(path)
+        entry = host.entry(real) if real else None
+        if not real or entry is None:
+            return
+        for place in [*_folders_down_to(os.path.dirname(real), real_home(host)), real]:
+            there = host.entry(place)
+            who = _who_can_change(there, place, host) if there else ""
+            if who and place not in self._open:
+                self._open.add(place)
+                fix = offers.offer_access_fix(host, place, "write") if there and there.mine else None
+                self.report("SEC-010", host.shown(place), who, "", fix)
+            if who:
+                return
+        if entry.kind == "file" and entry.mine and entry.mode & stat.S_ISUID and entry.mode & 0o011:
+            self.report("SEC-010", host.shown(path), "every user who starts it acts as you (setuid)")
+
+
+def _folders_down_to(folder: str, home: str) -> List[str]:
+    """Return the folders to look at: from the home on, or the folder alone where it is elsewhere."""
+    if not is_in(folder, home):
+        return [folder]
+    names = folder[len(home) :].strip("/").split("/") if folder != home else []
+    return [home] + [home + "/" + "/".join(names[: number + 1]) for number in range(len(names))]
+
+
+def _who_can_change(entry: FileEntry, path: str, host: Host) -> str:
+    """Return who can change a file or a folder, as a sentence; empty if only the account and root can."""
+    if entry.is_foreign:
+        return "it belongs to another user"
+    is_shared = entry.kind == "folder" and bool(entry.mode & stat.S_ISVTX)
+    if entry.kind == "link" or is_shared:
+        return ""
+    if entry.mode & EVERYBODY:
+        return "every user can change it (mode %04o)" % entry.mode
+    if not entry.mode & GROUP:
+        return ""
+    if host.has_acl(path):
+        return "an access list lets other users change it"
+    return "" if _has_own_group(host.real(path)) else "its group can change it (mode %04o)" % entry.mode
+
+
+def _has_own_group(path: str) -> bool:
+    """Return True if a file's group has no other member than the account."""
+    found = _group_of(path)
+    if found is None:
+        return False
+    name, members = found
+    user = pwd.getpwuid(os.getuid()).pw_name
+    return name == user and not [one for one in members if one != user]
+
+
+def _group_of(path: str) -> Optional[Tuple[str, List[str]]]:
+    try:
+        group = grp.getgrgid(os.lstat(path).st_gid)
+    except (KeyError, OSError):
+        return None
+    return group.gr_name, list(group.gr_mem)

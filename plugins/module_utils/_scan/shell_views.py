@@ -1,0 +1,169 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What arrives in each kind of shell of the account: its environment, its umask, and what a name starts there.
+
+Each shell is started where it can write nothing (see sandboxed_program.py), without terminal, input or history, and
+ends with everything that it started.
+"""
+
+import os
+import re
+import time
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from .._core.edited_file import read_edited_file
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.program import NOT_RUN, ProgramOutput, run_program
+from .._core.sandboxed_program import enter_sandbox
+from .._formats.environment import BY_SHELL
+from .start_up import login_shell_files
+
+SECONDS = 10.0  # for one start
+NOWHERE = "/dev/shm"  # an empty home, without start-up files
+SYSTEM = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+BATCH_SHELL = "/bin/bash"  # which most job scripts name
+BEGIN, MIDDLE, END = "hpc.onboard-begin", "hpc.onboard-middle", "hpc.onboard-end"
+NAME = re.compile(r"[A-Za-z0-9_.+-]+\Z")
+SESSION = re.compile(
+    r"^[ \t]*(?:exec|tmux|screen|zellij|byobu)\b", re.MULTILINE
+)  # a shell would become another program
+RESOLVE = {
+    "sh": "printf '{0}='; command -v {0} || echo",
+    "csh": "echo {0}=`which {0}`",
+    "fish": "printf '{0}='; functions -q {0}; and echo {0}; or command -s {0}; or echo",
+}
+TRACE = "+@@%s@@%s@@ "
+PLACES = {"bash": ("${BASH_SOURCE}", "${LINENO}"), "zsh": ("%x", "%I")}  # of a line that a shell traces
+TRACED = re.compile(r"^\++@@([^@\n]*)@@([0-9]+)@@ (.*)$", re.MULTILINE)
+
+
+class ShellWay(NamedTuple):
+    """A way to start a shell: its description, options, the account's file that it reads, and what starts it."""
+
+    description: str
+    shell: str
+    options: Tuple[str, ...]
+    file: str
+    is_login: bool = False
+    is_job: bool = False
+
+
+class ShellView(NamedTuple):
+    """What is in a shell. umask: None if unknown. programs: name -> what it starts, of those that are found."""
+
+    way: ShellWay
+    environment: Dict[str, str]
+    umask: Optional[int]
+    programs: Dict[str, str]
+
+
+class TracedLine(NamedTuple):
+    """A line that a shell has run: its file, its number from 1, and what was run."""
+
+    file: str
+    line: int
+    text: str
+
+
+def shell_ways(host: Host) -> List[ShellWay]:
+    """Return how a connection starts the account's shell, how a terminal does, and how Slurm starts a script."""
+    shell = host.account.shell
+    command, login = {
+        "bash": (".bashrc", _first_existing(host, ".bash_profile", ".bash_login", ".profile")),
+        "zsh": (".zshenv", _first_existing(host, ".zprofile", ".zlogin", ".zshenv")),
+        "fish": (".config/fish/config.fish", ".config/fish/config.fish"),
+        "tcsh": (_first_existing(host, ".tcshrc", ".cshrc"), _first_existing(host, ".login", ".tcshrc", ".cshrc")),
+        "csh": (".cshrc", _first_existing(host, ".login", ".cshrc")),
+    }.get(os.path.basename(shell), (".profile", ".profile"))
+    return [
+        ShellWay("a command over ssh", shell, ("-c",), "~/" + command),
+        ShellWay("a login shell that runs a command", shell, ("-c",), "~/" + login, True),
+        ShellWay("a terminal", shell, ("-i", "-c"), "~/" + login, True),
+        ShellWay("a batch job", BATCH_SHELL, ("-c",), "~/" + command, is_job=True),
+    ]
+
+
+def _first_existing(host: Host, *names: str) -> str:
+    """Return the first of these files that exists, else the last one."""
+    existing = [name for name in names if host.resolved_kind(os.path.join(host.home, name)) == "file"]
+    return existing[0] if existing else names[-1]
+
+
+def starts_session(host: Host) -> bool:
+    """Return True if a start-up file may put another program in the place of an interactive shell."""
+    for path in login_shell_files(host):
+        try:
+            if SESSION.search(read_edited_file(host, path).text):
+                return True
+        except AccountError:
+            return True  # unknown
+    return False
+
+
+def start_shell(
+    way: ShellWay, home: str, deadline: float, line: str = "true", more: Optional[Mapping[str, str]] = None
+) -> Optional[ProgramOutput]:
+    """Start a shell as the way does, and return its output; None if no time is left. more: of its environment."""
+    seconds = min(SECONDS, deadline - time.time())
+    if seconds <= 0:
+        return None
+    user = os.environ.get("USER") or os.environ.get("LOGNAME") or "user"
+    environment = {"HOME": home, "USER": user, "LOGNAME": user, "SHELL": way.shell, "PATH": SYSTEM, "TERM": "dumb"}
+    environment.update({"TMPDIR": NOWHERE, "HISTFILE": os.devnull})
+    if not way.is_job:  # by this bash knows that sshd starts it
+        environment["SSH_CLIENT"] = os.environ.get("SSH_CLIENT", "127.0.0.1 1 22")
+        environment["SSH_CONNECTION"] = os.environ.get("SSH_CONNECTION", "127.0.0.1 1 127.0.0.1 22")
+    name = ("-" if way.is_login else "") + os.path.basename(way.shell)
+    is_traced = bool(more and "PS4" in more)
+    return run_program(
+        [way.shell, *way.options, line],
+        dict(environment, **(more or {})),
+        seconds,
+        name,
+        _enter_traced if is_traced else enter_sandbox,
+    )
+
+
+def _enter_traced() -> None:
+    enter_sandbox()
+    os.dup2(1, 2)  # what a shell traces goes to stderr
+
+
+def query(shell: str, names: Sequence[str]) -> str:
+    """Return the line that prints the environment, the umask, and what each name starts."""
+    resolve = RESOLVE[BY_SHELL.get(os.path.basename(shell), "sh")]
+    asked = [resolve.format(name) for name in names if NAME.match(name)]
+    return "; ".join(["echo " + BEGIN, "/usr/bin/env -0", "echo " + MIDDLE, "umask", *asked, "echo " + END])
+
+
+def without_answer(output: ProgramOutput) -> ProgramOutput:
+    """Return what a shell printed before it answered the query."""
+    return output._replace(output=output.output.partition(BEGIN.encode() + b"\n")[0])
+
+
+def read_view(way: ShellWay, output: ProgramOutput) -> Optional[ShellView]:
+    """Return what a shell answered to the query; None if it did not come to it."""
+    _noise, begun, rest = output.output.partition(BEGIN.encode() + b"\n")
+    values, _middle, rest = rest.partition(MIDDLE.encode() + b"\n")
+    answers, ended, _after = rest.partition(END.encode())
+    if not (begun and ended):
+        return None
+    pairs = [item.partition(b"=") for item in values.split(b"\0")]
+    environment = {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}
+    mask, *lines = answers.decode("utf-8", "replace").splitlines() or [""]
+    programs = dict(line.partition("=")[::2] for line in lines)
+    found = {name: value for name, value in programs.items() if value and "not found" not in value}
+    number = int(mask, 8) if re.match(r"[0-7]+\Z", mask.strip()) else None
+    return ShellView(way, environment, number, found)
+
+
+def trace(way: ShellWay, home: str, deadline: float, more: Mapping[str, str]) -> List[TracedLine]:
+    """Return the lines that a shell runs when it starts; none for a shell that does not tell their files."""
+    places = PLACES.get(os.path.basename(way.shell))
+    if not places:
+        return []
+    traced = way._replace(options=("-x",) + way.options)
+    output = start_shell(traced, home, deadline, "true", dict(more, PS4=TRACE % places))
+    text = output.text if output and output.why != NOT_RUN else ""
+    return [TracedLine(found.group(1), int(found.group(2)), found.group(3)) for found in TRACED.finditer(text)]

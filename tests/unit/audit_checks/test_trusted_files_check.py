@@ -1,0 +1,60 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What runs or is trusted as the account: nobody else can change it, and what is usual is not reported."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from account_scene import HOME, Folder, Plain, Scene, Thing
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import trusted_files
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_files import TrustedFiles
+from audit_check_runs import run_check
+
+EVERY = "every user can change it (mode %s)"
+
+
+@pytest.mark.parametrize(
+    ("tree", "found"),
+    [
+        ({"~/.bashrc": Plain(b"", 0o644), "~/.ssh": Folder(0o700), "~/bin": Folder(0o755)}, {}),
+        ({"~/.bashrc": Plain(b"", 0o666)}, {"SEC-010 ~/.bashrc": EVERY % "0666"}),
+        ({"~/.profile": Plain(b"", 0o664)}, {"SEC-010 ~/.profile": "its group can change it (mode 0664)"}),
+        ({"~/.bashrc": Plain(b". ~/.more\n"), "~/.more": Plain(b"", 0o666)}, {"SEC-010 ~/.more": EVERY % "0666"}),
+        (
+            {"~/.ssh": Folder(0o777), "~/.ssh/authorized_keys": Plain(b"", 0o666)},
+            {"SEC-010 ~/.ssh": EVERY % "0777"},
+        ),
+        ({"~/bin": Folder(), "~/bin/usrun.sh": Plain(b"", 0o757)}, {"SEC-010 ~/bin/usrun.sh": EVERY % "0757"}),
+        (
+            {"~/bin": Folder(), "~/bin/sh": Plain(b"", 0o4755)},
+            {"SEC-010 ~/bin/sh": "every user who starts it acts as you (setuid)"},
+        ),
+        (
+            {"~/.config": Folder(), "~/.config/hpc.onboard": Folder(0o777)},
+            {"SEC-010 ~/.config/hpc.onboard": EVERY % "0777"},
+        ),
+        (
+            {"/opt": Folder(), "/opt/mine": Folder(), "/opt/mine/run": Plain(b"", 0o777)},
+            {"SEC-010 /opt/mine/run": EVERY % "0777"},
+        ),
+        ({"~/data.txt": Plain(b"", 0o666), "~/notes": Folder(0o777)}, {}),
+    ],
+)
+def test_what_others_can_change_is_found(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, tree: dict[str, Thing], found: dict[str, str]
+) -> None:
+    monkeypatch.setattr(trusted_files, "_has_own_group", lambda _path: False)
+    scene.environment["PATH"] = f"/opt/mine:{HOME}/bin:/usr/bin"
+    scene.make(tree)
+    if "~/.config/hpc.onboard" in tree:
+        scene.make({"~/.config/hpc.onboard/env.sh": Plain(b"")})
+    report = run_check(scene, TrustedFiles)
+    assert report.found == found
+    fixes = report.document["evidence"].get("fixes", {})
+    assert set(fixes) == {place for place in found if "setuid" not in found[place]}
+
+
+def test_a_group_of_the_account_alone_is_no_other_user() -> None:
+    assert trusted_files._has_own_group("/root" if os.getuid() == 0 else os.path.expanduser("~"))
