@@ -55,6 +55,7 @@ def environment(state: str = "present") -> dict[str, Any]:
         "variables": {"APPTAINER_CACHEDIR": "/scratch/me"},
         "path": ["~/bin"],
         "path_end": [],
+        "unless_used": {},
         "on_demand": {},
     }
     return {"kind": "shell_environment", "options": {**options, "state": state}}

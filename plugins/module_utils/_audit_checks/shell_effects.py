@@ -33,17 +33,20 @@ class Difference(NamedTuple):
     views: Tuple[ShellView, ...]
 
 
-def check_effects(check: AuditCheck, host: Host, views: Sequence[ShellView], deadline: float) -> None:
+def check_effects(
+    check: AuditCheck, host: Host, views: Sequence[ShellView], programs: Sequence[str], deadline: float
+) -> None:
     """Report variables of hpc-onboard that do not arrive in a shell, scripts that it does not find, and its umask."""
     dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
     text = read_text(check, host, env_file(host, dialect)) if dialect else ""
     ours = dict(environment.parse(dialect, text).variables) if dialect and text else {}
+    is_read = bool(dialect and text) and _has_lines(check, host, str(dialect))  # else that is a finding of its own
     if ours:
-        _check_variables(check, host, ours, views, deadline)
-        views = [view for view in views if any(name in view.environment for name in ours)]  # the others read nothing
-    paths = [entry["path"] for entry in check.entries("programs") if _is_executable(entry["path"], host)]
-    for path in paths:
-        _check_program(check, path, views, host)
+        _check_variables(check, host, ours, views, is_read, deadline)
+    if is_read:
+        reading = [view for view in views if not _was_asked(host, view) or not set(ours) - set(view.environment)]
+        for path in programs:
+            _check_program(check, path, reading, host)
     for view in views:
         if view.umask is not None and not view.umask & EVERY_USER_WRITES:
             _report_umask(check, host, view, deadline)
@@ -53,16 +56,24 @@ def check_effects(check: AuditCheck, host: Host, views: Sequence[ShellView], dea
 # -- variables ---------------------------------------------------------------------------------
 
 
+def _has_lines(check: AuditCheck, host: Host, dialect: str) -> bool:
+    """Return True if the start-up files have the line that reads hpc-onboard's file, as it was written."""
+    line = environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)
+    return all(startup.our_line(read_text(check, host, path)) == line for path in start_up_files(host))
+
+
 def _check_variables(
-    check: AuditCheck, host: Host, ours: Mapping[str, str], views: Sequence[ShellView], deadline: float
+    check: AuditCheck,
+    host: Host,
+    ours: Mapping[str, str],
+    views: Sequence[ShellView],
+    is_read: bool,
+    deadline: float,
 ) -> None:
     explained = _check_lines(check, host, ours, views)
-    dialect = environment.BY_SHELL[os.path.basename(host.account.shell)]
-    line = environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)
-    has_lines = all(startup.our_line(read_text(check, host, path)) == line for path in start_up_files(host))
     for difference in _differences(host, {name: ours[name] for name in ours if name not in explained}, views):
-        if difference.is_unset and not has_lines:
-            continue  # the line that is missing, or was edited, is a finding of its own
+        if difference.is_unset and not is_read:
+            continue
         view = difference.views[0]
         lines = trace(view.way, host.real(host.home), deadline, _given(view))
         place = _find_cause(host, lines, difference) or _find_line(check, host, difference)
@@ -93,13 +104,18 @@ def _differences(host: Host, ours: Mapping[str, str], views: Sequence[ShellView]
     """Return the differences, each once: views with the same variables unset, or with another value, are one."""
     grouped: Dict[Tuple[bool, Tuple[str, ...]], List[ShellView]] = {}
     for view in views:
-        is_asked = bool(host.account.start) or not view.way.is_login or bool(view.way.options[1:])
+        is_asked = _was_asked(host, view)
         unset = tuple(sorted(name for name in ours if name not in view.environment)) if is_asked else ()
         other = tuple(sorted(name for name in ours if view.environment.get(name, ours[name]) != ours[name]))
         for is_unset, names in ((True, unset), (False, other)):
             if names:
                 grouped.setdefault((is_unset, names), []).append(view)
     return [Difference(names, is_unset, tuple(found)) for (is_unset, names), found in grouped.items()]
+
+
+def _was_asked(host: Host, view: ShellView) -> bool:
+    """Return True if a shell was started for the view; the environment of a simulated account is given."""
+    return bool(host.account.start) or not view.way.is_login or bool(view.way.options[1:])
 
 
 def _describe(difference: Difference, name: str = "") -> str:
@@ -192,7 +208,7 @@ def _check_search(check: AuditCheck, path: str, search: str, view: ShellView, ho
         return True
     for earlier in folders[: on_path.index(host.resolve(folder))]:
         other = os.path.join(earlier, name)
-        if _is_executable(other, host):
+        if is_executable(other, host):
             text = "it comes before %s on PATH of %s" % (host.shown(path), view.way.description)
             check.report("ENV-005", host.shown(other), text)
             return True
@@ -209,7 +225,8 @@ def _check_answer(check: AuditCheck, path: str, view: ShellView, host: Host) -> 
     return True
 
 
-def _is_executable(path: str, host: Host) -> bool:
+def is_executable(path: str, host: Host) -> bool:
+    """Return True if a path is a program that the account can start."""
     try:
         real = host.resolve(path)
         entry = host.entry(real) if real else None

@@ -16,7 +16,7 @@ from .._core.program import ENDLESS, NOT_RUN, ProgramOutput
 from .._scan import shell_views
 from .._scan.shell_views import ShellView, ShellWay, query, read_view, start_shell
 from .audit_check import AuditCheck
-from .shell_effects import check_effects
+from .shell_effects import check_effects, is_executable
 
 ALL_SECONDS = 24.0
 
@@ -35,13 +35,14 @@ class StartupFiles(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
-        deadline = time.time() + ALL_SECONDS
-        names = [entry["path"].rpartition("/")[2] for entry in self.entries("programs")]
+        # Before a shell is asked: where a file system hangs, this waits for it, and the shell is not blamed.
+        programs = [entry["path"] for entry in self.entries("programs") if is_executable(entry["path"], host)]
+        names, deadline = [path.rpartition("/")[2] for path in programs], time.time() + ALL_SECONDS
         command, login, terminal, batch = shell_views.shell_ways(host)
         views = [self._view_login(login, host)]
         if self.options["shells"] and self._check_starts(command, login, names, host, deadline, views):
             views += [self._view(way, names, host, deadline) for way in (terminal, batch)]
-        check_effects(self, host, [view for view in views if view], deadline)
+        check_effects(self, host, [view for view in views if view], programs, deadline)
 
     # -- starts --------------------------------------------------------------------------------
 

@@ -58,6 +58,7 @@ STYLES = {
 }
 EACH = 24  # with more findings, those of one rule are one line
 LOGIN = ("SES-001",)  # why an account is unknown, which is said with its name
+DUE = ("STP-002",)  # a manual step whose day has come
 NEXT = 2  # the most commands that are listed
 ROWS = 12  # with more accounts, the matrix shows those with findings, and at most twice as many
 INFOS = 4  # the most facts without a severity that are listed
@@ -69,7 +70,7 @@ def text(report: AuditReport, terminal: Terminal | None = None) -> str:
 
 
 def lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), every: bool = False) -> list[Line]:
-    """Return the whole report for a terminal. files: where the report was written. every: facts without a severity."""
+    """Return the whole report for a terminal. files: where the report was written. every: all facts."""
     report, output = harmless(report), describe_options("audit", "--output", "FOLDER")
     rest = "in the report's files" if files else f"which {output} writes into files"
     parts = (
@@ -138,8 +139,11 @@ def _findings(report: AuditReport, terminal: Terminal, rest: str, every: bool) -
     out = [line for group in found[:EACH] for line in _group(group, terminal)]
     left = sum(group.number for group in found[EACH:])
     out += _below(f"and {count(left, 'milder finding')}, {rest}", terminal) if left else []
-    facts = [finding for finding in counting if finding["severity"] == "info"] if every else []
-    return out + _infos(groups(facts), terminal, rest)
+    facts = [one for one in counting if one["severity"] == "info"]
+    missed = [
+        one for one in facts if one["rule"] in DUE or (one["class"] == "unknown" and one["capability"] != "watch")
+    ]
+    return out + _infos(groups(facts if every else missed), terminal, rest)
 
 
 def _infos(found: Sequence[FindingGroup], terminal: Terminal, rest: str) -> list[Line]:

@@ -246,7 +246,7 @@ def test_with_v_everything_is_named_and_from_vv_the_default_speaks(accounts: Acc
     assert "= unchanged" not in piped(file)
     seat = Seat(file, "-v").end()
     assert not seat.drew()
-    assert seat.text.count("= unchanged") == 12
+    assert seat.text.count("= unchanged") == 13
     assert "TASK [" not in seat.text
     said = piped(file, "-vv")
     assert "TASK [" in said

@@ -212,6 +212,7 @@ OTHER: dict[str, Thing] = {"/opt": Folder(), "/opt/usrun.sh": Plain(b"#!/bin/sh\
 def test_where_scripts_are_found(
     scene: Scene, claim: str, tree: dict[str, Thing], path: str, found: dict[str, str], unseen: list[str]
 ) -> None:
+    scene.run({"kind": "shell_environment", "section": "own", "path": ["~/bin"], "variables": {}})
     scene.environment.update({"PATH": path} if path else {})
     scene.make(tree)
     report = run_check(scene, StartupFiles, shells=False, **PROGRAM)
