@@ -58,7 +58,6 @@ STYLES = {
 }
 EACH = 24  # with more findings, those of one rule are one line
 LOGIN = ("SES-001",)  # why an account is unknown, which is said with its name
-DUE = ("STP-002",)  # a manual step whose day has come
 NEXT = 2  # the most commands that are listed
 ROWS = 12  # with more accounts, the matrix shows those with findings, and at most twice as many
 INFOS = 4  # the most facts without a severity that are listed
@@ -130,20 +129,16 @@ def _shared(texts: Sequence[str]) -> str:
 def _findings(report: AuditReport, terminal: Terminal, rest: str, every: bool) -> list[Line]:
     """Return what counts, and with every the facts. rest: where what is not shown can be read."""
     gone = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
-    counting = [
-        finding
-        for finding in unwaived(report["findings"])
-        if not (finding["account"] in gone and (finding["class"] == "unknown" or finding["rule"] in LOGIN))
-    ]
+    known = unwaived(report["findings"])
+    counting = [f for f in known if f["account"] not in gone or (f["class"] != "unknown" and f["rule"] not in LOGIN)]
     found = groups([finding for finding in counting if finding["severity"] != "info"])
     out = [line for group in found[:EACH] for line in _group(group, terminal)]
     left = sum(group.number for group in found[EACH:])
     out += _below(f"and {count(left, 'milder finding')}, {rest}", terminal) if left else []
     facts = [one for one in counting if one["severity"] == "info"]
-    missed = [
-        one for one in facts if one["rule"] in DUE or (one["class"] == "unknown" and one["capability"] != "watch")
-    ]
-    return out + _infos(groups(facts if every else missed), terminal, rest)
+    shown = [one for one in facts if one["class"] == "unknown" and one["capability"] != "watch"]
+    shown += [one for one in facts if one["rule"] == "STP-002"]  # a day that is near
+    return out + _infos(groups(facts if every else shown), terminal, rest)
 
 
 def _infos(found: Sequence[FindingGroup], terminal: Terminal, rest: str) -> list[Line]:

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from .._delivery.result import state_lines
+from .._delivery.result import CHANGES, state_lines
 from .layout import Line, Terminal, list_item
 
 if TYPE_CHECKING:
-    from .._documents.outcome import State
+    from .._documents.outcome import ResourceOutcome, State
 
 
 LONG, SHOWN = 20, 8  # new lines in a row: more than so many are cut to so many
@@ -60,3 +60,18 @@ def unread(before: State, after: State) -> list[str]:
     values = [value for name, value in fields.items() if not name.endswith(ENVIRONMENT)]
     read = [name for name in changed if any(f'{name.rpartition("/")[2]}"' in value for value in values)]
     return [name for name in changed if name not in read] if read else []
+
+
+def list_edits(outcomes: Iterable[ResourceOutcome]) -> dict[str, tuple[str, ...]]:
+    """Return the lines that are added to and removed from start-up files of the user's."""
+    edits: dict[str, dict[str, None]] = {}
+    for outcome in outcomes:
+        if not outcome["identity"].startswith("environment: ") or outcome["status"] not in CHANGES:
+            continue
+        for name in {**outcome["before"], **outcome["after"]}:
+            old, new = outcome["before"].get(name), outcome["after"].get(name)
+            if old != new and name[:1] in ("~", "/") and not name.endswith(ENVIRONMENT):
+                lines = [f"- {line}" for line in (old or "").splitlines()]
+                lines += [f"+ {line}" for line in (new or "").splitlines()]
+                edits.setdefault(name, {}).update(dict.fromkeys(lines))
+    return {name: tuple(lines) for name, lines in edits.items()}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._delivery.result import CHANGES, FAILURES, name_keys
 from .._text.amounts import count
 from .account import BAD, STYLES, AccountEnd, Result, describe_progress, steps
+from .difference import list_edits
 from .layout import Line, Span, Terminal, aligned_line, count_cells, indented_lines, list_item, with_command
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
     from .._documents.result import ManualStep
 
-ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # the files of hpc-onboard among those of an environment
 CACHES = ("container_caches", "tool_caches")
 APART = ("", "/", "~")  # resources with no more than this in common are listed
 FOLDED = 12  # with more different plans, the further ones are their headings alone
@@ -49,7 +49,7 @@ class Row(NamedTuple):
 class AccountPlan(NamedTuple):
     """The plan of one account. edits: file of the user's -> its changed lines, each after + or -.
 
-    likeness: equal for accounts whose plans differ by user and project only.
+    likeness: equal for accounts whose plans differ by user and project only. empty: why there is no plan, in words.
     """
 
     name: str
@@ -61,6 +61,7 @@ class AccountPlan(NamedTuple):
     steps: tuple[ManualStep, ...]
     adoption: AdoptionOffer | None
     is_sandbox: bool
+    empty: str
 
 
 class Overview:
@@ -87,10 +88,11 @@ class Overview:
                 _likeness(outcomes, [note["text"] for note in notes], _placeholders(name, project)),
                 (*_rows(outcomes), *said),
                 Counter(map(action_of, outcomes)),
-                _edits(outcomes),
+                list_edits(outcomes),
                 tuple(result.get("human_steps", ())),
                 result.get("adoption"),
                 bool(result.get("sandbox")),
+                "" if outcomes else str(result.get("msg", "")),
             )
         )
 
@@ -100,13 +102,16 @@ class Overview:
         for one in sorted(self._plans, key=lambda one: one.name):
             alike.setdefault(one.likeness if one.rows else "", []).append(one)
         fine = alike.pop("", [])
+        bare = [one for one in fine if one.empty]  # nothing was looked at
         lines: list[Line] = []
         for position, group in enumerate(alike.values()):
             lines += [*([()] if lines and position < FOLDED else []), *_group(group, position < FOLDED, terminal)]
         if len(alike) > FOLDED:
             lines += indented_lines("-v shows each change, and so does -l ACCOUNT.", 4, terminal, "faint")
-        if fine:
-            lines += [*([()] if lines else []), *_heading(fine, "unchanged", terminal)]
+        for group in ([one for one in fine if not one.empty], bare):
+            lines += (
+                [*([()] if lines else []), *_heading(group, group[0].empty or "unchanged", terminal)] if group else []
+            )
         for more in (_edited(self._plans, terminal), _offer(self._plans, terminal)):
             lines += [(), *more] if more else []
         return lines
@@ -117,6 +122,8 @@ class Overview:
         planned = {one.name for one in self._plans}
         lost = [end.state for name, end in ends.items() if name not in planned and end.state in BAD]
         states = [f"{lost.count(state)} {state}" for state in BAD if state in lost]
+        empty = Counter(one.empty for one in self._plans if one.empty)
+        states += [f"{number} with {text}" for text, number in empty.items()]
         text = f"{count(len(planned) + len(lost), 'account')}: {', '.join([_counted(counts, ALWAYS), *states])}"
         return Span(text, "error" if lost else _style(counts))
 
@@ -205,21 +212,6 @@ def _describe(group: Sequence[ResourceOutcome]) -> str:
     return text + (f" (points to {was}; what is there stays there)" if is_turned else "")
 
 
-def _edits(outcomes: Iterable[ResourceOutcome]) -> dict[str, tuple[str, ...]]:
-    """Return the lines that are added to and removed from start-up files of the user's."""
-    edits: dict[str, dict[str, None]] = {}
-    for outcome in outcomes:
-        if not outcome["identity"].startswith("environment: ") or outcome["status"] not in CHANGES:
-            continue
-        for name in {**outcome["before"], **outcome["after"]}:
-            old, new = outcome["before"].get(name), outcome["after"].get(name)
-            if old != new and name[:1] in ("~", "/") and not name.endswith(ENVIRONMENT):
-                lines = [f"- {line}" for line in (old or "").splitlines()]
-                lines += [f"+ {line}" for line in (new or "").splitlines()]
-                edits.setdefault(name, {}).update(dict.fromkeys(lines))
-    return {name: tuple(lines) for name, lines in edits.items()}
-
-
 def _group(group: Sequence[AccountPlan], is_shown: bool, terminal: Terminal) -> list[Line]:
     """Return the heading of accounts with equal plans, and below it what they have in common."""
     first = group[0]
@@ -244,7 +236,7 @@ def _row(row: Row, replaced: Replace, terminal: Terminal) -> list[Line]:
 def _heading(group: Sequence[AccountPlan], text: str, terminal: Terminal) -> list[Line]:
     """Return the line that a plan begins with; for several accounts their number, and their names below."""
     style = _style(group[0].counts)
-    mark = {"error": terminal.mark("bad"), "changed": "~"}.get(style, terminal.mark("good"))
+    mark = {"error": terminal.mark("bad"), "changed": "~"}.get(style, "-" if group[0].empty else terminal.mark("good"))
     clusters = {one.name.partition("@")[2] for one in group}
     where = f" on {clusters.pop()}" if len(clusters) == 1 else ""
     name = group[0].name if len(group) == 1 else f"{len(group)} accounts{where}"

@@ -38,7 +38,7 @@ def test_an_account_with_nothing_declared_is_reached_by_each_run_and_is_not_as_w
         assert account.tree() == fresh, verb
     for verb in ("onboard", "plan"):
         assert f"- {account.name} no resources declared" in said[verb], said[verb]
-        assert "1 account: 1 with no resources declared" in said[verb], said[verb]
+        assert "1 with no resources declared" in said[verb], said[verb]
     assert f"{account.name} nothing to remove" in said["offboard"], said["offboard"]
     assert "1 account: 1 with nothing to remove" in said["offboard"], said["offboard"]
 
