@@ -33,13 +33,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input import verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Ticker
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import (
-    account,
-    layout,
-    progress_line,
-    signals,
-    summary,
-)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, progress_line, summary
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 PIPED = 80
@@ -68,11 +62,15 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._steps: dict[str, str] = {}
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
         self._line: Any = None  # where one can be drawn over
-        self._typing = signals.Typing()
+        self._typing: Any = None  # a terminal, which shows nothing that is typed while a run works
+        if sys.stdin and sys.stdin.isatty():
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import signals
+
+            self._typing = signals.Typing()
+            signals.set_back_when_ended(BOARD.is_hushed, self._typing.show)
         if sys.stdout.isatty():  # what draws is loaded here, not by the thread: a fork then would leave a lock behind
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line
 
-            signals.set_back_when_ended(BOARD.is_hushed, self._typing.show)
             if live_line.is_live(os.environ, True, self._display.verbosity):
                 self._line = live_line.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
                 live_line.guard(self._display, self._lock, self._line.clear)
@@ -150,7 +148,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             return
         ours = self._speaks(task)
         self._say_plans()
-        self._typing.set_hidden(ours)
+        if self._typing:
+            self._typing.set_hidden(ours)
         self._clock.begin_task()
         if ours:
             self._watch.start()
@@ -210,7 +209,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         self._watch.stop()
-        self._typing.show()
+        if self._typing:
+            self._typing.show()
         seen, failed, dark, changed = map(len, (stats.processed, stats.failures, stats.dark, stats.changed))
         verdict.send_totals(verdict.RunTotals(seen, failed, dark, changed, tuple(self._replaceable)))
         trouble = self._recorder.write({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from account_scene import Folder, Scene, Thing, Tree
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.former_copies import FOLDER
+from ansible_collections.hpc.onboard.plugins.module_utils._core.values import FORMER as FOLDER
 
 AREA = {"/work": Folder(), "/work/p": Folder(0o2775)}
 

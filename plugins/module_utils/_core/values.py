@@ -15,6 +15,7 @@ from .errors import AccountError
 PATH = re.compile(r"^(?:~|\$[A-Za-z_][A-Za-z0-9_]*|)(?:/[A-Za-z0-9_@%+=:,. -]*)*\Z")
 PRIVATE = (".ssh", ".gnupg", ".k5login", ".forward")
 WORD = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+FORMER = ".config/hpc.onboard/former"  # below the home: what the user had where something was replaced
 
 
 def note_key(kind: str, identity: str) -> str:

@@ -8,7 +8,7 @@ What hpc-onboard created is removed. What the user had stays: unchanged, or with
 from typing import Dict, Mapping, Optional
 
 from .._core.resource import FAILURES, Outcome, Resource, State, examine
-from .._core.values import note_key
+from .._core.values import FORMER, note_key
 from .._receipt import former_copies, notes, receipt
 from .isolation import Document
 from .restored_key import RestoredKey
@@ -85,7 +85,7 @@ def _why_it_stays(
     own = notes.fingerprint_key_id(task.plan["fingerprint_key"])
     is_edited = resource.KEEPS_USER_EDITS or is_lost  # without a receipt, only equal content shows who created it
     if is_edited and (note["made"] or note.get("replaced")) and notes.is_changed_by_user(note, found, own):
-        former = "; what you had there is in ~/%s" % former_copies.FOLDER
+        former = "; what you had there is in ~/%s" % FORMER
         kept = former if note.get("replaced") and former_copies.has_copy(task.make_host(), resource) else ""
         return "changed since hpc-onboard wrote it" + kept
     return None if note["made"] else ADOPTED

@@ -15,15 +15,13 @@ from typing import Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource
-from .._core.values import note_key
+from .._core.values import FORMER, note_key
 from .._formats.hashes import digest
-
-FOLDER = ".config/hpc.onboard/former"
 
 
 def copy_path(host: Host, key: str) -> str:
     """Return the path of the copy for a resource. key: the key of its note."""
-    return os.path.join(host.home, FOLDER, digest(key.encode("utf-8")).hex()[:16])
+    return os.path.join(host.home, FORMER, digest(key.encode("utf-8")).hex()[:16])
 
 
 def has_copy(host: Host, resource: Resource) -> bool:
@@ -78,6 +76,6 @@ def remove_copy(host: Host, key: str) -> None:
 
 
 def _remove_if_empty(host: Host) -> None:
-    folder = os.path.join(host.home, FOLDER)
+    folder = os.path.join(host.home, FORMER)
     if host.entry(folder) and not host.names(folder):
         host.remove(folder)

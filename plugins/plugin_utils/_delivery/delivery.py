@@ -9,10 +9,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from .._input import command_line
 from .._secrets.backends import MissingKey
 from .._secrets.session import SESSION
-from .._secrets.versions import VersionError
 from .._state import last_runs, receipts
 from .._state.durable_files import StateError
 from . import result as _result
@@ -106,6 +104,7 @@ def _describe_keys(
     if not any("password" in one["fields"] for one in outcomes):
         return {}
     from .._secrets import key_marks  # most runs change no key
+    from .._secrets.versions import VersionError
 
     values = {}
     for name in {str(entry["options"].get("secret") or "") for entry in entries} - {""}:
@@ -150,6 +149,8 @@ def _offer_adoption(
     is_open = any(not OPEN.isdisjoint(one["evidence"]) for one in things)
     if session.sandbox or not session.is_check_run or not is_open:
         return None
+    from .._input import command_line  # few accounts have such things
+
     return {"things": len(things), "command": command_line.command_for("adopt", ["-l", session.name])}
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...module_utils._receipt.former_copies import FOLDER as FORMER
+from ...module_utils._core.values import FORMER
 
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome, Status

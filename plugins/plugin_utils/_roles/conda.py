@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...module_utils._options.conda_options import OWN
 from .table import Settings, declare_nothing, resource
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def declare(settings: Settings) -> Declaration:
     site = settings["site"]
     if site["policy"] == "refused":
         return declare_nothing("refused", f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
-    is_own = settings["distribution"] == OWN
+    is_own = settings["distribution"] == "own"
     if not settings["wanted"] and not settings["environments"] and not is_own:
         return {"resources": [], "notes": []}
     from . import conda_installer  # few have one

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._text.amounts import amount, duration
 from .._text.sanitise import flat
 from .layout import Line, Span, Terminal, count_cells, truncate
 
@@ -69,6 +68,8 @@ class Clock:
 
 def live(moment: Moment, progress: Mapping[str, JobProgress], terminal: Terminal) -> Line:
     """One line of less than the width: count, time, and either the names under way or one account's long step."""
+    from .._text.amounts import duration  # only at a terminal
+
     frames = FRAMES[terminal.ascii]
     head = [Span(frames[moment.frame % len(frames)], "note"), Span(" ")]
     if moment.total > 1:
@@ -88,6 +89,8 @@ def _step(name: str, progress: JobProgress, room: int, terminal: Terminal) -> Li
     """A long step: its account, what it is, a bar and the amounts, as far as there is room for them."""
     why = f": {progress['why']}" if "why" in progress else ""
     text = flat(f"{name}  {progress['step']}{why}")
+    from .._text.amounts import amount
+
     said = amount(progress)
     if not said or room - count_cells(said) < 12:
         return (Span(truncate(text, room, terminal.mark("more"))),)
