@@ -32,8 +32,8 @@ from ansible.utils import color
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Ticker
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, progress_line, summary
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Clock, Ticker
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 PIPED = 80
@@ -57,7 +57,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._story = summary.Story()
         self._recorder = last_runs.RunRecorder()
         self._said = 0  # lines of the account before
-        self._clock = progress_line.Clock(BOARD.waited)
+        self._clock = Clock(BOARD.waited)
         self._replaceable: list[str] = []
         self._steps: dict[str, str] = {}
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._text.sanitise import flat
@@ -28,42 +27,6 @@ class Moment(NamedTuple):
     total: int
     seconds: float
     frame: int = 0
-
-
-class Clock:
-    """Which accounts are under way, and how long the run worked: not while it waited for the user.
-
-    waited: the seconds of that so far. total: accounts of the play.
-    """
-
-    def __init__(self, waited: Callable[[], float]) -> None:
-        self._waited, self._begun = waited, time.monotonic()
-        self._started: dict[str, float] = {}
-        self.under_way: dict[str, None] = {}
-        self._done = self.total = 0
-
-    def elapsed(self) -> float:
-        """Return the seconds that the run worked so far."""
-        return time.monotonic() - self._begun - self._waited()
-
-    def begin_task(self) -> None:
-        """Note that no account has done the next task."""
-        self.under_way, self._done = {}, 0
-
-    def begin(self, name: str, is_shown: bool) -> None:
-        """Note that the task of an account begins. is_shown: whether the live line names it."""
-        self._started[name] = self.elapsed()
-        self.under_way.update({name: None} if is_shown else {})
-
-    def end(self, name: str) -> float | None:
-        """Note that the task of an account is over, and return its seconds."""
-        self._done += self.under_way.pop(name, 0) is None
-        begun = self._started.get(name)
-        return None if begun is None else max(0.0, self.elapsed() - begun)
-
-    def moment(self) -> tuple[list[str], int, int, float]:
-        """Return what the live line shows: the fields of a Moment without the frame."""
-        return list(self.under_way), self._done, self.total, self.elapsed()
 
 
 def live(moment: Moment, progress: Mapping[str, JobProgress], terminal: Terminal) -> Line:

@@ -172,7 +172,12 @@ KNOW_ANSIBLE = {  # beside the doors
 LATE = {  # a file of these rooms -> what it imports inside a function: each takes milliseconds that few runs need
     "_delivery/connection": {"_delivery/connection_failure", "_authentication/login_check"},  # 10 and 6 files more
     "_delivery/conversation": {"_delivery/job_wait", "_delivery/key_rotations"},  # 7 and 6 files more
-    "_delivery/delivery": {"_delivery/manual_steps", "_secrets/key_marks"},  # 7 and 5 files more
+    "_delivery/delivery": {
+        "_delivery/manual_steps",
+        "_secrets/key_marks",
+        "_secrets/versions",
+        "_input/command_line",
+    },  # 14 more
     "_delivery/result": {"_receipt/receipt"},
     "_delivery/payload": {"_delivery/packing"},  # with ast; needed if the sources of the engine have changed
     "_authentication/login_check": {"_secrets/prompt", "_authentication/questions", "_authentication/ssh_login"},  # 30
