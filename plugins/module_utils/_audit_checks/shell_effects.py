@@ -45,6 +45,8 @@ def check_effects(
         _check_variables(check, host, ours, views, is_read, deadline)
     if is_read:
         reading = [view for view in views if not _was_asked(host, view) or not set(ours) - set(view.environment)]
+        if programs and not any(view.environment.get("PATH") for view in reading):
+            check.skip("whether hpc-onboard's scripts are on PATH is unknown: the login shell has no PATH")
         for path in programs:
             _check_program(check, path, reading, host)
     for view in views:
@@ -190,8 +192,6 @@ def _check_program(check: AuditCheck, path: str, views: Sequence[ShellView], hos
     for view in views:
         search = view.environment.get("PATH", "")
         if not search:
-            if view.way.is_login:
-                check.skip("whether hpc-onboard's scripts are on PATH is unknown: the login shell has no PATH")
             continue
         if _check_search(check, path, search, view, host) or _check_answer(check, path, view, host):
             return

@@ -62,7 +62,8 @@ class StartupFiles(AuditCheck):
             self.skip("the start-up files were not run: here they could write, or the login shell is missing")
             return False
         self._check_start(login, host.account.start, host, deadline)
-        return view is not None
+        ends = host.account.start is None or not host.account.start.why  # else a terminal would wait for it, too
+        return view is not None and ends
 
     def _start(self, way: ShellWay, names: List[str], host: Host, deadline: float) -> Optional[ShellView]:
         """Start a shell and report what is wrong with its start; return what is in it, None if it is unknown."""

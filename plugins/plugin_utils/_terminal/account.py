@@ -101,12 +101,10 @@ class Renderer:
     def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
         """How the account ended."""
         steps_left = tuple(result.get("human_steps", []))
-        if unreachable:
-            return AccountEnd("unreachable", str(result.get("msg", "")), steps_left)
-        if result.get("failed"):
+        if result.get("failed") and not unreachable:
             return AccountEnd("failed", _reason(result), steps_left)
-        if result.get("outcomes") == []:
-            return AccountEnd("empty", str(result.get("msg", "")), steps_left)
+        if unreachable or result.get("outcomes") == []:
+            return AccountEnd("unreachable" if unreachable else "empty", str(result.get("msg", "")), steps_left)
         return AccountEnd("changed" if result.get("changed") else "ok", "", steps_left)
 
     def kept(self, first: AccountEnd | None, then: AccountEnd) -> AccountEnd:
@@ -200,10 +198,13 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
         if _shown(outcome, view.detail):
             lines += _outcome(outcome, view, "diff" in result)
     if view.detail is not Detail.EXCEPTIONS:
-        for note in result.get("notes", []):
-            lines += labelled_lines("", "skipped", "note", f"{note['capability']}: {note['text']}", view.terminal)
-        for remark in result.get("remarks", []):
-            lines += labelled_lines("", "note", "note", f"{remark['capability']}: {remark['text']}", view.terminal)
+        for word, said in (("skipped", result.get("notes", [])), ("note", result.get("remarks", []))):
+            for one in said:
+                lines += labelled_lines("", word, "note", f"{one['capability']}: {one['text']}", view.terminal)
+        if "adoption" in result:
+            from .plan import offer_lines  # few accounts have such things
+
+            lines += offer_lines({name: result["adoption"]}, 4, view.terminal)
         lines += steps("Manual steps:", result.get("human_steps", []), view.terminal)
         if "introduction" in result:
             lines += _introduction(result["introduction"], view.terminal)
@@ -211,9 +212,8 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
 
 
 def _shown(outcome: ResourceOutcome, detail: Detail) -> bool:
-    if outcome["status"] in FAILURES or detail is Detail.EVERYTHING:
-        return True
-    return outcome["status"] in CHANGES and detail is Detail.CHANGES
+    is_change = detail is Detail.CHANGES and outcome["status"] in CHANGES
+    return is_change or detail is Detail.EVERYTHING or outcome["status"] in FAILURES
 
 
 def _without_outcomes(name: str, result: Result, view: View, like: str | None) -> list[Line]:

@@ -112,7 +112,8 @@ class Overview:
             lines += (
                 [*([()] if lines else []), *_heading(group, group[0].empty or "unchanged", terminal)] if group else []
             )
-        for more in (_edited(self._plans, terminal), _offer(self._plans, terminal)):
+        offers = {one.name: one.adoption for one in self._plans if one.adoption}
+        for more in (_edited(self._plans, terminal), offer_lines(offers, 0, terminal) if offers else []):
             lines += [(), *more] if more else []
         return lines
 
@@ -282,11 +283,8 @@ def _edited(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
     return out
 
 
-def _offer(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
-    """Return the command that adopts what the accounts have already."""
-    offers = {one.name: one.adoption for one in plans if one.adoption}
-    if not offers:
-        return []
+def offer_lines(offers: Mapping[str, AdoptionOffer], indent: int, terminal: Terminal) -> list[Line]:
+    """Return the command that adopts what accounts have already. offers: by account; at least one."""
     *command, _name = next(iter(offers.values()))["command"]
     text = f"You have {count(sum(one['things'] for one in offers.values()), 'thing')} already. To use what is there:"
-    return with_command(text, shlex.join([*command, ",".join(offers)]), 0, terminal)
+    return with_command(text, shlex.join([*command, ",".join(offers)]), indent, terminal)

@@ -64,6 +64,8 @@ LRZ = [
           by_hand="rm .job; sed -i '/BASH_ENV/,$d' .profile", place="~/.job:1"),
     Drift("a start-up file that ends the shell", ("ENV-004 unmanaged hand high",), "sed -i '1i exec true' .bashrc",
           by_hand="sed -i 1d .bashrc", place="~/.bashrc"),
+    Drift("a start-up file that every user can change", ("SEC-010 unmanaged hand critical",), "chmod 666 .bashrc",
+          place="~/.bashrc"),
     Drift("a umask that lets every user write", ("ENV-008 unmanaged hand medium",), "echo umask 0 >> .bashrc",
           by_hand="sed -i '$d' .bashrc", place="~/.bashrc:"),
     Drift("a block of conda's", ("PKG-002 unmanaged hand medium",),
