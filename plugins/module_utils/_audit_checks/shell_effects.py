@@ -25,7 +25,7 @@ EVERY_USER_WRITES = 0o002  # which a umask must take from what is created
 ENDS = r"(?:[^#\n]*[;&|)\s])?(?:return|exit)\b"
 
 
-class Difference(NamedTuple):
+class ViewDifference(NamedTuple):
     """Variables that the shells of these views lack (actual is None), or have with another value."""
 
     names: Tuple[str, ...]
@@ -102,7 +102,7 @@ def _check_lines(check: AuditCheck, host: Host, ours: Mapping[str, str], views: 
     return explained
 
 
-def _differences(host: Host, ours: Mapping[str, str], views: Sequence[ShellView]) -> List[Difference]:
+def _differences(host: Host, ours: Mapping[str, str], views: Sequence[ShellView]) -> List[ViewDifference]:
     """Return the differences, each once: views with the same variables unset, or with another value, are one."""
     grouped: Dict[Tuple[bool, Tuple[str, ...]], List[ShellView]] = {}
     for view in views:
@@ -112,7 +112,7 @@ def _differences(host: Host, ours: Mapping[str, str], views: Sequence[ShellView]
         for is_unset, names in ((True, unset), (False, other)):
             if names:
                 grouped.setdefault((is_unset, names), []).append(view)
-    return [Difference(names, is_unset, tuple(found)) for (is_unset, names), found in grouped.items()]
+    return [ViewDifference(names, is_unset, tuple(found)) for (is_unset, names), found in grouped.items()]
 
 
 def _was_asked(host: Host, view: ShellView) -> bool:
@@ -120,7 +120,7 @@ def _was_asked(host: Host, view: ShellView) -> bool:
     return bool(host.account.start) or not view.way.is_login or bool(view.way.options[1:])
 
 
-def _describe(difference: Difference, name: str = "") -> str:
+def _describe(difference: ViewDifference, name: str = "") -> str:
     first, more = name or difference.names[0], len(difference.names) - 1
     subject = first if name or not more else "%s and %d more variables of hpc-onboard" % (first, more)
     verb = "is" if subject == first else "are"
@@ -135,7 +135,7 @@ def _given(view: ShellView) -> Dict[str, str]:
     return dict(view.environment) if view.way.is_job else {}
 
 
-def _find_cause(host: Host, lines: Sequence[TracedLine], difference: Difference) -> Optional[Tuple[str, int]]:
+def _find_cause(host: Host, lines: Sequence[TracedLine], difference: ViewDifference) -> Optional[Tuple[str, int]]:
     """Return the file, a path, and the line that a shell ran last of those that set or unset the first variable.
 
     If the shell never read hpc-onboard's file, it is the last line of the file that should have.
@@ -154,7 +154,7 @@ def _find_cause(host: Host, lines: Sequence[TracedLine], difference: Difference)
     return host.home + found[-1].file[len(home) :], found[-1].line
 
 
-def _find_line(check: AuditCheck, host: Host, difference: Difference) -> Optional[Tuple[str, int]]:
+def _find_line(check: AuditCheck, host: Host, difference: ViewDifference) -> Optional[Tuple[str, int]]:
     """Return the line of a start-up file that unsets the first variable, or ends the file before hpc-onboard's line."""
     if not difference.is_unset:
         return None
