@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from .plants import Laid
 
 SEVERITIES = ("info", "low", "medium", "high", "critical")
+OWNERS = {"user", "site", "hpc-onboard", "time", "unknown"}
 CAUSES = {"hand": "user", "spec": "hpc-onboard"}
 """The report's words for what the data call otherwise."""
 Finding = Mapping[str, Any]
@@ -21,6 +22,7 @@ class Verdict(NamedTuple):
 
     laid: Laid
     found: bool
+    fitting: list[Finding]
     cause: bool | None = None
     line: bool | None = None
 
@@ -53,12 +55,16 @@ def judge(one: Laid, findings: Iterable[Finding]) -> Verdict:
     """Return what came of a drift."""
     fitting = [finding for finding in findings if _fits(one, finding)]
     if not fitting:
-        return Verdict(one, False)
-    causes = _listed(one.thing["cause"])
+        return Verdict(one, False, [])
+    causes = listed(one.thing["cause"])
     cause = any(CAUSES.get(finding["cause"], finding["cause"]) in causes for finding in fitting)
     wanted = _line(one)
     return Verdict(
-        one, True, cause, any(str(finding["place"]).endswith(wanted) for finding in fitting) if wanted else None
+        one,
+        True,
+        fitting,
+        cause,
+        any(str(finding["place"]).endswith(wanted) for finding in fitting) if wanted else None,
     )
 
 
@@ -69,7 +75,7 @@ def reported(findings: Iterable[Finding]) -> list[Finding]:
 
 def _fits(one: Laid, finding: Finding) -> bool:
     """Return True if the finding is severe enough, of a right rule, and names a right file."""
-    rules = _listed(one.thing["rule"])
+    rules = listed(one.thing["rule"])
     enough = SEVERITIES.index(finding["severity"]) >= SEVERITIES.index(one.thing["severity"])
     return enough and (not rules or finding["rule"] in rules) and any(_names(one, finding, file) for file in one.files)
 
@@ -95,6 +101,6 @@ def _line(one: Laid) -> str:
     return ""
 
 
-def _listed(value: Any) -> list[str]:
+def listed(value: Any) -> list[str]:
     """Return a word, several or none as a list."""
     return value if isinstance(value, list) else [value] if value else []

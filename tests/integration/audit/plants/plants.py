@@ -54,9 +54,10 @@ def things(name: str) -> list[dict[str, Any]]:
 
 def with_accounts(bed: Any, wanted: list[dict[str, Any]]) -> list[Laid]:
     """Give each thing an account, and each likeness of accounts a control."""
-    controls = {
-        Laid(None, one).likeness: {k: one[k] for k in ("cluster", "shell", "settings") if k in one} for one in wanted
-    }
+    controls: dict[str, dict[str, Any]] = {}
+    for one in wanted:
+        kept: dict[str, Any] = {name: one[name] for name in ("cluster", "shell", "settings") if name in one}
+        controls[Laid(None, one).likeness] = kept
     laid = []
     for number, thing in enumerate([*controls.values(), *wanted]):
         shell = SHELLS[thing["shell"]]

@@ -7,6 +7,7 @@ HPC_ONBOARD_PLANTS=held takes the half that is held back, and prints its numbers
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -18,10 +19,23 @@ from tests.effort import exhaustive
 from tests.integration.audit.audit_scene import Scene
 from tests.integration.runs import REPOSITORY
 
-from .judging import Verdict, beyond_controls, judge, reported
+from .judging import OWNERS, SEVERITIES, Verdict, beyond_controls, judge, listed, reported
 from .plants import Laid, compute, lay, set_up, things, with_accounts
 
 HALF = os.environ.get("HPC_ONBOARD_PLANTS", "open")
+
+
+def test_each_thing_can_be_judged() -> None:
+    drifts = [*things("plants_open"), *things("plants_held")]
+    innocents = [*things("innocents_open"), *things("innocents_held")]
+    rules = set(re.findall(r"^### (\w+-\d+)$", (REPOSITORY / "docs" / "rules.md").read_text(), re.MULTILINE))
+    assert len(drifts) >= 250
+    assert len(innocents) >= 120
+    assert [name for name, number in Counter(one["id"] for one in [*drifts, *innocents]).items() if number > 1] == []
+    assert [one["id"] for one in drifts if not (one["rule"] or one["what"])] == []
+    assert {rule for one in drifts for rule in listed(one["rule"])} <= rules
+    assert {cause for one in drifts for cause in listed(one["cause"])} <= OWNERS
+    assert {one["severity"] for one in drifts} <= set(SEVERITIES)
 
 
 @exhaustive
@@ -60,8 +74,17 @@ def summary(half: str, verdicts: list[Verdict], false: dict[str, list[Any]], inn
     lines.append(f"  innocent: {len(false)} of {innocents} reported")
     if half == "open":
         lines += [f"  missed: {one.laid.thing['class']}: {one.laid.thing['id']}" for one in verdicts if not one.found]
+        lines += [
+            f"  wrong cause: {one.laid.thing['id']}: {_of(one, 'cause')}" for one in verdicts if one.cause is False
+        ]
+        lines += [f"  wrong line: {one.laid.thing['id']}: {_of(one, 'place')}" for one in verdicts if one.line is False]
         lines += [f"  false alarm: {name}: {f['rule']} {f['text']}" for name, some in false.items() for f in some]
     return lines
+
+
+def _of(verdict: Verdict, name: str) -> str:
+    """Return a field of the findings that fit."""
+    return ", ".join(sorted({str(finding[name]) for finding in verdict.fitting}))
 
 
 def unmeasured(laid: list[Laid], report: dict[str, Any]) -> str:
