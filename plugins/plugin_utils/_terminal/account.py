@@ -202,7 +202,7 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
             for one in said:
                 lines += labelled_lines("", word, "note", f"{one['capability']}: {one['text']}", view.terminal)
         if "adoption" in result:
-            from .plan import offer_lines  # few accounts have such things
+            from .difference import offer_lines  # few accounts have such things
 
             lines += offer_lines({name: result["adoption"]}, 4, view.terminal)
         lines += steps("Manual steps:", result.get("human_steps", []), view.terminal)

@@ -1,18 +1,21 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What would be different in a thing, line by line."""
+"""What would be different in a thing, line by line, and which things of the user a preview is about."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from .._delivery.result import CHANGES, state_lines
-from .layout import Line, Terminal, list_item
+from .._text.amounts import count
+from .layout import Line, Terminal, list_item, with_command
 
 if TYPE_CHECKING:
+    from .._documents.adoption import AdoptionOffer
     from .._documents.outcome import ResourceOutcome, State
 
 
@@ -75,3 +78,10 @@ def list_edits(outcomes: Iterable[ResourceOutcome]) -> dict[str, tuple[str, ...]
                 lines += [f"+ {line}" for line in (new or "").splitlines()]
                 edits.setdefault(name, {}).update(dict.fromkeys(lines))
     return {name: tuple(lines) for name, lines in edits.items()}
+
+
+def offer_lines(offers: Mapping[str, AdoptionOffer], indent: int, terminal: Terminal) -> list[Line]:
+    """Return the command that adopts what accounts have already. offers: by account; at least one."""
+    *command, _name = next(iter(offers.values()))["command"]
+    text = f"You have {count(sum(one['things'] for one in offers.values()), 'thing')} already. To use what is there:"
+    return with_command(text, shlex.join([*command, ",".join(offers)]), indent, terminal)

@@ -8,7 +8,6 @@ import hashlib
 import json
 import posixpath
 import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._delivery.result import CHANGES, FAILURES, name_keys
 from .._text.amounts import count
 from .account import BAD, STYLES, AccountEnd, Result, describe_progress, steps
-from .difference import list_edits
-from .layout import Line, Span, Terminal, aligned_line, count_cells, indented_lines, list_item, with_command
+from .difference import list_edits, offer_lines
+from .layout import Line, Span, Terminal, aligned_line, count_cells, indented_lines, list_item
 
 if TYPE_CHECKING:
     from .._documents.adoption import AdoptionOffer
@@ -281,10 +280,3 @@ def _edited(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
         for line in lines:
             out += list_item(line[0], line[2:], 4, terminal, "added" if line[0] == "+" else "removed")
     return out
-
-
-def offer_lines(offers: Mapping[str, AdoptionOffer], indent: int, terminal: Terminal) -> list[Line]:
-    """Return the command that adopts what accounts have already. offers: by account; at least one."""
-    *command, _name = next(iter(offers.values()))["command"]
-    text = f"You have {count(sum(one['things'] for one in offers.values()), 'thing')} already. To use what is there:"
-    return with_command(text, shlex.join([*command, ",".join(offers)]), indent, terminal)
