@@ -62,8 +62,6 @@ LRZ = [
     Drift("a file for jobs that unsets a variable", ("ENV-007 changed hand medium",),
           "echo 'unset MY_TEAM' > .job; echo 'export BASH_ENV=$HOME/.job' >> .profile",
           by_hand="rm .job; sed -i '/BASH_ENV/,$d' .profile", place="~/.job:1"),
-    Drift("a start-up file that ends the shell", ("ENV-004 unmanaged hand high",), "sed -i '1i exec true' .bashrc",
-          by_hand="sed -i 1d .bashrc", place="~/.bashrc"),
     Drift("a start-up file that every user can change", ("SEC-010 unmanaged hand critical",), "chmod 666 .bashrc",
           place="~/.bashrc"),
     Drift("a umask that lets every user write", ("ENV-008 unmanaged hand medium",), "echo umask 0 >> .bashrc",
