@@ -155,5 +155,5 @@ def test_a_key_in_a_file_fails_its_role_alone_and_goes_nowhere(scene: Scene) -> 
     for one in scene.accounts:
         assert not one.exists(".condarc")
         assert not one.exists("deep")
-        assert one.exists("bin/usrun.sh"), "the other roles are set up"
+        assert one.exists(".config/hpc.onboard/env.sh"), "the other roles are set up"
         assert key.encode() not in b"".join(one.read(path) for path, node in one.tree().items() if node.kind == "file")
