@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -97,7 +98,7 @@ def test_the_command_onboards_and_audits_from_another_folder(command: tuple[Envi
     (installed.folder / ".sandbox" / "simone@wilson" / "home" / "simone" / "work").unlink()
     drifted = installed.run(program, "audit", "wilson")
     assert drifted.returncode == 2
-    told = drifted.stdout.replace("\\\n", "").split("Next:\n")[1].splitlines()[0].split()
+    told = shlex.split(drifted.stdout.replace("\\\n", "").split("Next:\n")[1].splitlines()[0])
     assert told[:2] == ["hpc-onboard", "onboard"]
     assert "1 created" in installed.must(*told)
     assert installed.run(program, "wilsn").returncode == 2
