@@ -26,7 +26,7 @@ ENDS = r"(?:[^#\n]*[;&|)\s])?(?:return|exit)\b"
 
 
 class ViewDifference(NamedTuple):
-    """Variables that the shells of these views lack (actual is None), or have with another value."""
+    """Variables that the shells of these views lack, or have with another value."""
 
     names: Tuple[str, ...]
     is_unset: bool

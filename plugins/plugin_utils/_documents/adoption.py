@@ -55,7 +55,7 @@ class AdoptPart(TypedDict):
 class AdoptChosen(TypedDict):
     """Of the part that asks about what is different. before, after: the text of the accounts file.
 
-    left: how many different things nobody was asked about.
+    left: how many different things the user was not asked about.
     """
 
     kind: Literal["adopt_chosen"]

@@ -38,6 +38,7 @@ from .layout import (
     aligned_line,
     command,
     count_cells,
+    fit_names,
     indented_lines,
     labelled_lines,
     plain,
@@ -173,14 +174,7 @@ def _below(said: str, terminal: Terminal) -> list[Line]:
 
 def _names(names: Sequence[str], terminal: Terminal) -> str:
     """As many names as fit into two lines, and how many more there are."""
-    room = 2 * (terminal.width - 8 - (WORD if terminal.width >= NARROW else 0)) - len(" and 999 others")
-    shown = list(names[:1])
-    for name in names[1:]:
-        if count_cells(", ".join([*shown, name])) > room:
-            break
-        shown.append(name)
-    others = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {count(others, 'other')}" if others else "")
+    return fit_names(names, 2 * (terminal.width - 8 - (WORD if terminal.width >= NARROW else 0)))
 
 
 def _missed(report: AuditReport, terminal: Terminal) -> list[Line]:

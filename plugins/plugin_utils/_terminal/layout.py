@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .._text.sanitise import clean, flat
@@ -272,3 +272,15 @@ def _alone(word: str, outdent: int, broken_at: int, width: int) -> Iterator[tupl
     else:
         for piece in split_word(word, width - broken_at):
             yield broken_at, piece
+
+
+def fit_names(names: Sequence[str], room: int) -> str:
+    """Return as many names as fit into so many cells, at least one, and how many more there are."""
+    room -= len(" and 999 others")
+    shown = list(names[:1])
+    for name in names[1:]:
+        if count_cells(", ".join([*shown, name])) > room:
+            break
+        shown.append(name)
+    others = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {others:,} other{'s' if others > 1 else ''}" if others else "")

@@ -16,7 +16,7 @@ from .._delivery.result import CHANGES, FAILURES, name_keys
 from .._text.amounts import count
 from .account import BAD, STYLES, AccountEnd, Result, describe_progress, steps
 from .difference import list_edits, offer_lines
-from .layout import Line, Span, Terminal, aligned_line, count_cells, indented_lines, list_item
+from .layout import Line, Span, Terminal, aligned_line, fit_names, indented_lines, list_item
 
 if TYPE_CHECKING:
     from .._documents.adoption import AdoptionOffer
@@ -255,14 +255,7 @@ def _style(counts: Counter[str]) -> str:
 
 def _names(names: Sequence[str], terminal: Terminal) -> str:
     """Return as many names as fit into two lines, and how many more there are."""
-    room = 2 * (terminal.width - 8) - len(" and 999 others")
-    shown = list(names[:1])
-    for name in names[1:]:
-        if count_cells(", ".join([*shown, name])) > room:
-            break
-        shown.append(name)
-    others = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {others} other{'s' if others > 1 else ''}" if others else "")
+    return fit_names(names, 2 * (terminal.width - 8))
 
 
 def _edited(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:

@@ -3,7 +3,7 @@
 """The process that holds a key where the kernel does not: a program of its own, which needs the standard library alone.
 
 It gets the socket's path and the seconds as arguments, and the key on standard input. It gives the key to processes of
-the same user, and ends when its time is over, when it is told to, and when its socket is gone.
+the same user, and ends when its time is over, at a request to end, and when its socket is gone.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def serve(server: socket.socket, path: str, payload: memoryview, seconds: float)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     while (left := min(ends[0] - time.time(), ends[1] - time.monotonic())) > 0 and _is_at(path, own):
         server.settimeout(min(left, LOOK))
-        with suppress(OSError):  # nobody asked, or the one who did has gone
+        with suppress(OSError):  # no request came, or its sender has gone
             connection, _address = server.accept()
             with connection:
                 if not answer(connection, payload, min(ends[0] - time.time(), ends[1] - time.monotonic())):
