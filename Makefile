@@ -29,8 +29,8 @@ bench: $(VENV)/installed-test $(VENV)/installed-bench debian-packages ## Measure
 generate: $(VENV)/installed-test ## Write the files that are generated from code
 	@$(BIN)/python tools/generate.py
 
-transcripts: $(VENV)/installed-test debian-packages ## Record the transcripts on the pages again; as root, five minutes
-	@unshare -m sh -c 'mount -t tmpfs -o mode=1777 transcripts /tmp && for tool in init logins; do \
+transcripts: $(VENV)/installed-test debian-packages ## Record the transcripts on the pages again; as root, six minutes
+	@unshare -m sh -c 'mount -t tmpfs -o mode=1777 transcripts /tmp && for tool in init adoption logins; do \
 		$(BIN)/python tools/record_$$tool.py || exit; done'
 
 docs: $(VENV)/installed-docs ## Build the documentation site into build/site, offline, and check its links
