@@ -120,6 +120,8 @@ def _run_playbook(options: argparse.Namespace) -> int:
     from .parser import to_playbook_words
 
     name = options.subcommand
+    if name == "probe":
+        import_module(f"{PACKAGE}_command.probe").prepare(options)
     source = accounts.find(options.inventory, os.environ)
     if source is None and name != "doctor":  # doctor works without one, and says what to do
         raise _misspelt_subcommand(options) or accounts.not_found(os.environ)

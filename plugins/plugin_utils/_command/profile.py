@@ -121,7 +121,7 @@ def _write_new(options: argparse.Namespace, folders: Sequence[Path]) -> int:
             f'"{options.name}" is invalid; a cluster name has lower-case letters, digits, _ and -, a letter first'
         )
     model = _model(options.model, folders, catalogue) if options.model else None
-    file = (options.output or _choose_folder(options, folders)) / f"{options.name}.yml"
+    file = (options.output or choose_folder(options.inventory, folders)) / f"{options.name}.yml"
     if file.exists():
         raise CommandError(
             f"{display_path(file.absolute())} already exists. To check it, run: {options.prog} check {file}"
@@ -156,9 +156,9 @@ def _model(cluster: str, folders: Sequence[Path], catalogue: Catalogue) -> tuple
     return cluster, read_text(file)
 
 
-def _choose_folder(options: argparse.Namespace, folders: Iterable[Path]) -> Path:
+def choose_folder(inventory: Sequence[str], folders: Iterable[Path]) -> Path:
     """Return the folder for profiles of your own."""
-    source = accounts.find(options.inventory, os.environ)
+    source = accounts.find(inventory, os.environ)
     file = source.file() if source else None
     return next(iter(folders), (file.parent if file else Path()) / USUAL_FOLDER)
 

@@ -87,6 +87,19 @@ SUBCOMMANDS = {
         ("written, or nothing to write", "not agreed to, or an account could not be looked at", UNREACHABLE),
         ("--check",),
     ),
+    "probe": Subcommand(
+        "compare a profile with the cluster, or write a first one",
+        "Looks at storage, quotas, partitions, GPUs and containers as your account sees\n"
+        "them. Reads only, submits no job. USER@HOST of an unknown cluster: writes its\n"
+        "first profile, after at most three questions.",
+        (
+            ("hpc-onboard probe wilson", "what differs from the profile"),
+            ("hpc-onboard probe wilson --write", "write it into a profile of your own"),
+            ("hpc-onboard probe ada@login.attic.example", "an unknown cluster"),
+        ),
+        ("looked at; differences are listed", "an account could not be looked at", UNREACHABLE),
+        ("--check",),
+    ),
     "onboard": Subcommand(
         "set up accounts; a second run changes nothing",
         "Makes one connection for each account. Nothing of yours is overwritten: a\n"

@@ -37,6 +37,7 @@ Choice = TypeVar("Choice", bound=str)
 
 FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "unknown_key", "replaces")
 TEXTS: tuple[Literal["obstacle", "open_folder"], ...] = ("obstacle", "open_folder")
+MAPPINGS: tuple[Literal["cases", "in_use", "observed"], ...] = ("cases", "in_use", "observed")
 HELD = r"none|key [0-9a-f]{12}"  # the fingerprint of a key to replace, for the ledger
 SCHEMA = "hpc.onboard/answer/1.0"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
@@ -133,8 +134,6 @@ def _read_evidence(found: Document) -> Evidence:
             harmless(field, 500): {"kind": harmless(one["kind"], 100), "options": _read_options(one["options"])}
             for field, one in found["fixes"].items()
         }
-    if "cases" in found:
-        evidence["cases"] = _read_state(found["cases"])
     for text in TEXTS:
         if text in found:
             evidence[text] = harmless(found[text])
@@ -148,8 +147,9 @@ def _read_evidence(found: Document) -> Evidence:
         evidence["existing"] = [_read_existing(one) for one in found["existing"][:MOST_EXISTING]]
     if "environments" in found:
         evidence["environments"] = [harmless(name, 100) for name in found["environments"][:100]]
-    if "in_use" in found:
-        evidence["in_use"] = _read_state(found["in_use"])
+    for mapping in MAPPINGS:
+        if mapping in found:
+            evidence[mapping] = _read_state(found[mapping])
     if "slurm" in found:
         evidence["slurm"] = offers(found["slurm"])
     for flag in FLAGS:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .account_session import AccountSession
     from .connection import Message
 
-ASK_SLURM = ("scheduler", "slurm_rights")  # resource types
+ASK_SLURM = ("scheduler", "slurm_rights", "site_probe")  # resource types
 KEPT_KEYS = {"rotated", "unknown_key"}  # evidence of keys that are not replaced
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would execute what follows a line end
 

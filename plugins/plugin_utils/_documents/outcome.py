@@ -88,7 +88,8 @@ class Evidence(TypedDict, total=False):
     there and not known. adopted: it is up to date and was not created by hpc-onboard; equivalent: in another form that
     serves as well. recorded: an earlier run has adopted it. existing: what the user has set up before, where it was
     asked for. environments: those of a conda of the user's. in_use: variables that are not set, because they would hide
-    content of the user's, each with its folder.
+    content of the user's, each with its folder. observed: what a probe
+    asked for, by its name.
     """
 
     verdict: Verdict
@@ -109,6 +110,7 @@ class Evidence(TypedDict, total=False):
     existing: list[ExistingThing]
     environments: list[str]
     in_use: dict[str, str]
+    observed: dict[str, str]
 
 
 @final

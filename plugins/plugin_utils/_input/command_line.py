@@ -26,6 +26,7 @@ PLAYBOOKS: dict[str, tuple[str, ...]] = {  # subcommand -> playbook, and the opt
     "audit": ("audit",),
     "fix": ("fix",),
     "adopt": ("adopt",),
+    "probe": ("probe",),
     "rotate": ("rotate_ngc",),
     "offboard": ("offboard",),
     "doctor": ("doctor",),

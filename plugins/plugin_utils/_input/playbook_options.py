@@ -130,6 +130,11 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "audit": AUDIT,
     "fix": (SettingOption("--yes", "fix_sure", WITHOUT_QUESTION), *AUDIT),
     "adopt": (SettingOption("--yes", "adopt_sure", "do not ask; keep what is different"),),
+    "probe": (
+        SettingOption("--write", "probe_write", "write what differs into a profile of your own"),
+        SettingOption("--output", "probe_folder", "the folder for it; default: our-clusters", "DIR", short="-o"),
+        SettingOption("--name", "", "the name for a new cluster", "NAME"),
+    ),
     "offboard": (
         SettingOption("--yes", "offboard_sure", WITHOUT_QUESTION),
         SettingOption(

@@ -136,14 +136,13 @@ class Renderer:
 
 
 KINDS = {  # of the results of our actions that say none, since Ansible failed or skipped the task itself
-    "hpc.onboard.converge": "account",
-    "hpc.onboard.offboard": "account",
+    **dict.fromkeys(("hpc.onboard.converge", "hpc.onboard.offboard"), "account"),
     "hpc.onboard.test_job": "test_job_account",
     "hpc.onboard.doctor": "doctor",
     "hpc.onboard.rotate": "rotation_share",
     "hpc.onboard.audit": "audit_settings",
     "hpc.onboard.fix": "fix_shown",
-    "hpc.onboard.adopt": "account",
+    **dict.fromkeys(("hpc.onboard.adopt", "hpc.onboard.probe"), "account"),
     "hpc.onboard.connect": "login",
     "hpc.onboard.preflight": "preflight_settings",
     "hpc.onboard.ssh_config": "ssh_config_part",
@@ -157,6 +156,7 @@ RENDERERS = {  # for each kind that a result names, its class, in the file of th
         ("preflight_settings", "preflight_account", "test_job_settings", "fix_asked"), "audit.PartRenderer"
     ),
     **dict.fromkeys(("audit_settings", "audit_account", "offboard_part", "ssh_config_part"), "audit.PartRenderer"),
+    **dict.fromkeys(("adopt_part", "probe_part"), "audit.PartRenderer"),
     "doctor": "checks.DoctorRenderer",
     "login": "logins.LoginRenderer",
     "login_before": "logins.EarlyLoginRenderer",
@@ -166,10 +166,11 @@ RENDERERS = {  # for each kind that a result names, its class, in the file of th
     "audit_report": "audit.AuditRenderer",
     "fix_shown": "fix.OfferedFixesRenderer",
     "fix_account": "fix.FixedAccountRenderer",
-    "adopt_part": "audit.PartRenderer",
     "adopt_account": "adoption.AdoptAccountRenderer",
     "adopt_chosen": "adoption.AdoptChosenRenderer",
     "adopt_written": "adoption.AdoptWrittenRenderer",
+    "probe_account": "checks.ProbeAccountRenderer",
+    "probe_written": "checks.ProbeWrittenRenderer",
     "offboard_shown": "audit.OffboardPlanRenderer",
     "ssh_config": "logins.SshConfigRenderer",
     "script_exported": "logins.ScriptExportedRenderer",

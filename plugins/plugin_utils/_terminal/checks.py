@@ -1,18 +1,21 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a doctor found, in lines for a person: what was looked at, how it is, and what to do about it."""
+"""The lines of doctor and probe: what was checked or compared, the result, and what to do about it."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .account import AccountEnd, Detail, Renderer, Result, View, heading
-from .layout import Line, Terminal, indented_lines, labelled_lines
+from .audit import PartRenderer
+from .layout import Line, Terminal, indented_lines, labelled_lines, list_item, with_command
 
 if TYPE_CHECKING:
     from .._documents.result import CheckRow, TargetCheck
 
+COMPARISONS = {"differs": ("!", "changed"), "not visible": ("-", "note"), "agrees": ("=", "ok")}
 CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "error")}
 
 
@@ -75,3 +78,48 @@ def verdict(found: Sequence[CheckRow]) -> str:
     counts = {status: sum(check["status"] == status for check in found) for status in ("failed", "warning", "ok")}
     words = {"failed": "failed", "warning": "warning" if counts["warning"] == 1 else "warnings", "ok": "ok"}
     return ", ".join(f"{number} {words[status]}" for status, number in counts.items() if number) or "nothing to check"
+
+
+# -- probe -----------------------------------------------------------------------------------------
+
+
+class ProbeAccountRenderer(Renderer):
+    """The facts that differ, each with the command that shows it; with -v all others, too."""
+
+    is_of_account = False
+
+    def is_quiet(self, result: Result, view: View) -> bool:
+        return False
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        results = [one["result"] for one in result["facts"]]
+        numbers = {one: results.count(one) for one in COMPARISONS if one in results}
+        counts = ", ".join(
+            f"{number} {one if number == 1 else one.removesuffix('s')}" for one, number in numbers.items()
+        )
+        lines = heading(name, result, counts or "its profile has no fact that an account can show", view)
+        for one in result["facts"]:
+            mark, style = COMPARISONS[one["result"]]
+            if one["result"] == "differs" or view.detail is Detail.EVERYTHING:
+                text = f"{one['fact']}: {one['says']}"
+                if one["result"] != "agrees":
+                    text += f" in the profile; on the account {one['seen']} ({one['by']})"
+                lines += labelled_lines(mark, one["result"], style, text, view.terminal)
+        for text in result["unclear"]:
+            lines += labelled_lines("", "not asked", "note", text, view.terminal)
+        return lines
+
+
+class ProbeWrittenRenderer(PartRenderer):
+    """The profiles that were written, with the facts that changed."""
+
+    def is_quiet(self, result: Result, view: View) -> bool:
+        return not result.get("files")
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        lines: list[Line] = []
+        for file, facts in result["files"].items():
+            lines += indented_lines(f"{file} is written. No account was changed.", 0, view.terminal)
+            for fact in facts:
+                lines += list_item("~", fact, 2, view.terminal, "changed")
+        return [*lines, *with_command("Next:", shlex.join(result["next"]), 0, view.terminal)]

@@ -45,6 +45,7 @@ def test_every_kind_has_a_module_a_class_and_a_table_of_its_own() -> None:
     modules = {file.stem for file in (PLUGINS / "modules").glob("*.py")} - {
         "import_result",
         "adopt",
+        "probe",
         "audit",
         "connect",
         "converge",

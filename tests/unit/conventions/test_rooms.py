@@ -118,6 +118,10 @@ CONTROLLER = {
         *("_documents", "_input", "_accounts", "_init", "_delivery", "_roles", "_core"),
         "_audit_checks/existing_setup",
     },
+    "_probe": {
+        *("_documents", "_input", "_accounts", "_init", "_delivery", "_roles/job_request", "_core"),
+        "_audit_checks/site_probe",
+    },
     "_command": {
         *(
             "_text",
@@ -157,6 +161,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
         ),
         "_export_script",
         "_adoption",
+        "_probe",
     },
     "callback": {"_text", "_input", "_state", "_terminal"},
     "doc_fragments": set(),

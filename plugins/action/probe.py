@@ -1,0 +1,44 @@
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A part of probe.yml: look at one account, or write profiles.
+
+The documentation is in plugins/modules/probe.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._probe import look, probe_run
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
+from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
+
+IS_AT_TERMINAL = prompt.is_at_terminal()  # the processes of the tasks have no terminal any more
+
+
+class ActionModule(AccountAction):
+    """hpc.onboard.probe"""
+
+    PLACES = payload.with_places(look.KINDS)
+    ARGUMENTS = {
+        "part": {"type": "str", "choices": ["settings", "account", "write"], "required": True},
+    }
+
+    def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
+        """Run one part; all but account need only this machine."""
+        if arguments["part"] == "account":
+            return look.look_at_account(session)
+        if arguments["part"] == "write":
+            return probe_run.write(session.variables, session.value, prompt.ask_to_agree if IS_AT_TERMINAL else None)
+        probe_run.read_settings(session.variables, session.value)
+        return probe_run.NOTHING
+
+    def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
+        """Return the result after one of ERRORS; only the part account is about an account."""
+        kind = "account" if arguments["part"] == "account" else probe_run.NOTHING["kind"]
+        return {"kind": kind, "failed": True, "msg": message}

@@ -1,0 +1,85 @@
+#!/usr/bin/python
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The documentation of probe, which is an action plugin."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: probe
+short_description: Compare a profile with the cluster
+version_added: 0.1.0
+author: The hpc.onboard authors (@hpc-onboard)
+description:
+  - Made for C(probe.yml). Looks at an account with one command over one connection, and compares the facts of the
+    cluster's profile with what the account shows. It submits no job and changes nothing on the account.
+  - Can write a first profile of a cluster, or the facts that differ into a profile of your own.
+options:
+  part:
+    description: Check the settings, look at one account, or write profiles.
+    type: str
+    required: true
+    choices:
+    - settings
+    - account
+    - write
+attributes:
+  check_mode:
+    description: Writes nothing.
+    support: full
+  diff_mode:
+    description: The facts that were changed are always listed.
+    support: none
+  action:
+    description: Runs on the controller.
+    support: full
+requirements:
+  - python >= 3.6 on the account
+"""
+
+EXAMPLES = r"""
+- name: Look at the account
+  hpc.onboard.probe:
+    part: account
+  register: hpc_onboard_probed
+
+- name: Write what it has shown
+  hpc.onboard.probe:
+    part: write
+  run_once: true
+"""
+
+RETURN = r"""
+kind:
+  description: The type of the result, for the console.
+  type: str
+  returned: always
+facts:
+  description: Each fact that could be compared, with fact, result, says, seen, by and, where it is certain, value.
+  type: list
+  elements: dict
+  returned: by an account
+observed:
+  description: What the account has shown, by name.
+  type: dict
+  returned: by an account
+slurm:
+  description: What Slurm offers the account.
+  type: dict
+  returned: by an account
+unclear:
+  description: What could not be asked.
+  type: list
+  elements: str
+  returned: by an account
+files:
+  description: The profiles that were written, each with the facts that changed.
+  type: dict
+  returned: by write
+next:
+  description: The command that follows.
+  type: list
+  elements: str
+  returned: by write
+"""

@@ -1,0 +1,94 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one look of probe at an account: what its profile says, asked for there in one SSH session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...module_utils._audit_checks.site_probe import SiteProbe
+from ...module_utils._core.errors import AccountError
+from .._delivery.conversation import Conversation
+from .comparison import compare
+from .observations import Observations
+
+if TYPE_CHECKING:
+    from .._delivery.account_session import AccountSession
+    from .._documents.declaration import PlanEntry
+    from .._documents.probe import ProbeAccount
+
+KINDS = {SiteProbe.KIND: SiteProbe}
+SECONDS = 60
+USUAL_VARIABLES = ("SCRATCH", "WORK", "PROJECT", "DATA", "STORE", "GROUP_SCRATCH", "GROUP_HOME", "PSCRATCH", "CFS")
+USUAL_FOLDERS = ("scratch", "work", "data", "project", "projects")
+"""Where sites have their users' areas; looked for where the profile names none."""
+PROGRAMS = (
+    "sbatch",
+    "sinfo",
+    "qsub",
+    "apptainer",
+    "singularity",
+    "enroot",
+    "podman",
+    "conda",
+    "lfs",
+    "myquota",
+    "quota",
+)
+
+
+def look_at_account(session: AccountSession) -> ProbeAccount:
+    """Look at the account in one SSH session, and compare it with its profile. Raise AccountError."""
+    profile = session.variables.get("cluster") or {}
+    user = session.name.rpartition("@")[0]
+    entry = plan_probe(profile, user)
+    settings = {"work": "examine", "receipt": False, "seconds": SECONDS}
+    (outcome,) = Conversation(session, [entry], settings).outcomes(0)
+    if outcome["status"] in ("blocked", "failed") or "observed" not in outcome["evidence"]:
+        raise AccountError(str(outcome["reason"] or "the account gave no observations"))
+    observed = outcome["evidence"]["observed"]
+    slurm: dict[str, Any] = {**outcome["evidence"].get("slurm", {})}
+    result: ProbeAccount = {
+        "kind": "probe_account",
+        "changed": False,
+        "facts": compare(profile, Observations(observed, slurm), user),
+        "observed": observed,
+        "slurm": slurm,
+        "unclear": outcome["remarks"],
+    }
+    return {**result, "sandbox": session.sandbox["root"]} if session.sandbox else result
+
+
+def plan_probe(profile: Mapping[str, Any], user: str) -> PlanEntry:
+    """Return the plan entry of the read-only probe. profile: filled in for the account of that user."""
+    container = profile.get("container", {})
+    quota = profile.get("quota_command", "")
+    storage = profile.get("storage", ())
+    own = [area["variable"].removeprefix("$") for area in storage if area.get("variable")]
+    options = {
+        "areas": [{"name": name, "path": path} for name, path in _places(profile, user) if "{" not in path],
+        "variables": [*dict.fromkeys([*own, *(() if storage else USUAL_VARIABLES)])],
+        "programs": [*dict.fromkeys([*PROGRAMS, *quota.split()[:1]])],
+        "modules": [*filter(None, [container.get("module", "" if storage else "apptainer")])],
+        "quota": quota,
+    }
+    return {"kind": SiteProbe.KIND, "capability": "probe", "options": SiteProbe.whole(options)}
+
+
+def _places(profile: Mapping[str, Any], user: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the path of each folder to look at."""
+    for area in profile.get("storage", ()):
+        path = str(area.get("path") or area.get("variable") or "")
+        if path:
+            yield area["name"], path
+        if path.startswith("/"):
+            yield f"{area['name']} root", str(area.get("root") or "/" + path.split("/")[1])
+    for number, launcher in enumerate(profile.get("launchers", ())):
+        if launcher.get("image"):
+            yield f"launcher {number}", launcher["image"]
+    if images := profile.get("container", {}).get("images"):
+        yield "images", images
+    if not profile.get("storage"):
+        for folder in USUAL_FOLDERS:
+            yield folder, f"/{folder}/{user}"

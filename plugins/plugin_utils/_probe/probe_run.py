@@ -1,0 +1,126 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The writing part of probe.yml on this machine: a first profile of a new cluster, or changed facts of a known one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...module_utils._core.errors import AccountError
+from .._accounts.accounts_file import AccountsFile
+from .._accounts.profiles import SHIPPED, read_sourced
+from .._init.place import write_file
+from .._input import command_line, extra_vars
+from .._input.diagnostics import Mistakes, read_text
+from .._input.writers import abbreviate_home
+from . import first_profile, patch
+from .observations import Observations
+
+if TYPE_CHECKING:
+    from .._documents.probe import ProbeAccount, ProbePart, ProbeWritten
+
+Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
+Ask = Callable[[str], str | None]  # None: no answer
+USUAL_FOLDER = "our-clusters"
+PROBED = "hpc_onboard_probed"
+"""The variable in which playbooks/probe.yml registers what was seen."""
+SETTINGS: dict[str, extra_vars.Reader] = {
+    "probe_write": extra_vars.read_bool,
+    "probe_folder": extra_vars.read_text,
+    "probe_new": extra_vars.read_bool,
+}
+NOTHING: ProbePart = {"kind": "probe_part", "changed": False}
+POLICIES = ("allowed", "discouraged", "refused")
+
+
+def read_settings(variables: Variables, value: extra_vars.Value) -> dict[str, Any]:
+    """Return the settings of the run. Raise AccountError for an unknown one."""
+    return extra_vars.read_settings("probe", SETTINGS, variables, value)
+
+
+def write(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> ProbeWritten | ProbePart:
+    """Write what was seen into profiles, if the run is to. ask: None without a terminal. Raise AccountError."""
+    settings = read_settings(variables, value)
+    looks = {host: variables["hostvars"][host].get(PROBED) for host in variables["ansible_play_hosts_all"]}
+    seen: dict[str, ProbeAccount] = {host: look for host, look in looks.items() if look and "observed" in look}
+    if (
+        variables.get("ansible_check_mode")
+        or not seen
+        or not (settings.get("probe_new") or settings.get("probe_write"))
+    ):
+        return NOTHING
+    folder = Path(settings.get("probe_folder") or _choose_folder(variables))
+    day = datetime.now(UTC).date().isoformat()
+    try:
+        if settings.get("probe_new"):
+            host, look = next(iter(seen.items()))
+            return _write_first(folder, host, look, variables["hostvars"][host]["cluster"], day, ask)
+        return _patch_all(folder, seen, variables, day)
+    except Mistakes as error:
+        raise AccountError(str(error)) from None
+
+
+def _choose_folder(variables: Variables) -> Path:
+    """Return the first folder of profiles that the accounts file names, else one next to it."""
+    files = {str(variables["hostvars"][host].get("inventory_file")) for host in variables["ansible_play_hosts_all"]}
+    file = Path(min(files))
+    named = AccountsFile.parse(file, read_text(file)).document.get("profiles") or [USUAL_FOLDER]
+    return file.parent / Path(str(named[0])).expanduser()
+
+
+def _write_first(
+    folder: Path, host: str, look: ProbeAccount, cluster: Mapping[str, Any], day: str, ask: Ask | None
+) -> ProbeWritten:
+    """Write the first profile of a cluster, after at most three questions."""
+    seen = Observations(look["observed"], look["slurm"])
+    user, _at, name = host.rpartition("@")
+    profile = first_profile.build_profile(name, cluster["login"], user, seen, _ask_all(seen, name, ask))
+    file = folder / f"{name}.yml"
+    before = read_text(file) if file.exists() else None
+    write_file(file, first_profile.render(profile, host, day), before)
+    read_sourced(file)
+    return _written({abbreviate_home(file): []}, ["plan"])
+
+
+def _ask_all(seen: Observations, name: str, ask: Ask | None) -> dict[str, str]:
+    """Return the answers to what the account cannot show; without a terminal what is safe: no area, no conda."""
+    areas = list(first_profile.list_areas(seen))
+    answers = {"area": areas[0] if len(areas) == 1 else "", "conda": "discouraged"}
+    if ask is None:
+        return answers
+    title = ask(f"What is {name} called in full? [{name}] ")
+    answers["title"] = title.strip() if title else ""
+    if len(areas) > 1:
+        word = ask(f"Which area is for caches and other large data: {', '.join(areas)}? [{areas[0]}] ")
+        answers["area"] = word if word in areas else areas[0]
+    policy = ask("Does the site want conda of your own: allowed, discouraged or refused? [discouraged] ")
+    answers["conda"] = policy if policy in POLICIES else "discouraged"
+    return answers
+
+
+def _patch_all(
+    folder: Path, seen: Mapping[str, ProbeAccount], variables: Variables, day: str
+) -> ProbeWritten | ProbePart:
+    """Write the certain differences into the profiles; one that ships is copied into the folder first."""
+    files: dict[str, list[str]] = {}
+    clusters = {variables["hostvars"][host]["cluster"]["id"]: look for host, look in seen.items()}
+    for name, look in clusters.items():
+        own = folder / f"{name}.yml"
+        text = read_text(own if own.exists() else SHIPPED / f"{name}.yml")
+        facts = [one for one in look["facts"] if "value" in one]
+        if not facts:
+            continue
+        changed, done = patch.apply(own, text, {one["fact"]: one["value"] for one in facts}, day)
+        if done:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_file(own, changed, text if own.exists() else None)
+            read_sourced(own)
+            files[abbreviate_home(own)] = done
+    return _written(files, ["probe"]) if files else NOTHING
+
+
+def _written(files: dict[str, list[str]], words: Sequence[str]) -> ProbeWritten:
+    return {"kind": "probe_written", "changed": bool(files), "files": files, "next": command_line.command_for(*words)}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""hpc-onboard probe over real ssh and real Slurm: a cluster without a profile, and a profile with wrong facts."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_profile
+
+from tests.effort import turns
+from tests.integration.command.person import Person
+from tests.integration.onboard.test_code_login import ended
+
+pytestmark = [pytest.mark.testbed, turns(3)]
+
+HOST = "login1.attic.example.org"
+WRONG: dict[str, Any] = {  # facts that the cluster's own Slurm, folders and machine contradict
+    "home.path": "/homes/{user}",
+    "storage.work1.path": "/elsewhere/{user}",
+    "container.images": "/elsewhere/images",
+    "arch": ["ppc64le"],
+    "os": "Rocky Linux 9.6",
+    "scheduler.partitions": ["gpu_gce", "gone"],
+    "scheduler.hours": 48,
+    "scheduler.partition_hours": {"cpu_gce_test": 2},
+    "scheduler.gpu": "--partition=gpu --gpus=1",
+    "scheduler.test": "--gres=gpu:h100:1",
+    "scheduler.gpus_per_node": [1, 2, 8],
+    "scheduler.gpu_nodes": {"a100": 3},
+    "scheduler.partition_required": True,
+}
+WITHOUT = ("extends", "sources", "verified_on", "status", "human_steps", "formerly")  # of a profile of one's own
+
+
+@pytest.fixture
+def person(bed: Any, tmp_path: Path) -> Person:
+    found = Person(bed, tmp_path)
+    found.environment["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="p")  # sockets need a short path
+    return found
+
+
+def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person) -> None:
+    """Address, probe, three questions; then the account is set up, and a second run changes nothing."""
+    account = bed.new_account("dfki")
+    bed.slurm("dfki").admit(account)
+    area = account.path(f"/data/{account.user}")
+    area.mkdir(mode=0o700)
+    os.chown(area, account.login_entry.uid, account.login_entry.gid)
+    person.knows(HOST, "dfki")
+    before = account.tree()
+    run = person.at_terminal("probe", f"{account.user}@{HOST}", **person.with_key())
+    run.expect(r"called in full\? \[attic\] ")
+    run.sendline("The attic's cluster")
+    run.expect(r"conda of your own.*\] ")
+    run.sendline("allowed")
+    code, said = ended(run)
+    assert code == 0, said
+    assert account.tree() == before, "nothing is written there"
+    file = person.home / "our-clusters" / "attic.yml"
+    profile = yaml.safe_load(file.read_text(encoding="utf-8"))
+    assert profile["name"] == "The attic's cluster"
+    assert profile["scheduler"]["partitions"] == ["batch"]
+    assert profile["scheduler"]["gpu"] == "--gres=gpu:a100:1"
+    assert profile["scheduler"]["gpus_per_node"] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert profile["scheduler"]["partition_hours"] == {"batch": 72}
+    assert profile["storage"] == [{"name": "data", "path": "/data/{user}", "link": "data"}]
+    assert profile["conda"] == {"policy": "allowed", "area": "data", "below": "conda"}
+
+    name = f"{account.user}@attic"
+    accounts = {"plugin": "hpc.onboard.accounts", "profiles": ["our-clusters"], "accounts": {name: {"ssh": HOST}}}
+    (person.home / "accounts.yml").write_text(yaml.safe_dump(accounts), encoding="utf-8")
+    checked = person.types("profile", "check")
+    assert checked.returncode == 0, checked.stderr
+    for expected in ("created", "1 account: 1 unchanged"):
+        onboarded = person.types("onboard", name, "-e", "conda_wanted=false", **person.with_key())
+        assert onboarded.returncode == 0, onboarded.stdout + onboarded.stderr
+        assert expected in onboarded.stdout
+    again = person.types("probe", "-v", name)
+    assert again.returncode == 0
+    assert "differs" not in again.stdout, again.stdout
+
+
+def test_wrong_facts_of_a_profile_are_shown_and_corrected(bed: Any, person: Person) -> None:
+    account = bed.new_account("wilson")
+    bed.slurm("wilson").admit(account)
+    person.knows("wc.fnal.gov", "wilson")
+    own = person.home / "our-clusters"
+    own.mkdir()
+    profile = {key: one for key, one in read_profile(SHIPPED / "wilson.yml").items() if key not in WITHOUT}
+    for fact, value in WRONG.items():
+        _set(profile, fact.split("."), value)
+    (own / "wilson.yml").write_text(yaml.safe_dump(profile), encoding="utf-8")
+    settings = {account.name: {"auth": "key", "ssh": "wc.fnal.gov", "project": account.project}}
+    accounts = {"plugin": "hpc.onboard.accounts", "profiles": ["our-clusters"], "accounts": settings}
+    (person.home / "accounts.yml").write_text(yaml.safe_dump(accounts), encoding="utf-8")
+    account.reset_sessions()
+    ran = person.types("probe")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert account.sessions() == 1
+    shown = {line.split()[2].rstrip(":") for line in ran.stdout.splitlines() if line.startswith("  ! differs")}
+    expected = {
+        "scheduler.partition_hours.cpu_gce_test" if fact.endswith("partition_hours") else fact for fact in WRONG
+    }
+    assert shown >= expected, expected - shown
+
+    written = person.types("probe", "--write")
+    assert written.returncode == 0, written.stdout + written.stderr
+    corrected = read_profile(own / "wilson.yml")
+    assert corrected["scheduler"]["gpu_nodes"] == {"a100": 1, "v100": 1}
+    assert corrected["scheduler"]["partition_hours"] == {"cpu_gce_test": 4}
+    assert corrected["home"]["path"] == account.home.replace(account.user, "{user}")
+    left = {line.split()[2].rstrip(":") for line in person.types("probe").stdout.splitlines() if "! differs" in line}
+    assert left == {"storage.work1.path", "container.images", "scheduler.gpu", "scheduler.test"}, "none has a value"
+
+
+def _set(node: Any, steps: list[str], value: Any) -> None:
+    """Set a fact; an area of a list is found by its name, and gets another root."""
+    step, *rest = steps
+    if isinstance(node, list):
+        node = next(one for one in node if one["name"] == step)
+        node["root"] = "/elsewhere"
+        step, *rest = rest
+    if rest:
+        _set(node[step], rest, value)
+    else:
+        node[step] = value
