@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...module_utils._audit_checks.audit_check import AuditCheck
 from ...module_utils._audit_checks.enroot_lines import EnrootLines
-from ...module_utils._audit_checks.open_keys import OpenKeys
-from ...module_utils._audit_checks.scattered_keys import ScatteredKeys
-from ...module_utils._audit_checks.shadowed_keys import ShadowedKeys
 from ...module_utils._audit_checks.trusted_files import TrustedFiles
-from ...module_utils._audit_checks.unread_keys import UnreadKeys
 from ...module_utils._formats.key_files import ENROOTS
+from ...module_utils._key_checks.open_keys import OpenKeys
+from ...module_utils._key_checks.scattered_keys import ScatteredKeys
+from ...module_utils._key_checks.shadowed_keys import ShadowedKeys
+from ...module_utils._key_checks.unread_keys import UnreadKeys
 from .._roles.enroot_credentials import token_folders
 from .._roles.table import key_files, usual_path
 from .._secrets.backends import MissingKey

@@ -168,4 +168,4 @@ def test_what_only_these_looks_need_is_sent_with_them_alone() -> None:
     needs = payload.load_engine()["needs"]
     assert theirs <= set(payload.load_engine()["modules"])  # and so not in the engine itself
     assert not theirs & set(needs["_resources.shell_environment"])
-    assert theirs <= set(needs["_audit_checks.scattered_keys"])
+    assert theirs <= set(needs["_key_checks.scattered_keys"])

@@ -10,12 +10,12 @@ github.com/NVIDIA/enroot doc/configuration.md.
 
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
+from .._audit_checks.audit_check import LEADS_PAST, UNKNOWN_KEY, AuditCheck
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
 from .._formats.settings import Setting, find_settings
 from .._scan.search import Search
-from .audit_check import LEADS_PAST, UNKNOWN_KEY, AuditCheck
 
 VALUES = {  # resource type of the file -> variables that hold a key or its user
     "ngc_config": ("NGC_API_KEY", "NGC_CLI_API_KEY"),

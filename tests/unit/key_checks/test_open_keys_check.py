@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.open_keys import OpenKeys
+from ansible_collections.hpc.onboard.plugins.module_utils._key_checks.open_keys import OpenKeys
 from audit_check_runs import run_check
 
 LOGIN = Plain(b"machine x login me password geheim\n", 0o644)

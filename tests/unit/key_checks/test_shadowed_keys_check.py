@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 from account_scene import HOME, Folder, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.shadowed_keys import ShadowedKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine
+from ansible_collections.hpc.onboard.plugins.module_utils._key_checks.shadowed_keys import ShadowedKeys
 from audit_check_runs import complete_options, run_check
 
 KEPT = {

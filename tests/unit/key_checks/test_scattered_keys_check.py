@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from account_scene import KEY, Folder, Link, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.scattered_keys import ScatteredKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._key_checks.scattered_keys import ScatteredKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._scan.search import Search
 from audit_check_runs import CheckReport, run_check
 from forked import NOBODY, as_nobody

@@ -6,6 +6,7 @@ import os
 from itertools import chain, islice
 from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
+from .._audit_checks.audit_check import APPLICATION, NO_REPLACEMENT, UNKNOWN_KEY, AuditCheck
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.values import check_path
@@ -15,7 +16,6 @@ from .._formats.key_forms import find_keys
 from .._scan.misplaced_keys import SHOWN, MisplacedKey, MisplacedKeys
 from .._scan.search import Search, expand_paths
 from .._scan.walk import USUAL, Limits
-from .audit_check import APPLICATION, NO_REPLACEMENT, UNKNOWN_KEY, AuditCheck
 from .shadowed_keys import VALUES
 
 

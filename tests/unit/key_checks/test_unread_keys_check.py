@@ -9,7 +9,7 @@ import json
 
 import pytest
 from account_scene import Folder, Link, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.unread_keys import UnreadKeys
+from ansible_collections.hpc.onboard.plugins.module_utils._key_checks.unread_keys import UnreadKeys
 from audit_check_runs import run_check
 
 LINE = Plain(b"machine nvcr.io login $oauthtoken password geheim\n", 0o600)

@@ -6,13 +6,13 @@ import os
 import re
 from typing import Any, Dict, Iterator, List
 
+from .._audit_checks.audit_check import AuditCheck
 from .._core import files
 from .._core.host import Host
 from .._fixes import offers
 from .._formats.key_files import CREDENTIALS
 from .._formats.key_forms import is_placeholder
 from .._scan.search import Search, expand_paths
-from .audit_check import AuditCheck
 
 DEFAULT_ACL = "system.posix_acl_default"
 MAY_HOLD_NONE = (".json", ".yaml", ".yml", ".pypirc")  # settings, in which there may be a key
