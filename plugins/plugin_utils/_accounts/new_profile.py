@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from .._input.json_schema import matches, write_yaml
 from .profiles import schema
 
+USUAL_FOLDER = "our-clusters"  # for profiles of the user's own, next to the accounts file
 NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 

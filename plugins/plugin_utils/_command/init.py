@@ -27,6 +27,7 @@ from .._unlocked import handover
 from . import accounts
 from .accounts import CommandError
 from .child import end_by
+from .probe import suggest_name
 
 OPTIONS = {  # option of an account -> the field of its entry, the name of its value, and its help
     "--project": ("project", "NAME", "project, group or Slurm account"),
@@ -99,7 +100,7 @@ def _run(wish: argparse.Namespace, front: list[str]) -> int:
     wishes = [_said(draft, name, words) for name, words in wish.accounts]
     if is_asked:
         if not wishes:
-            wishes = _chosen(draft, shown)
+            wishes = _chosen(draft, shown, front)
         for one in wishes:
             _complete(one, draft.world.me, wish.yes)
     _check_whole(wishes, draft, is_asked)
@@ -146,8 +147,8 @@ def _named(draft: AccountsDraft, name: str) -> DesiredAccount:
         raise CommandError(f"--account {name}: {error}") from None
 
 
-def _chosen(draft: AccountsDraft, shown: str) -> list[DesiredAccount]:
-    """The accounts that the person wants."""
+def _chosen(draft: AccountsDraft, shown: str, front: list[str]) -> list[DesiredAccount]:
+    """Return the accounts that the user wants. front: the words of this command, which probes an unknown cluster."""
     known = draft.known()
     person.print_paragraph(f"Your accounts go into {shown}, one entry each.")
     if known:
@@ -159,10 +160,10 @@ def _chosen(draft: AccountsDraft, shown: str) -> list[DesiredAccount]:
     person.print_paragraph(f"{'Others that are known' if known else 'Clusters that are known'}: {', '.join(others)}.")
     every = " ".join(str(number) for number in range(1, len(known) + 1))
     numbers = "Numbers of the list, or USER@CLUSTER" if known else "USER@CLUSTER"
-    text = f"Where do you have accounts? {numbers}; with blanks between."
+    text = f"Where do you have accounts? {numbers}; with blanks between. For another cluster: USER@HOST."
 
     def wishes(answer: str) -> list[DesiredAccount]:
-        words = dict.fromkeys(answer.split())
+        words = dict.fromkeys(_probed(draft, word, front) for word in answer.split())
         return [known[int(one) - 1] if one.isdigit() and 0 < int(one) <= len(known) else draft.wish(one)
                 for one in words]  # fmt: skip
 
@@ -173,6 +174,23 @@ def _chosen(draft: AccountsDraft, shown: str) -> list[DesiredAccount]:
             return str(error)
 
     return wishes(person.prompt(text, every, why))
+
+
+def _probed(draft: AccountsDraft, word: str, front: list[str]) -> str:
+    """Return the name of an account at a host that no profile has, once the cluster is probed. Raises ValueError."""
+    user, _at, host = word.rpartition("@")
+    if not user or "." not in host:
+        return word
+    name = suggest_name(host)
+    if not (draft.own_profiles / f"{name}.yml").exists():
+        question = (
+            f"{host} is not a known cluster. Look at it now, and write a first profile? Nothing is changed there."
+        )
+        command = [*front, "probe", word, "--output", str(draft.own_profiles)]
+        if not person.confirm(question) or subprocess.call(command):
+            raise ValueError(f"{host} has no profile. Name a known cluster, or run: {shlex.join(command)}")
+    draft.add_profiles()
+    return f"{user}@{name}"
 
 
 def _complete(wish: DesiredAccount, me: str, brief: bool) -> None:

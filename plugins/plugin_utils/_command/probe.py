@@ -48,7 +48,7 @@ def prepare(options: argparse.Namespace) -> None:
     name = cluster or options.given.get("--name") or suggest_name(place)
     file = state_folder() / "probe" / name / "accounts.yml"
     make_private(file.parent)
-    output = choose_folder(options.inventory, folders).absolute()
+    output = Path(options.given.pop("--output", "") or choose_folder(options.inventory, folders)).absolute()
     entry = {} if cluster else _describe_new(place, name, output, file.parent)
     entry["vars"] = {"probe_folder": str(output), "probe_new": not cluster}
     document = {

@@ -19,7 +19,6 @@ from . import accounts
 from .accounts import CommandError
 from .parser import add_inventory
 
-USUAL_FOLDER = "our-clusters"
 OWN = "own"
 
 
@@ -160,7 +159,7 @@ def choose_folder(inventory: Sequence[str], folders: Iterable[Path]) -> Path:
     """Return the folder for profiles of your own."""
     source = accounts.find(inventory, os.environ)
     file = source.file() if source else None
-    return next(iter(folders), (file.parent if file else Path()) / USUAL_FOLDER)
+    return next(iter(folders), (file.parent if file else Path()) / new_profile.USUAL_FOLDER)
 
 
 def _relative_to_accounts(folder: Path, inventory: Sequence[str]) -> str:

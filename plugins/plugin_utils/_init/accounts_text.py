@@ -34,8 +34,6 @@ HEAD = """\
 # and folders with profiles of your own clusters:  profiles: [FOLDER]
 ---
 plugin: hpc.onboard.accounts
-
-accounts:
 """
 Node = yaml.Node
 
@@ -44,9 +42,10 @@ class NotAdded(Exception):
     """An entry cannot be put into that file by a program: why."""
 
 
-def render_file(wishes: Sequence[DesiredAccount]) -> str:
-    """The text of a new file."""
-    return HEAD + "\n".join("".join(f"  {line}\n" if line else "\n" for line in render_entry(one)) for one in wishes)
+def render_file(wishes: Sequence[DesiredAccount], profiles: Sequence[str] = ()) -> str:
+    """The text of a new file. profiles: folders with profiles of the user's own."""
+    head = HEAD + _profiles_line(profiles) + "\naccounts:\n"
+    return head + "\n".join("".join(f"  {line}\n" if line else "\n" for line in render_entry(one)) for one in wishes)
 
 
 def render_entry(wish: DesiredAccount) -> list[str]:
@@ -83,8 +82,15 @@ def render_value(value: Any) -> str:
     return value if plain else "'" + value.replace("'", "''") + "'"
 
 
-def add_entries(file: Path, text: str, wishes: Sequence[DesiredAccount]) -> str:
-    """The text of a file with these accounts behind those that it has. Raises NotAdded, Mistakes."""
+def _profiles_line(profiles: Sequence[str]) -> str:
+    return f"profiles: {render_value(list(profiles))}\n" if profiles else ""
+
+
+def add_entries(file: Path, text: str, wishes: Sequence[DesiredAccount], profiles: Sequence[str] = ()) -> str:
+    """The text of a file with these accounts behind those that it has. Raises NotAdded, Mistakes.
+
+    profiles: folders to name, unless the file names some.
+    """
     lines = YamlText(file, text)
     root, document = lines.root(), lines.document()
     accounts = find_value(root, "accounts")
@@ -94,9 +100,12 @@ def add_entries(file: Path, text: str, wishes: Sequence[DesiredAccount]) -> str:
     at = find_last_line(accounts) + 1
     new = [f"{indent}{line}".rstrip() for one in wishes for line in ("", *render_entry(one))]
     rows = text.splitlines()
-    made = "\n".join([*rows[:at], *new, *rows[at:]]) + "\n"
+    folders = _profiles_line(profiles) if "profiles" not in document else ""
+    top = next(key.start_mark.line for key, value in getattr(root, "value", ()) if value is accounts)
+    made = "\n".join([*rows[:top], *folders.splitlines(), *rows[top:at], *new, *rows[at:]]) + "\n"
     names = {one.name: one.entry or None for one in wishes}
     wanted = {**document, "accounts": {**document["accounts"], **names}}
+    wanted |= {"profiles": list(profiles)} if folders else {}
     if yaml.load(made, Loader=Loader) != wanted:
         raise NotAdded("its form is not one that hpc-onboard can add to")
     return made

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .._accounts.accounts_file import AccountsFile
 from .._accounts.host_variables import build_hosts
+from .._accounts.new_profile import USUAL_FOLDER
 from .._accounts.profiles import Catalogue
 from .._input.diagnostics import MistakeList, nearest, read_text
 from .accounts_text import add_entries, render_file
@@ -29,6 +30,13 @@ class AccountsDraft:
             self.names = set(own.document["accounts"])
             self.catalogue = own.catalogue(MistakeList(own.lines))
         self.world = world or SshHistory()
+        self.own_profiles = file.parent / USUAL_FOLDER
+        self.profiles: list[str] = []  # folders to add to the file
+
+    def add_profiles(self) -> None:
+        """Use the profiles in the folder next to the file, too."""
+        self.profiles = [USUAL_FOLDER]
+        self.catalogue = Catalogue((self.own_profiles, *self.catalogue.folders))
 
     def wish(self, name: str) -> DesiredAccount:
         """An account by its name, USER@CLUSTER, or by its cluster's alone. Raises ValueError, with what is wrong."""
@@ -57,7 +65,10 @@ class AccountsDraft:
             if one.name in seen:
                 raise ValueError(f"{one.name} is already in the accounts file")
             seen.add(one.name)
-        text = render_file(wishes) if self.text is None else add_entries(self.file, self.text, wishes)
+        if self.text is None:
+            text = render_file(wishes, self.profiles)
+        else:
+            text = add_entries(self.file, self.text, wishes, self.profiles)
         self._checked(text)
         return text
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...module_utils._core.errors import AccountError
 from .._accounts.accounts_file import AccountsFile
+from .._accounts.new_profile import USUAL_FOLDER
 from .._accounts.profiles import SHIPPED, read_sourced
 from .._init.place import write_file
 from .._input import command_line, extra_vars
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 Ask = Callable[[str], str | None]  # None: no answer
-USUAL_FOLDER = "our-clusters"
 PROBED = "hpc_onboard_probed"
 """The variable in which playbooks/probe.yml registers what was seen."""
 SETTINGS: dict[str, extra_vars.Reader] = {

@@ -53,15 +53,24 @@ def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person) -> None
     os.chown(area, account.login_entry.uid, account.login_entry.gid)
     person.knows(HOST, "dfki")
     before = account.tree()
-    run = person.at_terminal("probe", f"{account.user}@{HOST}", **person.with_key())
-    run.expect(r"called in full\? \[attic\] ")
-    run.sendline("The attic's cluster")
-    run.expect(r"conda of your own.*\] ")
-    run.sendline("allowed")
+    run = person.at_terminal("init", **person.with_key())
+    decisions = 0
+    for question, words in (
+        ("Where do you have accounts(?s:.*)> ", f"{account.user}@{HOST}"),
+        ("is not a known cluster(?s:.*)> ", "y"),
+        (r"called in full\? \[attic\] ", "The attic's cluster"),
+        (r"conda of your own.*\] ", "allowed"),
+        ("Write this to(?s:.*)> ", "y"),
+        ("Try now whether(?s:.*)> ", "n"),
+    ):
+        run.expect(question)
+        run.sendline(words)
+        decisions += 1
     code, said = ended(run)
     assert code == 0, said
+    assert decisions <= 6
     assert account.tree() == before, "nothing is written there"
-    file = person.home / "our-clusters" / "attic.yml"
+    file = person.accounts.parent / "our-clusters" / "attic.yml"
     profile = yaml.safe_load(file.read_text(encoding="utf-8"))
     assert profile["name"] == "The attic's cluster"
     assert profile["scheduler"]["partitions"] == ["batch"]
@@ -72,8 +81,7 @@ def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person) -> None
     assert profile["conda"] == {"policy": "allowed", "area": "data", "below": "conda"}
 
     name = f"{account.user}@attic"
-    accounts = {"plugin": "hpc.onboard.accounts", "profiles": ["our-clusters"], "accounts": {name: {"ssh": HOST}}}
-    (person.home / "accounts.yml").write_text(yaml.safe_dump(accounts), encoding="utf-8")
+    assert yaml.safe_load(person.accounts.read_text(encoding="utf-8"))["accounts"] == {name: None}
     checked = person.types("profile", "check")
     assert checked.returncode == 0, checked.stderr
     for expected in ("created", "1 account: 1 unchanged"):
