@@ -15,6 +15,7 @@ from .._authentication.renewers import renewal_command, user_of
 from .._delivery import manual_steps
 from .._documents.fix import FixStep, advice, local_command
 from .._input.command_line import command_for
+from .._state import probed_facts
 from .findings import simple_finding
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def find_problems(variables: Variables, now: datetime.datetime, max_age: int = M
     variables: Ansible's, of the account. now: aware. max_age: days after which a profile is old.
     """
     cluster = variables["cluster"]
-    found = check_profile_age(cluster, now.date(), max_age)
+    found = [*check_profile_age(cluster, now.date(), max_age), *check_probed_facts(cluster)]
     held = find_credential(variables, now)
     found += check_credential(cluster, held, user_of(variables), now) if held else []
     unseen = [step for step in cluster.get("human_steps", ()) if "done" not in step]
@@ -54,6 +55,16 @@ def check_profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> l
     text = f"The profile was last checked on {verified}, more than {max_age} days ago."
     resource, place = f"profile of {cluster['name']}", f"{cluster['id']}.yml"
     return [simple_finding("PRO-001", resource, text, place=place, found_class="stale", fix=[advice(OLD_PROFILE)])]
+
+
+def check_probed_facts(cluster: Cluster) -> list[FoundDifference]:
+    """Return PRO-002 for each fact of the profile that probes have confirmed to differ."""
+    fix: list[FixStep] = [local_command(*command_for("probe", ["-l", cluster["id"], "--write"]))]
+    return [
+        simple_finding("PRO-002", f"profile of {cluster['name']}", f"{fact}: {one['says']} in the profile; {one['by']} "
+                       f"shows {one['seen']}", place=fact, found_class="at_risk", fix=fix)
+        for fact, one in probed_facts.read_confirmed(cluster["id"]).items()
+    ]  # fmt: skip
 
 
 def check_credential(cluster: Cluster, held: Credential, user: str, now: datetime.datetime) -> list[FoundDifference]:

@@ -17,6 +17,8 @@ from .._init.place import write_file
 from .._input import command_line, extra_vars
 from .._input.diagnostics import Mistakes, read_text
 from .._input.writers import abbreviate_home
+from .._state import probed_facts
+from .._state.durable_files import StateError
 from . import first_profile, patch
 from .observations import Observations
 
@@ -42,24 +44,27 @@ def read_settings(variables: Variables, value: extra_vars.Value) -> dict[str, An
 
 
 def write(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> ProbeWritten | ProbePart:
-    """Write what was seen into profiles, if the run is to. ask: None without a terminal. Raise AccountError."""
+    """Keep what differs for the audit, and write it into profiles if the run is to. Raise AccountError.
+
+    ask: None without a terminal.
+    """
     settings = read_settings(variables, value)
     looks = {host: variables["hostvars"][host].get(PROBED) for host in variables["ansible_play_hosts_all"]}
     seen: dict[str, ProbeAccount] = {host: look for host, look in looks.items() if look and "observed" in look}
-    if (
-        variables.get("ansible_check_mode")
-        or not seen
-        or not (settings.get("probe_new") or settings.get("probe_write"))
-    ):
+    if variables.get("ansible_check_mode") or not seen:
         return NOTHING
-    folder = Path(settings.get("probe_folder") or _choose_folder(variables))
     day = datetime.now(UTC).date().isoformat()
     try:
         if settings.get("probe_new"):
-            host, look = next(iter(seen.items()))
-            return _write_first(folder, host, look, variables["hostvars"][host]["cluster"], day, ask)
-        return _patch_all(folder, seen, variables, day)
-    except Mistakes as error:
+            folder = Path(settings["probe_folder"])
+            return _write_first(folder, *next(iter(seen.items())), variables["hostvars"], day, ask)
+        for host, look in seen.items():
+            if "sandbox" not in look:
+                probed_facts.remember(variables["hostvars"][host]["cluster"]["id"], host, day, look["facts"])
+        if not settings.get("probe_write"):
+            return NOTHING
+        return _patch_all(Path(settings.get("probe_folder") or _choose_folder(variables)), seen, variables, day)
+    except (Mistakes, StateError) as error:
         raise AccountError(str(error)) from None
 
 
@@ -72,12 +77,14 @@ def _choose_folder(variables: Variables) -> Path:
 
 
 def _write_first(
-    folder: Path, host: str, look: ProbeAccount, cluster: Mapping[str, Any], day: str, ask: Ask | None
+    folder: Path, host: str, look: ProbeAccount, hostvars: Variables, day: str, ask: Ask | None
 ) -> ProbeWritten:
     """Write the first profile of a cluster, after at most three questions."""
     seen = Observations(look["observed"], look["slurm"])
     user, _at, name = host.rpartition("@")
-    profile = first_profile.build_profile(name, cluster["login"], user, seen, _ask_all(seen, name, ask))
+    profile = first_profile.build_profile(
+        name, hostvars[host]["cluster"]["login"], user, seen, _ask_all(seen, name, ask)
+    )
     file = folder / f"{name}.yml"
     before = read_text(file) if file.exists() else None
     write_file(file, first_profile.render(profile, host, day), before)

@@ -18,6 +18,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report, waivers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.probe import ProbedFact
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
@@ -28,6 +29,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
     done_steps,
     exported_scripts,
     last_runs,
+    probed_facts,
     receipts,
     signed_record,
     slurm_offers,
@@ -55,7 +57,7 @@ KNOWN = (
         done_steps.SCHEMA,
         standing.SCHEMA,
     ),
-    *(script_text.SCHEMA, exported_script.SCHEMA, exported_scripts.SCHEMA, slurm_offers.SCHEMA),
+    *(script_text.SCHEMA, exported_script.SCHEMA, exported_scripts.SCHEMA, slurm_offers.SCHEMA, probed_facts.SCHEMA),
 )
 WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
 DETAIL: Any = {
@@ -140,12 +142,21 @@ def remembered(state: Path) -> dict[str, Any]:
         },
     }  # type: ignore[typeddict-item]
     slurm_offers.keep_offers("a@lrz", account_offers)
+    differs: ProbedFact = {"fact": "arch", "result": "differs", "says": "x86_64", "seen": "aarch64", "by": "uname -m"}
+    probed_facts.remember("lrz", "a@lrz", "2026-01-01", [differs])
     done_steps.set_mark("a@lrz", "vpn", {"at": "2026-01-01T00:00:00Z", "by": "a@desk"})
     account = AccountSummary("a@lrz", "lrz", False, ("lrz",), ({"id": "ai_group", "text": "Ask."},))
     status = memory.status(Path("accounts.yml"), [account], True, datetime(2026, 1, 2, tzinfo=UTC))
     run, said = ((state / file).read_text() for file in (last_runs.FILE, done_steps.FILE))
     slurm = json.loads((state / "slurm" / "a@lrz.json").read_text())
-    return {"slurm-offers": slurm, "last-run": json.loads(run), "done-steps": json.loads(said), "status": status}
+    probed = json.loads((state / "probed" / "lrz.json").read_text())
+    return {
+        "slurm-offers": slurm,
+        "probed-facts": probed,
+        "last-run": json.loads(run),
+        "done-steps": json.loads(said),
+        "status": status,
+    }
 
 
 def preflighted(state: Path) -> Any:

@@ -121,7 +121,7 @@ CONTROLLER = {
         "_audit_checks/existing_setup",
     },
     "_probe": {
-        *("_documents", "_input", "_accounts", "_init", "_delivery", "_roles/job_request", "_core"),
+        *("_documents", "_input", "_state", "_accounts", "_init", "_delivery", "_roles/job_request", "_core"),
         "_audit_checks/site_probe",
     },
     "_command": {

@@ -168,6 +168,17 @@ SOFTWARE_RULES = {
         found_cause="time",
         advice="Read the site's documentation, then tell the profile's maintainers what has changed.",
     ),
+    "PRO-002": Rule(
+        title="The cluster's profile differs from the cluster",
+        severity="low",
+        owner=CHECKS,
+        why="`hpc-onboard probe` has seen another value than the profile's, on two days or with two accounts. Roles and"
+        " job scripts decide by the profile.",
+        fix="`hpc-onboard probe CLUSTER --write` writes the value of the cluster into a profile of your own.",
+        found_class="at_risk",
+        found_cause="site",
+        advice="Correct it in a profile of your own, and tell the profile's maintainers: {place}.",
+    ),
     "STP-001": Rule(
         title="A manual step is not marked as done",
         severity="info",

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an account shows beside a profile: what differs for certain, and what must not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_sourced
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.local_checks import check_probed_facts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.probe import suggest_name
+from ansible_collections.hpc.onboard.plugins.plugin_utils._probe import patch
+from ansible_collections.hpc.onboard.plugins.plugin_utils._probe.comparison import compare
+from ansible_collections.hpc.onboard.plugins.plugin_utils._probe.observations import Observations
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import probed_facts
+
+PROFILE: dict[str, Any] = {
+    "id": "attic",
+    "home": {"path": "/home/ada", "bytes": 50 * 10**9},
+    "storage": [
+        {"name": "scratch", "variable": "$SCRATCH", "bytes": 10**12},
+        {"name": "work", "path": "/work/ada", "root": "/work"},
+    ],
+    "container": {"runtime": "apptainer", "on_login": True, "module": "apptainer"},
+    "quota_command": "myquota",
+    "scheduler": {
+        "kind": "slurm",
+        "partitions": ["cpu", "gpu"],
+        "gpu": "--partition=gpu --gres=gpu:a100:1",
+        "hours": 24,
+        "gpu_nodes": {"a100": 2},
+    },
+}
+SEEN = {
+    "home": "/home/ada",
+    "home folder": "/lustre/home/ada",
+    "variable SCRATCH": "/scratch/ada",
+    "area scratch": "folder",
+    "area scratch path": "/scratch/ada",
+    "area work": "folder",
+    "area work path": "/work/ada",
+    "area work root": "folder",
+    "program myquota": "/usr/bin/myquota",
+    "program apptainer": "/usr/bin/apptainer",
+    "quota bytes /home": str(50 * 10**9),
+    "nodes 0": "gpu|gpu:a100:4(S:0-1)|2|1-00:00:00",
+    "nodes 1": "cpu|(null)|9|1-00:00:00",
+}
+MAY_BE: dict[str, dict[str, str]] = {  # what another account, day or login node shows, though the profile is right
+    "a variable that only jobs have": {"variable SCRATCH": ""},
+    "an area that was not granted": {"area work": "nothing"},
+    "an area that cannot be looked at": {"area work": "", "area work root": ""},
+    "a module that a batch shell does not load": {"program apptainer": ""},
+    "a quota in units of 1024": {"quota bytes /home": str(47 * 10**9)},
+    "a raised quota": {"quota bytes /home": str(80 * 10**9)},
+    "no quota command on this login node": {"program myquota": "", "quota bytes /home": ""},
+    "a home behind a link": {"home": "/lustre/home/ada", "home folder": "/home/ada"},
+    "maintenance, with no partition": {"nodes 0": "", "nodes 1": ""},
+    "a longer limit": {"nodes 1": "cpu|(null)|9|7-00:00:00"},
+    "a partition that the profile does not name": {"nodes 2": "tests|(null)|1|00:30:00"},
+}
+IS_WRONG: dict[str, tuple[dict[str, str], str]] = {
+    "a smaller quota": ({"quota bytes /home": str(20 * 10**9)}, "home.bytes"),
+    "another home": ({"home": "/users/ada", "home folder": "/users/ada"}, "home.path"),
+    "no root of the area": ({"area work": "nothing", "area work root": "nothing"}, "storage.work.path"),
+    "no such module": ({"module apptainer": "no"}, "container.module"),
+    "a partition that is gone": ({"nodes 1": ""}, "scheduler.partitions"),
+    "a shorter limit": (
+        {"nodes 0": "gpu|gpu:a100:4|2|12:00:00", "nodes 1": "cpu|(null)|9|12:00:00"},
+        "scheduler.hours",
+    ),
+    "other GPUs": ({"nodes 0": "gpu|gpu:h100:4|2|1-00:00:00"}, "scheduler.gpu"),
+    "fewer nodes": ({"nodes 0": "gpu|gpu:a100:4|1|1-00:00:00"}, "scheduler.gpu_nodes"),
+}
+
+
+def differing(change: dict[str, str]) -> list[str]:
+    """Return the facts that differ when the account shows a change."""
+    texts = {name: text for name, text in {**SEEN, **change}.items() if text}
+    return [one["fact"] for one in compare(PROFILE, Observations(texts, {}), "ada") if one["result"] == "differs"]
+
+
+@pytest.mark.parametrize("name", MAY_BE)
+def test_what_may_depend_on_the_account_does_not_differ(name: str) -> None:
+    assert differing(MAY_BE[name]) == []
+
+
+@pytest.mark.parametrize("name", IS_WRONG)
+def test_what_is_wrong_differs(name: str) -> None:
+    change, fact = IS_WRONG[name]
+    assert fact in differing(change)
+    assert differing({}) == []
+
+
+def test_the_audit_reports_what_two_days_have_shown(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    cluster = {"id": "attic", "name": "Attic"}
+    texts = {**SEEN, "quota bytes /home": str(20 * 10**9)}
+    facts = compare(PROFILE, Observations(texts, {}), "ada")
+    for _again in range(2):
+        probed_facts.remember("attic", "ada@attic", "2026-11-24", facts)
+        assert check_probed_facts(cluster) == []
+    probed_facts.remember("attic", "ada@attic", "2026-11-25", facts)
+    assert [one["place"] for one in check_probed_facts(cluster)] == ["home.bytes"]
+    probed_facts.remember("attic", "bob@attic", "2026-11-25", compare(PROFILE, Observations(SEEN, {}), "ada"))
+    assert check_probed_facts(cluster) == []
+
+
+def test_a_patched_profile_that_ships_is_valid_and_says_its_source(tmp_path: Any) -> None:
+    for shipped in sorted(SHIPPED.glob("*.yml")):
+        own = tmp_path / shipped.name
+        before = shipped.read_text(encoding="utf-8")
+        text, done = patch.apply(
+            own, before, {"scheduler.partitions": ["only"], "home.bytes": 7, "nothing": 1}, "2026-11-25"
+        )
+        own.write_text(text, encoding="utf-8")
+        former = read_sourced(shipped).profile["scheduler"].get("partitions", [])
+        expected = ["only"] if "scheduler.partitions" in done else former
+        assert read_sourced(own).profile["scheduler"].get("partitions", []) == expected
+        assert len({*before.splitlines()} - {*text.splitlines()}) <= len(former) + 3, "all other lines stay"
+
+
+@pytest.mark.parametrize("host", ["login2.attic.example", "attic-login1.uni.example", "ssh.attic.uni.example", "attic"])
+def test_a_cluster_is_named_for_its_host(host: str) -> None:
+    assert suggest_name(host) == "attic"
