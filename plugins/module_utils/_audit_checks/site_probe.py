@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an account shows of its cluster: folders, variables, programs, modules, quotas, nodes and settings of Slurm.
+"""What an account shows of its cluster: folders, variables, programs, modules, quotas and nodes of Slurm.
 
 Only `hpc-onboard probe` sends this. It reads, submits no job, and starts each of the site's programs once. The
 controller compares what was observed with the profile.
@@ -11,7 +11,7 @@ import platform
 import pwd
 import shlex
 import sys
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional
 
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
@@ -26,9 +26,6 @@ SECONDS = 8.0  # the time limit of each program
 USUAL_QUOTA = "quota -s -w"
 END = "hpc.onboard-ended"
 NODES = ["sinfo", "-a", "-h", "-o", "%R|%G|%D|%l"]  # -a: partitions that are hidden from this account, too
-SETTINGS = ["scontrol", "show", "config"]
-KEPT_SETTINGS = ("DefMemPerCPU", "DefMemPerNode", "DefMemPerGPU", "EnforcePartLimits", "AccountingStorageEnforce",
-                 "ClusterName")  # fmt: skip
 MOST_NODES = 200  # kinds of nodes
 OS_RELEASE = "/etc/os-release"
 
@@ -157,9 +154,6 @@ class SiteProbe(AuditCheck):
     def _see_slurm(self) -> None:
         for number, line in enumerate(sorted(set((self._ask(NODES) or "").splitlines()))[:MOST_NODES]):
             self._observed["nodes %d" % number] = line
-        for name, value in _read_settings(self._ask(SETTINGS) or ""):
-            if name in KEPT_SETTINGS:
-                self._observed["slurm " + name] = value
 
 
 def _login_environment(host: Host) -> Mapping[str, str]:
@@ -167,11 +161,3 @@ def _login_environment(host: Host) -> Mapping[str, str]:
         return host.account.environment()
     except AccountError:
         return os.environ
-
-
-def _read_settings(text: str) -> Iterator[Tuple[str, str]]:
-    """Yield name and value of each line that `scontrol show config` prints."""
-    for line in text.splitlines():
-        name, is_setting, value = line.partition("=")
-        if is_setting:
-            yield name.strip(), value.strip()

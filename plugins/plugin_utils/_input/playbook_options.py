@@ -134,6 +134,7 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
         SettingOption("--write", "probe_write", "write what differs into a profile of your own"),
         SettingOption("--output", "probe_folder", "the folder for it; default: our-clusters", "DIR", short="-o"),
         SettingOption("--name", "", "the name for a new cluster", "NAME"),
+        SettingOption("--jobs", "probe_jobs", "compare the results of test-job --output, too", "FILE"),
     ),
     "offboard": (
         SettingOption("--yes", "offboard_sure", WITHOUT_QUESTION),

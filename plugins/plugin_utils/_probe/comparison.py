@@ -9,19 +9,20 @@ it, a larger allocation or a module that is not loaded, is not visible.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._roles.job_request import split_site_options
 
 if TYPE_CHECKING:
     from .._documents.probe import Comparison, ProbedFact
+    from .._documents.result import JobCheckResult
     from .observations import Observations
 
 TOLERANCE = 0.1  # of a quota: sites count 47 GiB as 50 GB
 NO_LIMIT = "no limit"
 SINFO = "sinfo -a -h -o '%R|%G|%D|%l'"
-CONFIG = "scontrol show config"
+TEST_JOB = "hpc-onboard test-job"
 Profile = Mapping[str, Any]
 
 
@@ -35,6 +36,26 @@ def compare(profile: Profile, seen: Observations, user: str) -> list[ProbedFact]
         *_container(profile, seen),
         *(_slurm(profile["scheduler"], seen) if profile.get("scheduler", {}).get("kind") == "slurm" else ()),
     ]
+
+
+def compare_jobs(profile: Profile, jobs: Sequence[JobCheckResult]) -> list[ProbedFact]:
+    """Return the facts that only a job shows."""
+    works = {one["what"]: one["works"] for one in jobs}
+    places = [("home", profile["home"], "~")]
+    places += [(f"storage.{one['name']}", one, one.get("path", "")) for one in profile.get("storage", ())]
+    facts = [
+        _fact(f"{fact}.on_compute", says["on_compute"], "writable" if works[check] else "not writable", TEST_JOB,
+              agrees=(says["on_compute"] == "rw") == works[check])
+        for fact, says, path in places
+        if "on_compute" in says and (check := f"{path} is writable") in works
+    ]  # fmt: skip
+    reached = [one["works"] for one in jobs if one["way"] == "reach"]
+    internet = profile.get("compute", {}).get("internet")
+    if internet and reached:
+        shown = "reachable" if any(reached) else "not reachable"
+        agrees = (internet != "none") == any(reached)
+        facts.append(_fact("compute.internet", internet, shown, TEST_JOB, agrees=agrees))
+    return facts
 
 
 def _fact(fact: str, says: Any, seen: Any, by: str, *, agrees: bool | None = None, value: Any = None) -> ProbedFact:

@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...module_utils._audit_checks.site_probe import SiteProbe
 from ...module_utils._core.errors import AccountError
 from .._delivery.conversation import Conversation
-from .comparison import compare
+from .comparison import compare, compare_jobs
 from .observations import Observations
 
 if TYPE_CHECKING:
     from .._delivery.account_session import AccountSession
     from .._documents.declaration import PlanEntry
     from .._documents.probe import ProbeAccount
+    from .._documents.result import JobCheckResult
 
 KINDS = {SiteProbe.KIND: SiteProbe}
 SECONDS = 60
@@ -38,8 +39,11 @@ PROGRAMS = (
 )
 
 
-def look_at_account(session: AccountSession) -> ProbeAccount:
-    """Look at the account in one SSH session, and compare it with its profile. Raise AccountError."""
+def look_at_account(session: AccountSession, jobs: Sequence[JobCheckResult]) -> ProbeAccount:
+    """Look at the account in one SSH session, and compare it with its profile. Raise AccountError.
+
+    jobs: what a test job has shown of it.
+    """
     profile = session.variables.get("cluster") or {}
     user = session.name.rpartition("@")[0]
     entry = plan_probe(profile, user)
@@ -52,7 +56,7 @@ def look_at_account(session: AccountSession) -> ProbeAccount:
     result: ProbeAccount = {
         "kind": "probe_account",
         "changed": False,
-        "facts": compare(profile, Observations(observed, slurm), user),
+        "facts": [*compare(profile, Observations(observed, slurm), user), *compare_jobs(profile, jobs)],
         "observed": observed,
         "slurm": slurm,
         "unclear": outcome["remarks"],

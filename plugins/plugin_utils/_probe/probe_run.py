@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +25,7 @@ from .observations import Observations
 
 if TYPE_CHECKING:
     from .._documents.probe import ProbeAccount, ProbePart, ProbeWritten
+    from .._documents.result import JobCheckResult
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 Ask = Callable[[str], str | None]  # None: no answer
@@ -33,6 +35,7 @@ SETTINGS: dict[str, extra_vars.Reader] = {
     "probe_write": extra_vars.read_bool,
     "probe_folder": extra_vars.read_text,
     "probe_new": extra_vars.read_bool,
+    "probe_jobs": extra_vars.read_text,
 }
 NOTHING: ProbePart = {"kind": "probe_part", "changed": False}
 POLICIES = ("allowed", "discouraged", "refused")
@@ -66,6 +69,22 @@ def write(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> Pro
         return _patch_all(Path(settings.get("probe_folder") or _choose_folder(variables)), seen, variables, day)
     except (Mistakes, StateError) as error:
         raise AccountError(str(error)) from None
+
+
+def read_jobs(variables: Variables, value: extra_vars.Value) -> list[JobCheckResult]:
+    """Return what a test job has shown of this account. Raise AccountError."""
+    file = read_settings(variables, value).get("probe_jobs")
+    if not file:
+        return []
+    try:
+        document = json.loads(read_text(Path(file).expanduser()))
+        accounts = {str(one["name"]): one["checks"] for one in document["accounts"]}
+        checks = accounts.get(str(variables["inventory_hostname"]), [])
+        return [{"what": one["what"], "way": one["way"], "works": one["works"], "why": one["why"]} for one in checks]
+    except Mistakes as error:
+        raise AccountError(str(error)) from None
+    except (ValueError, KeyError, TypeError):
+        raise AccountError(f"{file} is not a result of hpc-onboard test-job --output FILE") from None
 
 
 def _choose_folder(variables: Variables) -> Path:

@@ -9,8 +9,9 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_sourced
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.local_checks import check_probed_facts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.probe import suggest_name
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import JobCheckResult
 from ansible_collections.hpc.onboard.plugins.plugin_utils._probe import patch
-from ansible_collections.hpc.onboard.plugins.plugin_utils._probe.comparison import compare
+from ansible_collections.hpc.onboard.plugins.plugin_utils._probe.comparison import compare, compare_jobs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._probe.observations import Observations
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import probed_facts
 
@@ -90,6 +91,21 @@ def test_what_is_wrong_differs(name: str) -> None:
     change, fact = IS_WRONG[name]
     assert fact in differing(change)
     assert differing({}) == []
+
+
+def test_what_only_a_job_shows_comes_from_a_test_job() -> None:
+    profile = {"home": {"on_compute": "rw"}, "storage": [], "compute": {"internet": "none"}}
+    tried = (
+        ("~ is writable", "writes", False),
+        ("nvcr.io is reachable", "reach", True),
+        ("a GPU is visible", "gpu", True),
+    )
+    jobs: list[JobCheckResult] = [{"what": what, "way": way, "works": works, "why": ""} for what, way, works in tried]
+    assert [(one["fact"], one["result"]) for one in compare_jobs(profile, jobs)] == [
+        ("home.on_compute", "differs"),
+        ("compute.internet", "differs"),
+    ]
+    assert compare_jobs(profile, []) == []
 
 
 def test_the_audit_reports_what_two_days_have_shown(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
