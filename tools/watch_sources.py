@@ -1,0 +1,235 @@
+"""Watch the texts that profiles rest on, over clones of the sites' documentation; for maintainers.
+
+    python -m tools.watch_sources learn CLONES    # find the sentence of each fact, and keep its hash
+    python -m tools.watch_sources check CLONES    # report sentences and pages that are gone, and new warnings
+
+CLONES is a folder with a clone of each repository of REPOSITORIES that is to be watched, by its name. Only hashes are
+kept, in tools/watched_sources.json. A fact is reached if its source's page is in a clone and a sentence there has its
+value.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import list_facts  # noqa: E402
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import is_relied_on  # noqa: E402
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_sourced  # noqa: E402
+
+KEPT = ROOT / "tools" / "watched_sources.json"
+REPOSITORIES = {  # host of the site's documentation -> public repository on GitHub
+    "docs.cscs.ch": "eth-cscs/cscs-docs",
+    "docs.alliancecan.ca": "SciNetHPC/alliance-docs-mcp",  # a copy of the wiki
+    "docs.lumi-supercomputer.eu": "Lumi-supercomputer/lumi-userguide",
+    "docs.mila.quebec": "mila-iqia/mila-docs",
+    "docs.csc.fi": "CSCfi/csc-user-guide",
+    "docs.tacc.utexas.edu": "TACC/TACC-Docs",
+    "docs.nesi.org.nz": "nesi/support-docs",
+    "docs.vscentrum.be": "hpcleuven/VscDocumentation",
+    "docs.uppmax.uu.se": "UPPMAX/UPPMAX-documentation",
+    "docs.ycrc.yale.edu": "ycrc/ycrc.github.io",
+    "docs.olcf.ornl.gov": "olcf/olcf-user-docs",
+    "docs.alcf.anl.gov": "argonne-lcf/user-guides",
+    "docs.archer2.ac.uk": "ARCHER2-HPC/archer2-docs",
+    "docs.cirrus.ac.uk": "EPCCed/cirrus-docs",
+    "hpc-docs.uni.lu": "ULHPC/ulhpc-docs",
+    "ncar-hpc-docs.readthedocs.io": "NCAR/HPC-Docs",
+    "scicomp.aalto.fi": "AaltoSciComp/scicomp-docs",
+    "www.sherlock.stanford.edu": "stanford-rc/www.sherlock.stanford.edu",
+    "docs.rcac.purdue.edu": "PurdueRCAC/RCAC-Docs",
+}
+SUFFIXES = (".md", ".rst", ".mdx", ".html", ".txt")
+WARNINGS = re.compile(r"decommission|retire[ds]?\b|end of (life|service)|will be replaced|replaced by|migrat|moved to")
+UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+BINARY = {unit: 2 ** (10 * power) for power, unit in enumerate(UNITS, 1)}
+
+
+class Watched(NamedTuple):
+    """One fact and the page of its source. form: matches its value in a sentence."""
+
+    name: str
+    host: str
+    page: str
+    form: re.Pattern[str]
+
+
+class Clone:
+    """A clone of a site's documentation, with or without a work tree."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def files(self) -> list[str]:
+        """Return the paths of all texts."""
+        names = self._git("ls-tree", "-r", "--name-only", "HEAD").splitlines()
+        return [name for name in names if name.endswith(SUFFIXES)]
+
+    def find(self, page: str) -> str:
+        """Return the path of the text of a page's address, which ends as the address does; empty if there is none."""
+        steps = _plain_path(page.removesuffix("/en")).split("/")  # the language, in a wiki
+        for start in range(len(steps)):
+            wanted = "/".join(steps[start:])
+            found = [name for name in self.files if f"/{_plain_path(name)}".endswith(f"/{wanted}")]
+            if found and wanted:
+                return min(found, key=len)
+        return ""
+
+    @lru_cache  # noqa: B019  # a run ends soon
+    def sentences(self, file: str) -> dict[str, str]:
+        """Return the sentences of a text by their hashes."""
+        text = self._git("show", f"HEAD:{file}")
+        return {_hash(one): one for one in _split(text)}
+
+    def _git(self, *words: str) -> str:
+        done = subprocess.run(["git", "-C", str(self._folder), *words], capture_output=True, check=True)
+        return done.stdout.decode("utf-8", "replace")
+
+
+def _plain_path(path: str) -> str:
+    """Return a path without its ending and `index`, as addresses of pages are written."""
+    plain = re.sub(r"(\.[a-z]+|/)$", "", path.lower().replace("_", "-"))
+    return re.sub(r"(^|/)(index|readme)$", "", plain).strip("/")
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield the sentences and the lines of tables, in small letters and without marks of formatting."""
+    for paragraph in re.split(r"\n\s*\n|\n(?=\s*[-*|#+])|\|\s*\n", text):
+        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", paragraph):
+            plain = " ".join(re.sub(r"[*`|#]|&nbsp;", " ", re.sub(r"[<>]", "", sentence)).lower().split())
+            if len(plain) > 3:
+                yield plain
+
+
+def _hash(sentence: str) -> str:
+    return hashlib.sha256(sentence.encode()).hexdigest()[:16]
+
+
+def find_form(field: str, value: Any) -> str:
+    """Return the expression of a fact's value as texts write it; empty if it has no such form.
+
+    >>> bool(re.search(find_form("home.bytes", 50 * 10**9), "each user has 50 gb of space"))
+    True
+    >>> bool(re.search(find_form("home.files", 500000), "no more than 500,000 files"))
+    True
+    """
+    if isinstance(value, bool) or value is None:
+        return ""
+    if isinstance(value, int) and field.endswith("bytes"):
+        sizes = [(value / factor, unit) for table in (UNITS, BINARY) for unit, factor in table.items()]
+        words = [
+            rf"{size:g}\s*{unit.lower()}i?b?" for size, unit in sizes if size >= 0.1 and f"{size:g}" == f"{size:.4g}"
+        ]
+        return rf"(?<![\d.])({'|'.join(words)})\b"
+    if isinstance(value, (int, float)):
+        words = [f"{value:,}", f"{value:g}", *([f"{value / 1000:g}k"] if value >= 1000 else [])]
+        words += [f"{value / 10**6:g} ?m(illion)?"] if value >= 10**6 else []
+        words += [f"{value / 24:g}[ -]?d(ays?)?", f"{value / 24:g}-0?0:00"] if "hours" in field and value > 24 else []
+        return rf"(?<![\d.,])({'|'.join(map(str, words))})(?![\d])"
+    if isinstance(value, str):
+        parts = re.split(r"(\{[^}]*\})", value.lower())
+        return "".join(
+            r"\S{1,40}" if part.startswith("{") else re.escape(part).replace(r"\ ", r"[ =]+") for part in parts
+        )
+    return ""
+
+
+def list_watched() -> Iterator[Watched]:
+    """Yield every fact of a shipped profile by which a program decides, with each page of its source."""
+    for file in sorted(SHIPPED.glob("*.yml")):
+        known = read_sourced(file)
+        urls = {one["id"]: one.get("url", "") for one in known.profile.get("sources", ())}
+        for fact in list_facts(known.tree):
+            url = urlsplit(urls.get(fact.source or "", ""))
+            for value in fact.value if isinstance(fact.value, list) else [fact.value]:
+                form = find_form(fact.field, value)
+                if is_relied_on(fact.field) and form:
+                    name = f"{file.stem} {'.'.join(map(str, fact.place))} {value}"
+                    yield Watched(name, url.netloc, url.path, re.compile(form))
+
+
+def open_clones(folder: Path) -> dict[str, Clone]:
+    """Return the clones that are there, by the host of the documentation."""
+    places = {host: folder / name.partition("/")[2] for host, name in REPOSITORIES.items()}
+    return {host: Clone(place) for host, place in places.items() if place.exists()}
+
+
+def learn(clones: dict[str, Clone]) -> dict[str, Any]:
+    """Return what to keep: by host and file, the hash of each fact's sentence, and of the warnings that are there."""
+    kept: dict[str, Any] = {}
+    for one in list_watched():
+        clone = clones.get(one.host)
+        file = clone.find(one.page) if clone else ""
+        if clone is None or not file:
+            continue
+        entry = kept.setdefault(f"{one.host} {file}", {"facts": {}, "warnings": _find_warnings(clone, file)})
+        found = [mark for mark, sentence in clone.sentences(file).items() if one.form.search(sentence)]
+        if found:
+            entry["facts"][one.name] = found[0]
+    return kept
+
+
+def _find_warnings(clone: Clone, file: str) -> list[str]:
+    return sorted(mark for mark, sentence in clone.sentences(file).items() if WARNINGS.search(sentence))
+
+
+def check(clones: dict[str, Clone], kept: dict[str, Any]) -> list[str]:
+    """Return what to read again, one line each, and last how many facts were not reached."""
+    lines, reached = [], set[str]()
+    forms = {one.name: one.form for one in list_watched()}
+    for place, entry in kept.items():
+        host, _blank, file = place.partition(" ")
+        clone = clones.get(host)
+        if clone is None:
+            continue
+        if file not in clone.files:
+            moved = [name for name in clone.files if Path(name).name == Path(file).name]
+            lines.append(f"{place}: the page is gone" + (f"; perhaps it is {moved[0]}" if moved else ""))
+            continue
+        sentences = clone.sentences(file)
+        for name, mark in entry["facts"].items():
+            reached.add(name)
+            if mark not in sentences:
+                lines.append(f"{name}: its sentence in {place} is gone")
+            elif name in forms and not forms[name].search(sentences[mark]):
+                lines.append(f"{name}: its sentence in {place} has another value")
+        new = [mark for mark in _find_warnings(clone, file) if mark not in entry["warnings"]]
+        lines += [f"{place}: new: {sentences[mark][:200]}" for mark in new]
+    unreached = len(forms.keys() - reached)
+    return [*lines, f"{len(reached)} facts reached, {unreached} not reached"]
+
+
+def main() -> int:
+    """Run one part; 1 if there is something to read again."""
+    parser = argparse.ArgumentParser(description="Watch the texts that profiles rest on.")
+    parser.add_argument("part", choices=("learn", "check"))
+    parser.add_argument("clones", type=Path, help="the folder with the clones")
+    options = parser.parse_args()
+    clones = open_clones(options.clones)
+    if options.part == "learn":
+        kept = learn(clones)
+        KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        print(f"{sum(len(one['facts']) for one in kept.values())} facts in {len(kept)} pages")
+        return 0
+    lines = check(clones, json.loads(KEPT.read_text(encoding="utf-8")))
+    print("\n".join(lines))
+    return int(len(lines) > 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
