@@ -11,7 +11,7 @@ from .._core import files
 from .._core.host import Host
 from .._fixes import offers
 from .._formats.key_files import CREDENTIALS
-from .._formats.key_forms import is_placeholder
+from .._key_search.placeholders import is_placeholder
 from .._scan.search import Search, expand_paths
 
 DEFAULT_ACL = "system.posix_acl_default"

@@ -12,7 +12,7 @@ from .._core.host import Host
 from .._core.values import check_path
 from .._fixes import offers
 from .._formats import key_files
-from .._formats.key_forms import find_keys
+from .._key_search.keys_in_texts import find_keys
 from .._scan.misplaced_keys import SHOWN, MisplacedKey, MisplacedKeys
 from .._scan.search import Search, expand_paths
 from .._scan.walk import USUAL, Limits

@@ -9,7 +9,8 @@ from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optiona
 from .._core.files import DRAFT
 from .._core.host import Host
 from .._formats import git_index, key_files
-from .._formats.key_forms import find_keys, is_placeholder
+from .._key_search.keys_in_texts import find_keys
+from .._key_search.placeholders import is_placeholder
 from .amounts import format_count
 from .search import LARGEST, Search
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from .drift import ENROOT, JSON, Drift
 
-STRAY = "nvapi-" + "m" * 64
+STRAY = "nvapi-" + hashlib.sha256(b"stray").hexdigest()
 OLD = "nvapi-oooo" + "k" * 60
 """A key that was replaced and is dead, as the scene's record of versions knows."""
 

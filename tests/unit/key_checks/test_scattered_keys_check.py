@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import tempfile
@@ -19,9 +20,9 @@ from ansible_collections.hpc.onboard.plugins.module_utils._scan.search import Se
 from audit_check_runs import CheckReport, run_check
 from forked import NOBODY, as_nobody
 
-NVAPI = "nvapi-" + "aZ0_-" * 12 + "abcd"
-OTHER = "nvapi-" + "0123456789" * 6 + "wxyz"
-HF = "hf_" + "aB" * 17
+NVAPI = "nvapi-" + hashlib.sha256(b"one").hexdigest()
+OTHER = "nvapi-" + hashlib.sha256(b"other").hexdigest()
+HF = "hf_" + hashlib.sha256(b"hf").hexdigest()[:34]
 CREDENTIALS = "~/.config/enroot/.credentials"
 ENROOT = {"~/.config": Folder(), "~/.config/enroot": Folder(0o700)}
 

@@ -1,0 +1,28 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Private keys in a text (PEM, RFC 7468; PROTOCOL.key of OpenSSH), without those that a passphrase protects."""
+
+import base64
+import binascii
+import re
+from typing import Iterator, Tuple
+
+BEGINNING = b"PRIVATE KEY-----"
+SHORTEST = 48  # bytes of a private key of 32 bytes with its wrapping
+_BLOCK = re.compile(r"-----BEGIN ((?:[A-Z0-9]+ )*)PRIVATE KEY-----(.{40,20000}?)-----END \1PRIVATE KEY-----", re.DOTALL)
+_OPENSSH = b"openssh-key-v1\0"
+_FREE = _OPENSSH + b"\0\0\0\x04none"
+
+
+def find_private_keys(text: str) -> Iterator[Tuple[int, str]]:
+    """Yield where each private key without a passphrase begins, and its body, which is never shown."""
+    for block in _BLOCK.finditer(text):
+        body = re.sub(r"\\[nr]|[\s\"'>#*+|\\,-]", "", block.group(2))  # as JSON, mail and comments have it
+        if "ENCRYPTED" in block.group(1) + block.group(2):
+            continue
+        try:
+            content = base64.b64decode(body, validate=True)
+        except binascii.Error:
+            continue
+        if len(content) >= SHORTEST and content.startswith(_FREE if content.startswith(_OPENSSH) else b"\x30"):
+            yield block.start(), body
