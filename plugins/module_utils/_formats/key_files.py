@@ -73,7 +73,22 @@ HISTORIES = (
 
 _SCRIPTS = (".sh", ".bash", ".zsh", ".csh", ".fish", ".sbatch", ".slurm", ".job", ".pbs", ".lsf", ".cmd")
 _TEXTS = (".py", ".ipynb", ".yml", ".yaml", ".json", ".toml", ".ini", ".cfg", ".conf", ".txt", ".md", ".def", ".r")
-_UNUSUAL = ("node_modules", "site-packages", "__pycache__")  # folders of programs, not edited by hand
+_EXAMPLES = frozenset(
+    (
+        "test",
+        "tests",
+        "testing",
+        "testdata",
+        "test_data",
+        "fixture",
+        "fixtures",
+        "example",
+        "examples",
+        "sample",
+        "samples",
+    )
+    + ("doc", "docs", "documentation", "mock", "mocks", "spec", "tutorial", "tutorials")
+)  # folders of what is not in use
 _SOURCE = re.compile(r"(?:^|[;&|{]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE)
 
 
@@ -101,9 +116,9 @@ def is_text(name: str) -> bool:
     return name.lower().endswith(_TEXTS) or name in ("Dockerfile", "Makefile")
 
 
-def is_uninteresting(folder: str) -> bool:
-    """Return True if a folder of this name is filled by programs, or has a site's snapshots."""
-    return folder.startswith(".") or folder in _UNUSUAL
+def is_example(path: str) -> bool:
+    """Return True if a folder on the path below the home is for tests, examples or documentation."""
+    return not _EXAMPLES.isdisjoint(path.lower().split("/")[:-1])
 
 
 def is_copy(name: str, of: str) -> bool:

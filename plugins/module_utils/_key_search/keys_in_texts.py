@@ -14,7 +14,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Set, Tuple
 from .._formats.key_forms import LEGACY, WANDB_OLD, form_of
 from .issuers import POSSIBLE, describe, find_issued
 from .placeholders import is_made_up, is_placeholder
-from .private_keys import BEGINNING, find_private_keys
+from .private_keys import BEGINNING, PRIVATE_KEY, find_private_keys
 
 SHORTEST = 20
 ALLOW = "hpc.onboard:allow"
@@ -115,7 +115,7 @@ class KeyFinder:
                 yield from self._at(text, start, end)
                 start = text.find(word, end)
         for start, body in find_private_keys(text) if BEGINNING.decode("ascii") in text else ():
-            yield start, body, "a private key without a passphrase"
+            yield start, body, PRIVATE_KEY
 
     def _at(self, text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]:
         """Yield the keys in one word of a text."""

@@ -8,6 +8,7 @@ import re
 from typing import Iterator, Tuple
 
 BEGINNING = b"PRIVATE KEY-----"
+PRIVATE_KEY = "a private key without a passphrase"
 SHORTEST = 48  # bytes of a private key of 32 bytes with its wrapping
 _BLOCK = re.compile(r"-----BEGIN ((?:[A-Z0-9]+ )*)PRIVATE KEY-----(.{40,20000}?)-----END \1PRIVATE KEY-----", re.DOTALL)
 _OPENSSH = b"openssh-key-v1\0"

@@ -125,10 +125,10 @@ def test_what_lies_outside_of_the_account_is_not_read(scene: Scene) -> None:
     assert looked(scene).found == {}
 
 
-def test_an_area_of_its_own_is_looked_through_for_scripts_alone(scene: Scene) -> None:
+def test_an_area_of_its_own_is_looked_through_for_scripts_and_texts_alone(scene: Scene) -> None:
     scene.make({"/data": Folder(), "/data/job.slurm": line(NVAPI), "/data/x.txt": line(NVAPI)})
-    scene.make({"~/.bashrc": line(NVAPI)})
-    assert list(looked(scene, folder="/data").found) == ["SEC-004 /data/job.slurm:1"]
+    scene.make({"~/.bashrc": line(NVAPI), "/data/x.dat": line(NVAPI)})
+    assert list(looked(scene, folder="/data").found) == ["SEC-004 /data/job.slurm:1", "SEC-004 /data/x.txt:1"]
 
 
 def test_what_our_roles_have_just_set_up_is_no_finding(scene: Scene) -> None:
@@ -157,6 +157,7 @@ def test_a_key_in_a_file_that_git_keeps_is_worse(scene: Scene) -> None:
     found = looked(scene).found
     assert sorted(found) == [
         "SEC-004 ~/p/b.sh:1",
+        "SEC-004 ~/p/notes.txt:1",
         "SEC-005 ~/p/a.sh:1",
         "SEC-005 ~/p/conf.yml:1",
         "SEC-005 ~/p/sub/t.py:1",
@@ -270,10 +271,10 @@ def test_a_name_with_odd_characters_is_a_name(scene: Scene) -> None:
 
 
 def test_what_is_larger_than_the_limit_is_read_as_far_as_it_goes(scene: Scene) -> None:
-    scene.make({"~/big.sh": Plain(f"{NVAPI}\n".encode() + b"#\n" * 600_000 + HF.encode())})
+    scene.make({"~/big.log": Plain(f"{NVAPI}\n".encode() + b"#\n" * 2_100_000 + HF.encode())})
     report = looked(scene)
-    assert list(report.found) == ["SEC-004 ~/big.sh:1"]
-    assert report.remarks == ["not checked: ~/big.sh (the part after the first 1024 KiB)"]
+    assert list(report.found) == ["SEC-004 ~/big.log:1"]
+    assert report.remarks == ["not checked: ~/big.log (the part after the first 4096 KiB)"]
 
 
 def test_a_tree_is_looked_through_to_its_ground_and_one_that_is_too_large_is_said(scene: Scene) -> None:
@@ -288,10 +289,13 @@ def test_a_tree_is_looked_through_to_its_ground_and_one_that_is_too_large_is_sai
 
 
 def test_environments_and_caches_are_not_gone_into(scene: Scene) -> None:
-    for top in ("~/mc", "~/.hidden", "~/node_modules"):
-        scene.make({top: Folder(), f"{top}/a.sh": line(NVAPI)})
-    scene.make({"~/mc/conda-meta": Folder(), "~/.env": Plain(b"")})
-    assert looked(scene).found == {}
+    tops = ("mc", "node_modules", ".cache", "hub", "root", "venv", "cache", "p", "p/.git", "p/.git/objects", ".hidden")
+    for top in tops:
+        scene.make({f"~/{top}": Folder(), f"~/{top}/a.sh": line(NVAPI)})
+    inner = ("mc/conda-meta", "hub/blobs", "hub/snapshots", "root/etc", "root/usr", "root/var")
+    scene.make({f"~/{folder}": Folder() for folder in inner})
+    scene.make({f"~/{name}": Plain(b"") for name in (".env", "venv/pyvenv.cfg", "cache/CACHEDIR.TAG", "p/.git/HEAD")})
+    assert list(looked(scene).found) == [f"SEC-004 ~/{top}/a.sh:1" for top in (".hidden", "p/.git", "p")]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be made somebody else's")
@@ -316,7 +320,7 @@ def test_a_colleagues_own_folder_is_not_this_accounts_to_look_at() -> None:
         def look() -> list[Any]:
             host = Host(Account("/nonexistent", "/bin/sh", {}), bytes.fromhex(KEY))
             search = Search(host, [folder])
-            listed = [one.folder for one in search.walk_tree(folder, lambda name: False)]
+            listed = [one.folder for one in search.walk_tree(folder)]
             return [len(listed), search.skipped()]
 
         listed, unseen = as_nobody(look)
