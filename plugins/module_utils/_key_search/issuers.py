@@ -70,7 +70,7 @@ ISSUERS: Tuple[Issuer, ...] = (
     Issuer("an OpenAI key", r"sk-(?:[a-z]+-)?[A-Za-z0-9_-]{20,100}T3BlbkFJ[A-Za-z0-9_-]{20,100}"),
     Issuer("an Anthropic key", r"sk-ant-(?:api|admin|sid|oat|ort)\d\d-[A-Za-z0-9_-]{80,120}"),
     Issuer("an OpenRouter key", r"sk-or-v1-[0-9a-f]{64}"),
-    Issuer("a Slack token", r"xox[abeprs]-(?:\d-)?[A-Za-z0-9-]{20,250}"),
+    Issuer("a Slack token", r"xox[abeprs]-(?:\d{1,14}-){1,3}[A-Za-z0-9]{18,200}"),
     Issuer("a Slack token", r"xapp-\d-[A-Z0-9]+-\d+-[a-z0-9]{32,100}"),
     Issuer("a Slack webhook", r"(?<=/services/)T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/[A-Za-z0-9]{20,26}"),
     Issuer("a PyPI token", r"pypi-Ag[A-Za-z0-9_-]{60,1000}", is_macaroon),
