@@ -27,6 +27,27 @@ CREDENTIALS = ENROOTS + (
     ".pypirc",
     ".kaggle/kaggle.json",
     ".aws/credentials",
+    ".config/rclone/rclone.conf",
+    ".s3cfg",
+    ".boto",
+    ".config/gcloud/application_default_credentials.json",
+    ".npmrc",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".config/glab-cli/config.yml",
+    ".databrickscfg",
+    ".vault-token",
+    ".kube/config",
+    ".pgpass",
+    ".my.cnf",
+    ".jupyter/jupyter_server_config.py",
+    ".jupyter/jupyter_server_config.json",
+    ".jupyter/jupyter_notebook_config.py",
+    ".jupyter/jupyter_notebook_config.json",
+    ".codex/auth.json",
+    ".claude/.credentials.json",
+    ".replicate/auth",
+    ".smbcredentials",
 )
 """Files in which programs keep keys."""
 
@@ -129,7 +150,7 @@ def is_copy(name: str, of: str) -> bool:
     swap = "." + of.lstrip(".")
     return (
         (name.startswith(of) and behind in ("~", ".", "-", "_", " "))
-        or (name.startswith(swap + ".sw") and len(name) == len(swap) + 4)
+        or any(name.startswith(one + ".sw") and len(name) == len(one) + 4 for one in (swap, "." + of))
         or name == "#%s#" % of
     )
 

@@ -20,7 +20,7 @@ from .walk import USUAL, FolderListing, Limits, Walk
 LARGEST = 4 * 1024 * 1024
 MOST_BYTES = 256 * 1024 * 1024  # of the texts of one search
 SNIFFED = 8192  # bytes by which a text is told from other files
-SQLITE = b"SQLite format 3\0"  # its texts are as they are, such as those of a history
+TEXTS_INSIDE = (b"SQLite format 3\0", b"b0VIM ")  # a database, such as a history; what vim saves of an edited file
 TOO_MUCH = "too many files for one search, or it took too long"
 DENIED = "permission denied"
 
@@ -146,7 +146,7 @@ class Search:
                 if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or not found.st_size:
                     return b""
                 content = _read_up_to(stream, SNIFFED)
-                if b"\0" in content and not content.startswith(SQLITE):
+                if b"\0" in content and not content.startswith(TEXTS_INSIDE):
                     return b""
                 content += _read_up_to(stream, LARGEST + 1 - len(content)) if len(content) == SNIFFED else b""
         except AccountError:
