@@ -146,6 +146,61 @@ def test_what_our_roles_have_just_set_up_is_no_finding(scene: Scene) -> None:
     assert looked(scene).found == {}
 
 
+# -- any text --------------------------------------------------------------------------------------
+
+KEY_LINE = f"x = '{NVAPI}'\n".encode()
+TEXTS = {  # file -> content, and the line of the key
+    "~/notes": (b"\n" + KEY_LINE, 2),
+    "~/p/explore.ipynb": (b'{"source": ["import x\\n",\n "k = \\"' + NVAPI.encode() + b'\\"\\n"]}', 2),
+    "~/p/.git/config": (f"[remote]\n\turl = https://me:{NVAPI}@x/y\n".encode(), 2),
+    "~/.local/share/app/deep/cache/state.json": (b'{"t": "' + NVAPI.encode() + b'"}', 1),
+    "~/logs/slurm-1.out": (b"+ set -x\r\n+ export " + KEY_LINE, 2),
+    "~/odd": (b"\xff\xfe\x80caf\xe9 " + KEY_LINE, 1),
+    "~/.config/x/history.sqlite": (b"SQLite format 3\0" + b"\0" * 9000 + KEY_LINE, 1),
+    "~/p/.main.py.swp": (b"b0VIM 9.0" + b"\0" * 9000 + KEY_LINE, 1),
+    "~/p/0001.patch": (b"@@ -1 +1 @@\n-" + KEY_LINE, 2),
+}
+
+
+@pytest.mark.parametrize("path", TEXTS)
+def test_a_key_in_any_text_of_the_home_is_found_with_its_line(scene: Scene, path: str) -> None:
+    content, number = TEXTS[path]
+    scene.at(path).parent.mkdir(parents=True, exist_ok=True)
+    scene.make({path: Plain(content)})
+    report = looked(scene)
+    assert (list(report.found), report.remarks) == ([f"SEC-004 {path}:{number}"], [])
+    scene.make({path: Plain(content.replace(b"\n", b" # hpc.onboard:allow\n") + b" hpc.onboard:allow")})
+    assert looked(scene).found == {}
+
+
+def test_a_key_of_a_test_or_an_example_is_an_information_unless_it_is_known(scene: Scene) -> None:
+    scene.make({folder: Folder() for folder in ("~/p", "~/p/Tests", "~/docs", "~/p/.git")})
+    scene.make({"~/p/Tests/a.py": Plain(KEY_LINE), "~/docs/b.md": Plain(KEY_LINE), "~/p/test.py": Plain(KEY_LINE)})
+    assert sorted(looked(scene).found) == ["SEC-004 ~/p/test.py:1", "SEC-011 ~/docs/b.md:1", "SEC-011 ~/p/Tests/a.py:1"]
+    git(scene, "~/p", "init", "-q")
+    git(scene, "~/p", "add", "Tests/a.py")
+    assert "SEC-011 ~/p/Tests/a.py:1" in looked(scene).found
+    found = looked(scene, known={mark(scene, NVAPI): "the key of 'ngc'"}).found
+    assert sorted(found) == ["SEC-004 ~/docs/b.md:1", "SEC-004 ~/p/test.py:1", "SEC-005 ~/p/Tests/a.py:1"]
+
+
+def test_a_program_keeps_its_keys_and_ssh_its_private_keys_where_they_belong(scene: Scene) -> None:
+    scene.make({"~/.ssh": Folder(0o700), "~/.config": Folder(), "~/.config/gh": Folder(), "~/old": Folder()})
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(scene.at("~/.ssh/id"))], check=True)
+    scene.make({"~/.config/gh/hosts.yml": Plain(KEY_LINE, 0o600)})
+    assert looked(scene).found == {}
+    scene.at("~/.ssh/id").rename(scene.at("~/old/id"))
+    scene.make({"~/.ssh/config": Plain(b"# " + KEY_LINE)})
+    assert list(looked(scene).found) == ["SEC-004 ~/.ssh/config:1", "SEC-004 ~/old/id:1"]
+
+
+@pytest.mark.parametrize("name", ["a.py", "a.yml", "run", "notes.md"])
+def test_what_is_no_shell_script_is_never_edited(scene: Scene, name: str) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600)})
+    assert offered(scene, f"~/jobs/{name}", NVAPI) == ([], [])
+    assert offered(scene, f"~/jobs/{name}", OTHER) == ([], ["unknown_key"])
+
+
 # -- git -------------------------------------------------------------------------------------------
 
 
