@@ -8,21 +8,21 @@ skipped, so that nothing counts as checked that was not.
 
 import os
 import stat
-from typing import IO, Callable, Iterable, Iterator, List, Optional, Tuple
+from typing import Callable, Iterable, Iterator, List, Optional, Tuple
 
 from .._core.errors import AccountError, errno_name
 from .._core.files import READ, open_for_reading
 from .._core.host import Host
 from .._formats import key_files
 from .filled_folders import folders_to_enter, is_filled
+from .text_file import read_text_file, to_utf_8
 from .walk import USUAL, FolderListing, Limits, Walk
 
 LARGEST = 4 * 1024 * 1024
 MOST_BYTES = 256 * 1024 * 1024  # of the texts of one search
-SNIFFED = 8192  # bytes by which a text is told from other files
-TEXTS_INSIDE = (b"SQLite format 3\0", b"b0VIM ")  # a database, such as a history; what vim saves of an edited file
 TOO_MUCH = "too many files for one search, or it took too long"
 DENIED = "permission denied"
+GONE = ("ENOENT", "ELOOP", "ENXIO")  # removed since then, or replaced by a link or a socket
 
 
 def expand_paths(host: Host, paths: Iterable[str]) -> Tuple[List[str], List[str]]:
@@ -135,33 +135,19 @@ class Search:
                     yield listing.path(name), content
 
     def _read_own_text(self, path: str) -> bytes:
-        """Return up to LARGEST bytes of a regular file of the account; nothing if it is no text.
-
-        The walk follows no link; only the name may have become another thing since then.
-        """
+        """Return up to LARGEST bytes of a text of the account. Only its name may have become another thing by now."""
         try:
-            handle = open_for_reading(self.host.real(path), READ)
-            with os.fdopen(handle, "rb", 0) as stream:
-                found = os.fstat(handle)
-                if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or not found.st_size:
-                    return b""
-                content = _read_up_to(stream, SNIFFED)
-                if b"\0" in content and not content.startswith(TEXTS_INSIDE):
-                    return b""
-                content += _read_up_to(stream, LARGEST + 1 - len(content)) if len(content) == SNIFFED else b""
+            content = read_text_file(self.host.real(path), LARGEST + 1)
         except AccountError:
             return b""  # its file system hangs, which the walk reports
         except OSError as error:
-            self._skip_unreadable(path, error)
+            if errno_name(error) not in GONE and self._is_mine(path):
+                self.skip(DENIED if errno_name(error) == "EACCES" else errno_name(error), path)
             return b""
         self._bytes_left -= len(content)
         if len(content) > LARGEST:
             self.skip("the part after the first %d KiB" % (LARGEST // 1024), path)
-        return content[:LARGEST]
-
-    def _skip_unreadable(self, path: str, error: OSError) -> None:
-        if errno_name(error) not in ("ENOENT", "ELOOP", "ENXIO"):  # removed or replaced since then; a socket
-            self.skip(DENIED if errno_name(error) == "EACCES" else errno_name(error), path)
+        return to_utf_8(content[:LARGEST])
 
     def _why_not_entered(self, path: str, error: OSError) -> str:
         """Return the reason to record; empty for a folder of another user, which is not part of the account."""
@@ -174,15 +160,3 @@ class Search:
         except AccountError:
             return True  # in doubt it is recorded
         return entry is not None and entry.mine
-
-
-def _read_up_to(stream: IO[bytes], most: int) -> bytes:
-    """Return so many bytes, or all that there are: a system call may return fewer."""
-    pieces = []
-    while most > 0:
-        piece = stream.read(min(most, 1024 * 1024))
-        if not piece:
-            break
-        pieces.append(piece)
-        most -= len(piece)
-    return b"".join(pieces)
