@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
-from .._formats.key_forms import find_keys
+from .._key_search.keys_in_texts import find_keys
 from .fix_resource import FILE, MARKS, FixResource, TextFile, read_text, why_not_writable, write_text
 
 BLANK = "removed-by-hpc.onboard"

@@ -9,7 +9,7 @@ from typing import Any, Callable, Container, Dict, List, Optional, Sequence, Tup
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import key_files
-from .._formats.key_forms import find_keys
+from .._key_search.keys_in_texts import find_keys
 from .access_fix import AccessFix
 from .fix_resource import offer, read_text
 from .key_fix import KeyFix

@@ -27,6 +27,27 @@ CREDENTIALS = ENROOTS + (
     ".pypirc",
     ".kaggle/kaggle.json",
     ".aws/credentials",
+    ".config/rclone/rclone.conf",
+    ".s3cfg",
+    ".boto",
+    ".config/gcloud/application_default_credentials.json",
+    ".npmrc",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".config/glab-cli/config.yml",
+    ".databrickscfg",
+    ".vault-token",
+    ".kube/config",
+    ".pgpass",
+    ".my.cnf",
+    ".jupyter/jupyter_server_config.py",
+    ".jupyter/jupyter_server_config.json",
+    ".jupyter/jupyter_notebook_config.py",
+    ".jupyter/jupyter_notebook_config.json",
+    ".codex/auth.json",
+    ".claude/.credentials.json",
+    ".replicate/auth",
+    ".smbcredentials",
 )
 """Files in which programs keep keys."""
 
@@ -73,7 +94,22 @@ HISTORIES = (
 
 _SCRIPTS = (".sh", ".bash", ".zsh", ".csh", ".fish", ".sbatch", ".slurm", ".job", ".pbs", ".lsf", ".cmd")
 _TEXTS = (".py", ".ipynb", ".yml", ".yaml", ".json", ".toml", ".ini", ".cfg", ".conf", ".txt", ".md", ".def", ".r")
-_UNUSUAL = ("node_modules", "site-packages", "__pycache__")  # folders of programs, not edited by hand
+_EXAMPLES = frozenset(
+    (
+        "test",
+        "tests",
+        "testing",
+        "testdata",
+        "test_data",
+        "fixture",
+        "fixtures",
+        "example",
+        "examples",
+        "sample",
+        "samples",
+    )
+    + ("doc", "docs", "documentation", "mock", "mocks", "spec", "tutorial", "tutorials")
+)  # folders of what is not in use
 _SOURCE = re.compile(r"(?:^|[;&|{]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE)
 
 
@@ -101,9 +137,9 @@ def is_text(name: str) -> bool:
     return name.lower().endswith(_TEXTS) or name in ("Dockerfile", "Makefile")
 
 
-def is_uninteresting(folder: str) -> bool:
-    """Return True if a folder of this name is filled by programs, or has a site's snapshots."""
-    return folder.startswith(".") or folder in _UNUSUAL
+def is_example(path: str) -> bool:
+    """Return True if a folder on the path below the home is for tests, examples or documentation."""
+    return not _EXAMPLES.isdisjoint(path.lower().split("/")[:-1])
 
 
 def is_copy(name: str, of: str) -> bool:
@@ -114,7 +150,7 @@ def is_copy(name: str, of: str) -> bool:
     swap = "." + of.lstrip(".")
     return (
         (name.startswith(of) and behind in ("~", ".", "-", "_", " "))
-        or (name.startswith(swap + ".sw") and len(name) == len(swap) + 4)
+        or any(name.startswith(one + ".sw") and len(name) == len(one) + 4 for one in (swap, "." + of))
         or name == "#%s#" % of
     )
 

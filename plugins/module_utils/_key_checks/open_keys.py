@@ -11,12 +11,19 @@ from .._core import files
 from .._core.host import Host
 from .._fixes import offers
 from .._formats.key_files import CREDENTIALS
-from .._formats.key_forms import is_placeholder
+from .._key_search.placeholders import is_placeholder
 from .._scan.search import Search, expand_paths
 
 DEFAULT_ACL = "system.posix_acl_default"
-MAY_HOLD_NONE = (".json", ".yaml", ".yml", ".pypirc")  # settings, in which there may be a key
-SECRET = re.compile(r"\"?\w*(?:auth|token|key|password|secret)\"?\s*[:=]\s*\"?([^\s\"{}\[\],]{6,})", re.IGNORECASE)
+MAY_HOLD_NONE = (  # settings, in which there may be a key
+    *(".json", ".yaml", ".yml", ".toml", ".conf", ".py", ".pypirc", ".npmrc", ".my.cnf", ".boto", ".s3cfg"),
+    ".kube/config",
+)
+ELSEWHERE = ("/", "~", "$", "os.")  # how a value begins that names a file or a variable with the key
+SECRET = re.compile(
+    r"\"?\w*(?:auth|token|key(?:-data)?|password|secret)[\"']?\s*[:=]\s*[\"']?([^\s\"'{}\[\],]{6,})", re.IGNORECASE
+)
+COMMENT = re.compile(r"^[ \t]*[#;].*", re.MULTILINE)
 PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")
 
 
@@ -82,7 +89,8 @@ class OpenKeys(AuditCheck):
 
 
 def _holds_secret(text: str) -> bool:
-    return any(not is_placeholder(match.group(1)) for match in SECRET.finditer(text))
+    values = SECRET.findall(COMMENT.sub("", text))
+    return any(not (value.startswith(ELSEWHERE) or is_placeholder(value)) for value in values)
 
 
 def _folders_down_to(folder: str) -> List[str]:

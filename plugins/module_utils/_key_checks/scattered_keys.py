@@ -12,15 +12,17 @@ from .._core.host import Host
 from .._core.values import check_path
 from .._fixes import offers
 from .._formats import key_files
-from .._formats.key_forms import find_keys
+from .._key_search.keys_in_texts import find_keys
 from .._scan.misplaced_keys import SHOWN, MisplacedKey, MisplacedKeys
 from .._scan.search import Search, expand_paths
 from .._scan.walk import USUAL, Limits
 from .shadowed_keys import VALUES
 
+ENTRIES = 30000  # names in one tree
+
 
 class ScatteredKeys(AuditCheck):
-    """The scripts and caches of a tree; if the tree is the home, its start-up files, histories and copies, too."""
+    """The texts and caches of a tree; if the tree is the home, its start-up files, histories and copies, too."""
 
     KIND = "scattered_keys"
     TITLE = "keys scattered in %(folder)s"
@@ -31,7 +33,7 @@ class ScatteredKeys(AuditCheck):
         "caches": {"type": "list", "elements": "str", "default": []},
         "known": {"type": "dict", "default": {}},  # fingerprint -> which key it is, in words
         "secrets": {"type": "dict", "default": {}},  # fingerprint of a known key -> the name of its secret
-        "entries": {"type": "int", "default": USUAL.entries},
+        "entries": {"type": "int", "default": ENTRIES},
         "most_seconds": {"type": "int", "default": int(USUAL.seconds)},
     }
 
@@ -48,6 +50,7 @@ class ScatteredKeys(AuditCheck):
         keys = MisplacedKeys(search, own, _caches_in(host, folder, caches), self.options["known"])
         found = list(islice(keys.in_home(), SHOWN)) if folder == host.home else []
         found += islice(chain(keys.in_tree(folder), keys.in_caches()), SHOWN)
+        found = [key for key in found if not key.is_allowed]
         kept = self._kept_keys(host, search)
         by_place: Dict[Tuple[str, str], List[MisplacedKey]] = {}
         for key in found[:SHOWN]:
@@ -74,7 +77,7 @@ class ScatteredKeys(AuditCheck):
         """Report the keys at one place. A fix removes known keys; a variable only where a file replaces it."""
         first, text = keys[0], "; ".join(key.text for key in keys)
         marks = frozenset(mark for key in keys for mark in key.fingerprints)
-        is_variable = first.rule == "SEC-004" and not key_files.is_history(host.shown(first.path))
+        is_variable = first.rule == "SEC-004" and first.is_of_shell and not key_files.is_history(host.shown(first.path))
         replacements = self._replacements(host, first.path, marks, kept) if is_variable else []
         case = self._why_left(first.path, marks, replacements)
         fix = _offer_fix(host, first, sorted(marks), case)
@@ -124,8 +127,8 @@ def _caches_in(host: Host, folder: str, caches: List[str]) -> List[str]:
 
 
 def _offer_fix(host: Host, key: MisplacedKey, marks: List[str], case: str) -> Optional[Dict[str, Any]]:
-    if key.rule == "SEC-005":
-        return None  # git's history has it, too
+    if key.rule in ("SEC-005", "SEC-011") or not key.is_of_shell:
+        return None  # git's history has it, too; what a program reads is not edited
     if key.rule == "SEC-009":
         return offers.offer_folder_fix(host, key.path, "tokens")
     if key.is_removable:

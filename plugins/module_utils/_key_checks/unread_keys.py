@@ -9,8 +9,8 @@ from .._audit_checks.audit_check import AuditCheck, real_home
 from .._core.host import Host
 from .._formats import docker_auth
 from .._formats.key_files import ENROOTS
-from .._formats.key_forms import is_placeholder
 from .._formats.lines import split_lines, split_words
+from .._key_search.placeholders import is_placeholder
 from .._scan.search import Search
 
 SCHEME = re.compile(r"[a-z]+://")  # as tutorials write it: docker://nvcr.io

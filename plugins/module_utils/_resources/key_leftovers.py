@@ -58,7 +58,7 @@ class KeyLeftovers(Resource):
             self._search = Search(host, [host.home] + caches)
             keys = MisplacedKeys(self._search, own, caches, self.options["known"])
             known = set(self.options["known"])
-            places = (keys.in_home(), keys.in_credentials(), keys.in_texts(host.home), keys.in_caches())
+            places = (keys.in_home(), keys.in_credentials(), keys.in_tree(host.home), keys.in_caches())
             every = [one for found in places for one in found]
             self._found = [one for one in every if one.is_removable or one.fingerprints & known][:SHOWN]
         return self._found

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys in the wrong places of an account: start-up files, histories, scripts, copies and stores of tokens."""
+"""Keys in the wrong places of an account: any text of the home, scripts on storage, copies and stores of tokens."""
 
 import os
 import re
@@ -9,15 +9,17 @@ from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optiona
 from .._core.files import DRAFT
 from .._core.host import Host
 from .._formats import git_index, key_files
-from .._formats.key_forms import find_keys, is_placeholder
+from .._key_search.keys_in_texts import KeyFinder, KeyInText
+from .._key_search.placeholders import is_placeholder
+from .._key_search.private_keys import PRIVATE_KEY
 from .amounts import format_count
-from .search import LARGEST, Search
+from .search import Search
 
-SCRIPT_BYTES = 1024 * 1024  # what is larger and named as a script was made by a program
 INDEX_BYTES = 32 * 1024 * 1024
 SHOWN = 200  # findings of one search; a user with more begins with these
 BARE = (".dotfiles", ".dotfiles.git", ".cfg", ".local/share/yadm/repo.git")  # git folders that keep a home's files
 TOKENS = ".tokens."  # enroot's store of tokens in its cache, and the user's number
+_SHELL = re.compile(rb"#![^\n]{0,60}\b(?:ba|z|k|da|c|tc|fi)?sh\b")
 PASSWORD = re.compile(r"\bpassword[ \t]+([^\s$]\S+)|\"auth\"\s*:\s*\"(\w[^\"]*)")
 
 
@@ -30,6 +32,8 @@ class MisplacedKey(NamedTuple):
     text: str  # one sentence, which shows fingerprints only
     fingerprints: FrozenSet[str]
     is_removable: bool  # a draft of hpc-onboard, or a store that its program makes again
+    is_of_shell: bool = True  # a start-up file, a history or a script, whose variables can be removed
+    is_allowed: bool = False  # the user has marked the line
 
 
 class MisplacedKeys:
@@ -45,6 +49,7 @@ class MisplacedKeys:
         self._own = own
         self._caches = caches
         self._known = known
+        self._finder = KeyFinder(self._describe_key)
         self._in_git: Dict[str, FrozenSet[str]] = {}
         self._searched = set(own)
 
@@ -67,18 +72,24 @@ class MisplacedKeys:
         for name in key_files.CREDENTIALS:
             yield from self._in_file(self._host.home + "/" + name)
 
-    def in_texts(self, folder: str) -> Iterator[MisplacedKey]:
-        """Yield those in all scripts and texts below a folder."""
-        for path in self._files_below(folder):
-            if key_files.is_script(os.path.basename(path)) or key_files.is_text(os.path.basename(path)):
-                yield from self._in_file(path, SCRIPT_BYTES)
-
     def in_tree(self, folder: str) -> Iterator[MisplacedKey]:
-        """Yield those in the scripts below a folder, and in the texts there that git tracks."""
-        for path in self._files_below(folder):
-            name = os.path.basename(path)
-            if key_files.is_script(name) or (key_files.is_text(name) and self._is_in_git(path)):
-                yield from self._in_file(path, SCRIPT_BYTES)
+        """Yield those in all texts of the home, or in the scripts and texts of another tree, by their names.
+
+        A file in which a program keeps keys is where they belong, and so is ~/.ssh for private keys.
+        """
+        home, real = self._host.home, self._host.resolve(folder) or folder
+        belonging = {home + "/" + name for name in key_files.CREDENTIALS}
+
+        def is_meant(name: str) -> bool:
+            return folder == home or key_files.is_script(name) or key_files.is_text(name)
+
+        for path, content in self._search.texts(folder, is_meant):
+            if path in belonging or {path, real + path[len(folder) :]} & self._searched:
+                continue
+            is_shell = key_files.is_script(os.path.basename(path)) or bool(_SHELL.match(content))
+            rule = "SEC-011" if key_files.is_example(path[len(folder) :]) else "SEC-004"
+            for key in self._keys_in(path, content, rule):
+                yield key._replace(is_of_shell=is_shell)
 
     def in_caches(self) -> Iterator[MisplacedKey]:
         """Yield enroot's tokens, which its pulls leave: ${ENROOT_CACHE_PATH}/.tokens.UID (enroot, src/docker.sh)."""
@@ -92,41 +103,37 @@ class MisplacedKeys:
                         text = format_count(files, "file") + " with tokens that enroot got for its pulls"
                         yield MisplacedKey("SEC-009", path, 0, text, frozenset(), True)
 
-    def _files_below(self, folder: str) -> Iterator[str]:
-        for listing in self._search.walk_tree(folder, key_files.is_uninteresting):
-            for name in listing.files:
-                if self._search.is_over():
-                    break
-                yield listing.path(name)
-
     # -- files ---------------------------------------------------------------------------------
 
-    def _in_file(self, path: str, largest: int = LARGEST, rule: str = "SEC-004") -> Iterator[MisplacedKey]:
+    def _in_file(self, path: str, rule: str = "SEC-004") -> Iterator[MisplacedKey]:
         """Yield the keys of a file that was not searched before."""
         real = self._host.resolve(path) or path
         if real not in self._searched:
             self._searched.update((path, real))
-            yield from self._keys_of(path, largest, rule)
+            yield from self._keys_of(path, rule)
 
-    def _keys_of(self, path: str, largest: int = LARGEST, rule: str = "SEC-004") -> Iterator[MisplacedKey]:
-        """Yield each key of a file once, at its first line."""
-        text = self._search.read_text(path, largest)
-        lines: Dict[str, List[int]] = {}
-        descriptions: Dict[str, str] = {}
-        for key in find_keys(text, self._describe_key):
-            mark = self._host.fingerprint(key.value)
-            lines.setdefault(mark, []).append(key.line)
-            descriptions.setdefault(mark, key.what)
-        in_git = bool(lines) and self._is_in_git(self._search.resolve_file(path) or path)
-        for mark, places in lines.items():
-            more = ", and on %d more lines" % (len(set(places)) - 1) if len(set(places)) > 1 else ""
-            text = "%s is in this file, %s%s%s" % (
-                descriptions[mark],
-                mark,
-                more,
-                "; git tracks the file" if in_git else "",
-            )
-            yield MisplacedKey("SEC-005" if in_git else rule, path, places[0], text, frozenset((mark,)), False)
+    def _keys_of(self, path: str, rule: str = "SEC-004") -> Iterator[MisplacedKey]:
+        return self._keys_in(path, self._search.read_text(path).encode("latin-1"), rule)
+
+    def _keys_in(self, path: str, content: bytes, rule: str) -> Iterator[MisplacedKey]:
+        """Yield each key of a file once, at its first line that the user has not allowed."""
+        by_mark: Dict[str, List[KeyInText]] = {}
+        in_ssh = os.path.dirname(path) == self._host.home + "/.ssh"
+        for key in self._finder.find(content):
+            if not (in_ssh and key.what == PRIVATE_KEY):
+                by_mark.setdefault(self._host.fingerprint(key.value), []).append(key)
+        in_git = bool(by_mark) and self._is_in_git(self._search.resolve_file(path) or path)
+        for mark, keys in by_mark.items():
+            lines = sorted({key.line for key in keys if not key.is_allowed})
+            text = "%s is in this file, %s" % (keys[0].what, mark)
+            text += ", and on %d more lines" % (len(lines) - 1) if len(lines) > 1 else ""
+            text += "; git tracks the file" if in_git else ""
+            known = mark in self._known
+            broken = "SEC-004" if known and rule == "SEC-011" else rule
+            broken = "SEC-005" if in_git and broken != "SEC-011" else broken
+            line = lines[0] if lines else keys[0].line
+            found = MisplacedKey(broken, path, line, text, frozenset((mark,)), False)
+            yield found._replace(is_allowed=not lines)
 
     def _describe_key(self, word: str) -> str:
         return self._known.get(self._host.fingerprint(word), "") if self._known else ""
@@ -146,6 +153,7 @@ class MisplacedKeys:
                     yield from self._in_copy(path, _is_copy(path, of_keys), _is_copy(path, others))
 
     def _in_draft(self, path: str) -> Iterator[MisplacedKey]:
+        self._searched.add(path)
         if self._search.read_text(path):
             marks = [mark for key in self._keys_of(path) for mark in key.fingerprints]
             text = "a draft of a file with a key, left by a killed run of hpc-onboard"

@@ -14,11 +14,15 @@ from .._core.errors import AccountError, errno_name
 from .._core.files import READ, open_for_reading
 from .._core.host import Host
 from .._formats import key_files
+from .filled_folders import folders_to_enter, is_filled
+from .text_file import read_text_file, to_utf_8
 from .walk import USUAL, FolderListing, Limits, Walk
 
 LARGEST = 4 * 1024 * 1024
+MOST_BYTES = 256 * 1024 * 1024  # of the texts of one search
 TOO_MUCH = "too many files for one search, or it took too long"
 DENIED = "permission denied"
+GONE = ("ENOENT", "ELOOP", "ENXIO")  # removed since then, or replaced by a link or a socket
 
 
 def expand_paths(host: Host, paths: Iterable[str]) -> Tuple[List[str], List[str]]:
@@ -39,6 +43,7 @@ class Search:
         self.host = host
         self._areas = areas + [host.resolve(area) or area for area in areas]
         self._walk = Walk(host, limits, self._why_not_entered)
+        self._bytes_left = MOST_BYTES
 
     def skip(self, why: str, path: str) -> None:
         """Record a path that was not searched."""
@@ -105,22 +110,44 @@ class Search:
             paths += [home + folder + "/" + name for name in self.names(home + folder) if name.endswith(end)]
         return paths
 
-    def walk_tree(self, folder: str, is_dull: Callable[[str], bool]) -> Iterator[FolderListing]:
-        """Yield the folders of a tree level by level, names in order, without those that is_dull names."""
+    def walk_tree(self, folder: str) -> Iterator[FolderListing]:
+        """Yield the folders of a tree level by level, names in order, without those that programs fill."""
         for listing in self._walk.folders(folder):
             if self._walk.cut:
                 self.skip(TOO_MUCH, listing.folder)
-            if "conda-meta" in listing.folders or "pyvenv.cfg" in listing.files:
-                listing.folders = []  # an environment: its files were not written by hand
+            if is_filled(listing):
+                listing.folders = []
                 continue
-            listing.folders = [name for name in listing.folders if not is_dull(name)]
+            listing.folders = folders_to_enter(listing)
             yield listing
         if self._walk.cut:
             self.skip(TOO_MUCH, self._walk.cut_at)
 
-    def is_over(self) -> bool:
-        """Return True if the search has used up its time or its entries."""
-        return self._walk.is_over()
+    def texts(self, folder: str, is_meant: Callable[[str], bool]) -> Iterator[Tuple[str, bytes]]:
+        """Yield path and content of the account's own texts in a tree. is_meant: says so of a file's name."""
+        for listing in self.walk_tree(folder):
+            for name in filter(is_meant, listing.files):
+                if self._walk.is_over() or self._bytes_left <= 0:
+                    self.skip(TOO_MUCH, listing.folder)
+                    return
+                content = self._read_own_text(listing.path(name))
+                if content:
+                    yield listing.path(name), content
+
+    def _read_own_text(self, path: str) -> bytes:
+        """Return up to LARGEST bytes of a text of the account. Only its name may have become another thing by now."""
+        try:
+            content = read_text_file(self.host.real(path), LARGEST + 1)
+        except AccountError:
+            return b""  # its file system hangs, which the walk reports
+        except OSError as error:
+            if errno_name(error) not in GONE and self._is_mine(path):
+                self.skip(DENIED if errno_name(error) == "EACCES" else errno_name(error), path)
+            return b""
+        self._bytes_left -= len(content)
+        if len(content) > LARGEST:
+            self.skip("the part after the first %d KiB" % (LARGEST // 1024), path)
+        return to_utf_8(content[:LARGEST])
 
     def _why_not_entered(self, path: str, error: OSError) -> str:
         """Return the reason to record; empty for a folder of another user, which is not part of the account."""

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from ...module_utils._core.errors import AccountError
-from ...module_utils._formats import key_forms
+from ...module_utils._key_search.keys_in_texts import find_keys
 from ...module_utils._options.file_options import LARGEST_TEXT, check_text
 
 PRIVATE = re.compile(r"^-----BEGIN [A-Z0-9 ]*PRIVATE KEY", re.MULTILINE)
@@ -36,7 +36,7 @@ def read_own_text(role: str, file: Path) -> str:
 
 def refuse_keys(said: str, content: str) -> None:
     """Raise AccountError for a text that holds a key. The key is not shown."""
-    found = [(one.line, one.what) for one in key_forms.find_keys(content, lambda _word: "")]
+    found = [(one.line, one.what) for one in find_keys(content, lambda _word: "")]
     found += [(content.count("\n", 0, one.start()) + 1, "a private key") for one in PRIVATE.finditer(content)]
     if found:
         line, what = min(found)

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from .drift import ENROOT, JSON, Drift
 
-STRAY = "nvapi-" + "m" * 64
+STRAY = "nvapi-" + hashlib.sha256(b"stray").hexdigest()
 OLD = "nvapi-oooo" + "k" * 60
 """A key that was replaced and is dead, as the scene's record of versions knows."""
 
@@ -43,6 +45,12 @@ LRZ = [
     Drift("a key in a file that git keeps", ("SEC-005 unmanaged hand critical",),
           f"git init -q code; echo 'KEY = \"{STRAY}\"' > code/main.py; git -C code add main.py",
           by_hand="rm -rf code/.git; sed -i 1d code/main.py", place="~/code/main.py:1"),
+    Drift("a key in a notebook", (SEC_004,),
+          f"mkdir -p notes; echo '{{\"source\": [\"k = \\\"{STRAY}\\\"\"]}}' > notes/a.ipynb",
+          by_hand="rm -r notes", place="~/notes/a.ipynb:1"),
+    Drift("a key in a test", ("SEC-011 unmanaged hand info",),
+          f"mkdir -p lib/tests; echo 'K = \"{STRAY}\"' > lib/tests/a.py",
+          by_hand="rm -r lib", place="~/lib/tests/a.py:1"),
     Drift("a backup copy of a key file", ("SEC-006 unmanaged hand high",),
           f"cp -p {ENROOT} {ENROOT}.bak", place=f"~/{ENROOT}.bak:1"),
     Drift("a store of enroot's tokens", ("ENV-001 unmanaged hand medium", "SEC-009 unmanaged hand low"),

@@ -14,7 +14,7 @@ from tests.integration.onboard.test_offboard_practice import Practice
 
 ACCOUNT = "ada@daint"
 OLD = time.time() - 40 * 86400
-NAMES = ("run.sh", "sub/.env", "d.bin")
+NAMES = ("run.sh", "sub/.env", "notes.txt", "d.bin")
 
 
 def test_an_audit_counts_all_that_is_purged_soon_and_moves_no_access_time(tmp_path: Path) -> None:
@@ -33,5 +33,5 @@ def test_an_audit_counts_all_that_is_purged_soon_and_moves_no_access_time(tmp_pa
         practice.run("audit", "-e", "audit_output=report")
         report = json.loads((tmp_path / "report" / "audit.json").read_text())
         found = [one for one in report["findings"] if one["rule"] == "USE-003"]
-        assert "3 files will be purged" in str(found)
-        assert [round(file.stat().st_atime - OLD) for file in files] == [0, 0, 0]
+        assert "4 files will be purged" in str(found)
+        assert [round(file.stat().st_atime - OLD) for file in files] == [0, 0, 0, 0]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from .audit_scene import Audit, Scene, at, by_root, replaced
 
 pytestmark = pytest.mark.testbed
 
-DEAD, FOREIGN = "nvapi-" + "d" * 64, "nvapi-" + "f" * 64
+DEAD, FOREIGN = "nvapi-" + "d" * 64, "nvapi-" + hashlib.sha256(b"foreign").hexdigest()
 KEYS = [KEY, DEAD, FOREIGN, DEAD, KEY, DEAD]
 BASHRC = """# of ours
 export APPTAINER_DOCKER_PASSWORD={0}

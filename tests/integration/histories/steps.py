@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from .home import Home
 from .lab import MENU, SCRIPT_TEXT
 
 Step = list[Any]
-FOREIGN = "nvapi-" + "f" * 64
+FOREIGN = "nvapi-" + hashlib.sha256(b"foreign").hexdigest()
 KEY_LINE = "machine nvcr.io login $oauthtoken password {}"
 OWN_LINE = "machine registry.example.org login me password word"
 WEIGHTS = {

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections.abc import Mapping
 
@@ -13,9 +14,9 @@ from tests.integration.runs import KEY
 
 from .laying import Thing, file, folder, link
 
-COLLEAGUES = "nvapi-" + "c" * 64
-OTHER_WANDB = "0a1b" * 10
-OTHER_HF = "hf_" + "q" * 34
+COLLEAGUES = "nvapi-" + hashlib.sha256(b"colleague").hexdigest()
+OTHER_WANDB = hashlib.sha256(b"colleague").hexdigest()[:40]
+OTHER_HF = "hf_" + hashlib.sha256(b"colleague").hexdigest()[:34]
 UNKNOWN = (COLLEAGUES, OTHER_WANDB, OTHER_HF)
 """Keys that this machine does not know: each may exist nowhere else."""
 

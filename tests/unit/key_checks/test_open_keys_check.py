@@ -62,6 +62,26 @@ def test_settings_without_a_key_are_none(scene: Scene) -> None:
     assert list(found(scene)) == ["SEC-001 ~/.docker/config.json"]
 
 
+STORES = {  # file -> with a key, and without one
+    "~/.config/rclone/rclone.conf": ("[s3]\nsecret_access_key = geheimgeheim\n", "[s3]\ntype = s3\nenv_auth = true\n"),
+    "~/.npmrc": ("//x/:_authToken=geheimgeheim\n", "//x/:_authToken=${NPM_TOKEN}\n"),
+    "~/.kube/config": ("users:\n- user: {token: geheimgeheim}\n", "users:\n- user: {client-key: /etc/k.pem}\n"),
+    "~/.jupyter/jupyter_server_config.py": (
+        "c.IdentityProvider.token = 'geheimgeheim'\n",
+        "# c.IdentityProvider.token = 'geheimgeheim'\nc.IdentityProvider.token = os.environ['T']\nc.S.password = ''\n",
+    ),
+    "~/.my.cnf": ("[client]\npassword=geheimgeheim\n", "[client]\nssl-key=/etc/k.pem\n#password=geheimgeheim\n"),
+}
+
+
+@pytest.mark.parametrize("path", STORES)
+def test_a_file_in_which_a_program_keeps_keys_is_found_while_it_has_one(scene: Scene, path: str) -> None:
+    for text, expected in zip(STORES[path], ([f"SEC-001 {path}"], []), strict=True):
+        scene.at(path).parent.mkdir(parents=True, exist_ok=True)
+        scene.make({path: Plain(text.encode(), 0o644)})
+        assert list(found(scene)) == expected
+
+
 def test_a_private_key_of_ssh_that_others_can_read_is_found(scene: Scene) -> None:
     scene.make({"~/.ssh": Folder(), "~/.ssh/odd": Plain(b"-----BEGIN OPENSSH PRIVATE KEY-----\nx\n", 0o644)})
     scene.make({"~/.ssh/id.pub": Plain(b"ssh-ed25519 x"), "~/.ssh/config": Plain(b"Host x\n")})

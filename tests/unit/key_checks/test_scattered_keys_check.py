@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import tempfile
@@ -19,9 +20,9 @@ from ansible_collections.hpc.onboard.plugins.module_utils._scan.search import Se
 from audit_check_runs import CheckReport, run_check
 from forked import NOBODY, as_nobody
 
-NVAPI = "nvapi-" + "aZ0_-" * 12 + "abcd"
-OTHER = "nvapi-" + "0123456789" * 6 + "wxyz"
-HF = "hf_" + "aB" * 17
+NVAPI = "nvapi-" + hashlib.sha256(b"one").hexdigest()
+OTHER = "nvapi-" + hashlib.sha256(b"other").hexdigest()
+HF = "hf_" + hashlib.sha256(b"hf").hexdigest()[:34]
 CREDENTIALS = "~/.config/enroot/.credentials"
 ENROOT = {"~/.config": Folder(), "~/.config/enroot": Folder(0o700)}
 
@@ -124,10 +125,10 @@ def test_what_lies_outside_of_the_account_is_not_read(scene: Scene) -> None:
     assert looked(scene).found == {}
 
 
-def test_an_area_of_its_own_is_looked_through_for_scripts_alone(scene: Scene) -> None:
+def test_an_area_of_its_own_is_looked_through_for_scripts_and_texts_alone(scene: Scene) -> None:
     scene.make({"/data": Folder(), "/data/job.slurm": line(NVAPI), "/data/x.txt": line(NVAPI)})
-    scene.make({"~/.bashrc": line(NVAPI)})
-    assert list(looked(scene, folder="/data").found) == ["SEC-004 /data/job.slurm:1"]
+    scene.make({"~/.bashrc": line(NVAPI), "/data/x.dat": line(NVAPI)})
+    assert list(looked(scene, folder="/data").found) == ["SEC-004 /data/job.slurm:1", "SEC-004 /data/x.txt:1"]
 
 
 def test_what_our_roles_have_just_set_up_is_no_finding(scene: Scene) -> None:
@@ -145,6 +146,63 @@ def test_what_our_roles_have_just_set_up_is_no_finding(scene: Scene) -> None:
     assert looked(scene).found == {}
 
 
+# -- any text --------------------------------------------------------------------------------------
+
+KEY_LINE = f"x = '{NVAPI}'\n".encode()
+TEXTS = {  # file -> content, and the line of the key
+    "~/notes": (b"\n" + KEY_LINE, 2),
+    "~/p/explore.ipynb": (b'{"source": ["import x\\n",\n "k = \\"' + NVAPI.encode() + b'\\"\\n"]}', 2),
+    "~/p/.git/config": (f"[remote]\n\turl = https://me:{NVAPI}@x/y\n".encode(), 2),
+    "~/.local/share/app/deep/cache/state.json": (b'{"t": "' + NVAPI.encode() + b'"}', 1),
+    "~/logs/slurm-1.out": (b"+ set -x\r\n+ export " + KEY_LINE, 2),
+    "~/odd": (b"\xff\xfe\x80caf\xe9 " + KEY_LINE, 1),
+    "~/windows.txt": ("\ufeff\r\n".encode("utf-16-le") + KEY_LINE.decode().encode("utf-16-le"), 2),
+    "~/.config/x/history.sqlite": (b"SQLite format 3\0" + b"\0" * 9000 + KEY_LINE, 1),
+    "~/p/.main.py.swp": (b"b0VIM 9.0" + b"\0" * 9000 + KEY_LINE, 1),
+    "~/p/0001.patch": (b"@@ -1 +1 @@\n-" + KEY_LINE, 2),
+}
+
+
+@pytest.mark.parametrize("path", TEXTS)
+def test_a_key_in_any_text_of_the_home_is_found_with_its_line(scene: Scene, path: str) -> None:
+    content, number = TEXTS[path]
+    scene.at(path).parent.mkdir(parents=True, exist_ok=True)
+    scene.make({path: Plain(content)})
+    report = looked(scene)
+    assert (list(report.found), report.remarks) == ([f"SEC-004 {path}:{number}"], [])
+    if path != "~/windows.txt":
+        scene.make({path: Plain(content.replace(b"\n", b" # hpc.onboard:allow\n") + b" hpc.onboard:allow")})
+        assert looked(scene).found == {}
+
+
+def test_a_key_of_a_test_or_an_example_is_an_information_unless_it_is_known(scene: Scene) -> None:
+    scene.make({folder: Folder() for folder in ("~/p", "~/p/Tests", "~/docs", "~/p/.git")})
+    scene.make({"~/p/Tests/a.py": Plain(KEY_LINE), "~/docs/b.md": Plain(KEY_LINE), "~/p/test.py": Plain(KEY_LINE)})
+    assert sorted(looked(scene).found) == ["SEC-004 ~/p/test.py:1", "SEC-011 ~/docs/b.md:1", "SEC-011 ~/p/Tests/a.py:1"]
+    git(scene, "~/p", "init", "-q")
+    git(scene, "~/p", "add", "Tests/a.py")
+    assert "SEC-011 ~/p/Tests/a.py:1" in looked(scene).found
+    found = looked(scene, known={mark(scene, NVAPI): "the key of 'ngc'"}).found
+    assert sorted(found) == ["SEC-004 ~/docs/b.md:1", "SEC-004 ~/p/test.py:1", "SEC-005 ~/p/Tests/a.py:1"]
+
+
+def test_a_program_keeps_its_keys_and_ssh_its_private_keys_where_they_belong(scene: Scene) -> None:
+    scene.make({"~/.ssh": Folder(0o700), "~/.config": Folder(), "~/.config/gh": Folder(), "~/old": Folder()})
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(scene.at("~/.ssh/id"))], check=True)
+    scene.make({"~/.config/gh/hosts.yml": Plain(KEY_LINE, 0o600)})
+    assert looked(scene).found == {}
+    scene.at("~/.ssh/id").rename(scene.at("~/old/id"))
+    scene.make({"~/.ssh/config": Plain(b"# " + KEY_LINE)})
+    assert list(looked(scene).found) == ["SEC-004 ~/.ssh/config:1", "SEC-004 ~/old/id:1"]
+
+
+@pytest.mark.parametrize("name", ["a.py", "a.yml", "run", "notes.md"])
+def test_what_is_no_shell_script_is_never_edited(scene: Scene, name: str) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600)})
+    assert offered(scene, f"~/jobs/{name}", NVAPI) == ([], [])
+    assert offered(scene, f"~/jobs/{name}", OTHER) == ([], ["unknown_key"])
+
+
 # -- git -------------------------------------------------------------------------------------------
 
 
@@ -156,6 +214,7 @@ def test_a_key_in_a_file_that_git_keeps_is_worse(scene: Scene) -> None:
     found = looked(scene).found
     assert sorted(found) == [
         "SEC-004 ~/p/b.sh:1",
+        "SEC-004 ~/p/notes.txt:1",
         "SEC-005 ~/p/a.sh:1",
         "SEC-005 ~/p/conf.yml:1",
         "SEC-005 ~/p/sub/t.py:1",
@@ -269,10 +328,10 @@ def test_a_name_with_odd_characters_is_a_name(scene: Scene) -> None:
 
 
 def test_what_is_larger_than_the_limit_is_read_as_far_as_it_goes(scene: Scene) -> None:
-    scene.make({"~/big.sh": Plain(f"{NVAPI}\n".encode() + b"#\n" * 600_000 + HF.encode())})
+    scene.make({"~/big.log": Plain(f"{NVAPI}\n".encode() + b"#\n" * 2_100_000 + HF.encode())})
     report = looked(scene)
-    assert list(report.found) == ["SEC-004 ~/big.sh:1"]
-    assert report.remarks == ["not checked: ~/big.sh (the part after the first 1024 KiB)"]
+    assert list(report.found) == ["SEC-004 ~/big.log:1"]
+    assert report.remarks == ["not checked: ~/big.log (the part after the first 4096 KiB)"]
 
 
 def test_a_tree_is_looked_through_to_its_ground_and_one_that_is_too_large_is_said(scene: Scene) -> None:
@@ -287,10 +346,13 @@ def test_a_tree_is_looked_through_to_its_ground_and_one_that_is_too_large_is_sai
 
 
 def test_environments_and_caches_are_not_gone_into(scene: Scene) -> None:
-    for top in ("~/mc", "~/.hidden", "~/node_modules"):
-        scene.make({top: Folder(), f"{top}/a.sh": line(NVAPI)})
-    scene.make({"~/mc/conda-meta": Folder(), "~/.env": Plain(b"")})
-    assert looked(scene).found == {}
+    tops = ("mc", "node_modules", ".cache", "hub", "root", "venv", "cache", "p", "p/.git", "p/.git/objects", ".hidden")
+    for top in tops:
+        scene.make({f"~/{top}": Folder(), f"~/{top}/a.sh": line(NVAPI)})
+    inner = ("mc/conda-meta", "hub/blobs", "hub/snapshots", "root/etc", "root/usr", "root/var")
+    scene.make({f"~/{folder}": Folder() for folder in inner})
+    scene.make({f"~/{name}": Plain(b"") for name in (".env", "venv/pyvenv.cfg", "cache/CACHEDIR.TAG", "p/.git/HEAD")})
+    assert list(looked(scene).found) == [f"SEC-004 ~/{top}/a.sh:1" for top in (".hidden", "p/.git", "p")]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be made somebody else's")
@@ -315,7 +377,7 @@ def test_a_colleagues_own_folder_is_not_this_accounts_to_look_at() -> None:
         def look() -> list[Any]:
             host = Host(Account("/nonexistent", "/bin/sh", {}), bytes.fromhex(KEY))
             search = Search(host, [folder])
-            listed = [one.folder for one in search.walk_tree(folder, lambda name: False)]
+            listed = [one.folder for one in search.walk_tree(folder)]
             return [len(listed), search.skipped()]
 
         listed, unseen = as_nobody(look)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.own_texts impor
 from hypothesis import given
 from hypothesis import strategies as st
 
-NGC = "nvapi-" + "Ab3_" * 16
+NGC = "nvapi-" + hashlib.sha256(b"own").hexdigest()
 PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n-----END OPENSSH PRIVATE KEY-----\n"
 KEYS = [
     (f"key={NGC}\n", "an NGC personal or service key in line 1"),
-    (f"# mine\nexport HF_TOKEN=hf_{'a' * 34}\n", "a Hugging Face token in line 2"),
+    (f"# mine\nexport HF_TOKEN=hf_{NGC[-34:]}\n", "a Hugging Face token in line 2"),
     (f"\n\n{PEM}", "a private key in line 3"),
     (PEM.replace("OPENSSH ", ""), "a private key in line 1"),
     (PEM.replace("OPENSSH", "EC") + NGC, "a private key in line 1"),

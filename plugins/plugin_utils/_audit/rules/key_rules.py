@@ -44,11 +44,12 @@ KEY_RULES = {
         advice="Remove the default access list of {place} if no user needs it: setfacl -k",
     ),
     "SEC-004": Rule(
-        title="A start-up file, a history or a job script contains a key",
+        title="A file contains a key that does not belong there",
         severity="high",
         owner=CHECKS,
-        why="A start-up file, a shell's history or a job script contains something that looks like a key. Such files"
-        " are copied, shared and mailed to the support, and the key stays there after a rotation.",
+        why="A start-up file, a shell's history, a job script, a notebook, a log or another text contains a key: one"
+        " that your keyring knows, or one of an issuer's form and checksum. Such files are copied, shared and mailed to"
+        " the support, and the key stays there after a rotation. A line with `hpc.onboard:allow` is not reported.",
         fix="`hpc-onboard fix ACCOUNT` removes a key that your keyring knows (the current one or a replaced one): a"
         " variable that holds nothing else, and only while the file that its program reads (`~/.netrc` for"
         " `WANDB_API_KEY`) holds the key on the account. A variable of another name stays, because no file replaces"
@@ -135,6 +136,16 @@ KEY_RULES = {
         fix="`hpc-onboard fix ACCOUNT` takes the permission away, or run `chmod go-w FILE`. If it belongs to another"
         " user, look at it, and replace it by a copy of your own.",
         advice="Run chmod go-w {place}, after you have looked at who changed it.",
+    ),
+    "SEC-011": Rule(
+        title="A test, an example or a page of documentation contains a key",
+        severity="info",
+        owner=CHECKS,
+        why="A file below a folder such as `tests`, `fixtures`, `examples` or `docs` contains a key of an issuer's form"
+        " and checksum that your keyring does not know. It may be made up; if it is not, it is as good as any other.",
+        fix="Look at it. If it is a real key, replace it on its issuer's page and remove it; if it is made up, write"
+        " `hpc.onboard:allow` on its line, and it is not reported any more.",
+        advice="Look at {place}: if the key is real, replace it on its issuer's page and remove it from the file.",
     ),
     "KEY-001": Rule(
         title="A key is missing",

@@ -5,17 +5,19 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import KeyInText, find_keys, is_placeholder
+from ansible_collections.hpc.onboard.plugins.module_utils._key_search.keys_in_texts import KeyInText, find_keys
+from ansible_collections.hpc.onboard.plugins.module_utils._key_search.placeholders import is_placeholder
 from hypothesis import given
 from hypothesis import strategies as st
 
-NVAPI = "nvapi-" + "aZ0_-" * 12 + "abcd"
+NVAPI = "nvapi-" + hashlib.sha256(b"nvapi").hexdigest()
 LEGACY = base64.b64encode(b"a1b2c3d4e5f6g7h8i9j0k1l2m3:01234567-89ab-cdef-0123-456789abcdef").decode()
-HEX = "0123456789abcdef" * 2 + "01234567"
-WANDB = "wandb_v1_" + "Ab0_" * 19
-HF = "hf_" + "aB" * 17
+HEX = hashlib.sha256(b"wandb").hexdigest()[:40]
+WANDB = "wandb_v1_" + hashlib.sha256(b"wandb").hexdigest()
+HF = "hf_" + hashlib.sha256(b"hf").hexdigest()[:34]
 AUTH = base64.b64encode(f"$oauthtoken:{NVAPI}".encode()).decode()
 ODD = "another-kind-of-key-entirely"
 

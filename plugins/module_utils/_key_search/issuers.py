@@ -1,0 +1,115 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The forms of the keys that issuers give out, one line each, with the checksum where a form has one.
+
+Sources: the issuers' pages (docs.github.com "About authentication to GitHub", github.blog 2021-04-05 for the checksum
+of GitHub and npm; docs.gitlab.com "Token overview"; docs.aws.amazon.com "IAM identifiers"; docs.pypi.org and
+github.com/pypi/warehouse for its macaroons; api.slack.com "Token types") and the public rules of gitleaks, trufflehog
+and detect-secrets. NGC, wandb and Hugging Face are in key_forms.py. A form that other words have, too, is not here.
+"""
+
+import base64
+import binascii
+import re
+import string
+import zlib
+from typing import Callable, NamedTuple, Optional, Tuple
+
+from .._formats.key_forms import HF, NVAPI, WANDB_NOW, Form, title
+
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+
+
+class Issuer(NamedTuple):
+    """A form. what: as messages have it; pattern: of the whole key; is_valid: None if there is no checksum."""
+
+    what: str
+    pattern: str
+    is_valid: Optional[Callable[[str], bool]] = None
+
+
+def has_crc(key: str) -> bool:
+    """Return True if the last six of a key's characters are the CRC-32 of those behind its prefix, in base 62."""
+    body = key[key.index("_") + 1 :]
+    number = 0
+    for letter in body[-6:]:
+        number = number * 62 + BASE62.index(letter)
+    return zlib.crc32(body[:-6].encode("ascii")) & 0xFFFFFFFF == number
+
+
+def is_macaroon(key: str) -> bool:
+    """Return True if the rest of a key is base64 of a macaroon of pypi.org or test.pypi.org."""
+    body = key[len("pypi-") :]
+    try:
+        content = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
+    except binascii.Error:
+        return False
+    return content[:2] == b"\x02\x01" and content[3 : 3 + content[2]] in (b"pypi.org", b"test.pypi.org")
+
+
+def of_form(form: Form) -> Issuer:
+    """Return a form of a service that hpc-onboard sets up."""
+    return Issuer(describe(form), form.pattern)
+
+
+def describe(form: Form) -> str:
+    """Return such a form with its article."""
+    return ("an " if form.name.startswith("personal") or form.name.startswith("legacy") else "a ") + title(form)
+
+
+ISSUERS: Tuple[Issuer, ...] = (
+    of_form(NVAPI),
+    of_form(WANDB_NOW),
+    of_form(HF),
+    Issuer("a Hugging Face organization token", r"api_org_[A-Za-z0-9]{34}"),
+    Issuer("a GitHub token", r"gh[pousr]_[A-Za-z0-9]{36}", has_crc),
+    Issuer("a GitHub token", r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
+    Issuer("an npm token", r"npm_[A-Za-z0-9]{36}", has_crc),
+    Issuer("a GitLab token", r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|soat|agent|oas|ffct)-[A-Za-z0-9_-]{20,300}"),
+    Issuer("a GitLab runner token", r"GR1348941[A-Za-z0-9_-]{20}"),
+    Issuer("an OpenAI key", r"sk-(?:[a-z]+-)?[A-Za-z0-9_-]{20,100}T3BlbkFJ[A-Za-z0-9_-]{20,100}"),
+    Issuer("an Anthropic key", r"sk-ant-(?:api|admin|sid|oat|ort)\d\d-[A-Za-z0-9_-]{80,120}"),
+    Issuer("an OpenRouter key", r"sk-or-v1-[0-9a-f]{64}"),
+    Issuer("a Slack token", r"xox[abeprs]-(?:\d{1,14}-){1,3}[A-Za-z0-9]{18,200}"),
+    Issuer("a Slack token", r"xapp-\d-[A-Z0-9]+-\d+-[a-z0-9]{32,100}"),
+    Issuer("a Slack webhook", r"(?<=/services/)T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/[A-Za-z0-9]{20,26}"),
+    Issuer("a PyPI token", r"pypi-Ag[A-Za-z0-9_-]{60,1000}", is_macaroon),
+    Issuer("a Google API key", r"AIza[A-Za-z0-9_-]{35}"),
+    Issuer("a Google client secret", r"GOCSPX-[A-Za-z0-9_-]{28}"),
+    Issuer("a Docker Hub token", r"dckr_[op]at_[A-Za-z0-9_-]{27,32}"),
+    Issuer("a Databricks token", r"dapi[0-9a-f]{32}(?:-\d)?"),
+    Issuer("a Telegram bot token", r"(?<=\d:)AA[A-Za-z0-9_-]{33}"),
+    Issuer("a Stripe key", r"[sr]k_live_[A-Za-z0-9]{24,100}"),
+    Issuer("a Replicate token", r"r8_[A-Za-z0-9]{37}"),
+    Issuer("a Groq key", r"gsk_[A-Za-z0-9]{52}"),
+    Issuer("an xAI key", r"xai-[A-Za-z0-9]{80}"),
+    Issuer("a Perplexity key", r"pplx-[A-Za-z0-9]{48}"),
+    Issuer("a LangSmith key", r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}"),
+    Issuer("a DigitalOcean token", r"do[opr]_v1_[0-9a-f]{64}"),
+    Issuer("a Vault token", r"(?<=hvs\.)[A-Za-z0-9_-]{90,120}"),
+    Issuer("a Tailscale key", r"tskey-(?:[a-z]+-)?[A-Za-z0-9]{8,32}-[A-Za-z0-9]{20,40}"),
+    Issuer("a Sentry token", r"sntry[su]_[A-Za-z0-9_+/]{60,250}"),
+    Issuer("a Notion token", r"ntn_[A-Za-z0-9]{46}"),
+    Issuer("a Linear key", r"lin_api_[A-Za-z0-9]{40}"),
+    Issuer("an Atlassian token", r"ATATT3[A-Za-z0-9_-]{150,250}"),
+    Issuer("an Anaconda token", r"(?<=/t/)[a-z]{2}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    Issuer("an age key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+)
+
+_AROUND = "A-Za-z0-9_-"  # characters that must not be next to a key: it would be part of another word
+_ESCAPED = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})"  # what is written before a key in JSON, and in an address
+_KEY = re.compile(
+    "(?:(?<![%s])|%s)(?:%s)(?![%s])" % (_AROUND, _ESCAPED, "|".join("(%s)" % one.pattern for one in ISSUERS), _AROUND)
+)
+POSSIBLE = "|".join(re.sub(r"\(\?<=.*?\)", "", one.pattern) for one in ISSUERS)
+"""What a word holds that may be a key, whatever is around it."""
+
+
+def find_issued(text: str) -> "list[Tuple[int, str, str]]":
+    """Return the keys in a text that have an issuer's form and checksum: where each begins, itself, and what it is."""
+    found = []
+    for match in _KEY.finditer(text):
+        issuer = ISSUERS[(match.lastindex or 1) - 1]
+        if issuer.is_valid is None or issuer.is_valid(match.group()):
+            found.append((match.start(), match.group(), issuer.what))
+    return found
