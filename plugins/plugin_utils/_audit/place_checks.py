@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...module_utils._audit_checks.areas import Areas
 from ...module_utils._audit_checks.audit_check import AuditCheck
 from ...module_utils._audit_checks.conda_traces import CondaTraces
-from ...module_utils._audit_checks.home_caches import HomeCaches
-from ...module_utils._audit_checks.quota import Quota
 from ...module_utils._audit_checks.slurm_rights import SlurmRights
 from ...module_utils._audit_checks.startup_files import StartupFiles
+from ...module_utils._storage_checks.areas import Areas
+from ...module_utils._storage_checks.home_caches import HomeCaches
+from ...module_utils._storage_checks.quota import Quota
 from .._roles.conda_installer import uses_anaconda_channels
 
 if TYPE_CHECKING:

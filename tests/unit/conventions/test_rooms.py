@@ -29,6 +29,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_resources": {"_formats", "_core", "_options", "_receipt", "_scan", "_jobs", "_slurm", "_registry", "_images"},
     "_fixes": {"_formats", "_core", "_scan"},
     "_audit_checks": {"_formats", "_core", "_scan", "_slurm/offers", "_fixes"},
+    "_storage_checks": {"_formats/quota", "_core", "_scan", "_fixes", "_audit_checks/audit_check"},
     "_engine": {"_core", "_receipt"},
 }
 CONTROLLER = {
@@ -86,6 +87,7 @@ CONTROLLER = {
             "_receipt",
             "_fixes",
             "_audit_checks",
+            "_storage_checks",
         ),
     },
     "_export_script": {

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from account_scene import HOME, KEY, Folder, Link, Plain, Scene, Thing
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import areas
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.areas import Areas
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks import areas
+from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.areas import Areas
 from audit_check_runs import complete_options, examine_check, run_check
 from forked import as_nobody
 

@@ -11,13 +11,13 @@ import stat
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
 
+from .._audit_checks.audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, real_home
 from .._core.errors import AccountError
 from .._core.files import FileEntry
 from .._core.host import Host
 from .._fixes import offers
 from .._scan.amounts import format_size
 from .._scan.walk import Limits, Walk, format_walked
-from .audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, real_home
 
 ENTRIES = 20000  # of one cache; one that holds more is big
 SECONDS = 12.0  # for all of them

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from account_scene import HOME, KEY, Folder, Link, Plain, Scene, Thing
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.home_caches import HomeCaches
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._scan import walk as _walk
+from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.home_caches import HomeCaches
 from audit_check_runs import complete_options, run_check
 
 AREA: dict[str, Thing] = {"/work": Folder(), "/work/p": Folder()}
@@ -161,7 +161,7 @@ def test_links_pipes_and_loops_inside_a_cache_are_not_followed(scene: Scene) -> 
 
 
 def test_a_huge_cache_is_counted_as_far_as_it_may_be(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.home_caches.ENTRIES", 5)
+    monkeypatch.setattr("ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.home_caches.ENTRIES", 5)
     scene.make(cache("~/.cache/pip", *[10] * 9))
     assert "at least 5 files, 50 bytes" in run_check(scene, HomeCaches, big_files=5).found["ENV-001 ~/.cache/pip"]
 

@@ -8,12 +8,12 @@ import stat
 import time
 from typing import Any, Dict, List, Optional
 
+from .._audit_checks.audit_check import AuditCheck, is_in
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
 from .._scan.amounts import format_count
 from .._scan.walk import Limits, Walk, WalkedEntry, format_walked
-from .audit_check import AuditCheck, is_in
 
 LINKS = 1000  # names in the home that are checked
 ENTRIES = 20000  # of one area

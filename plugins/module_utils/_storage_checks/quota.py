@@ -6,13 +6,13 @@ import os
 import shlex
 from typing import Any, Dict, Mapping
 
+from .._audit_checks.audit_check import AuditCheck
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
 from .._core.program import run_program
 from .._core.search_path import find_program
 from .._formats.quota import Usage, read_usage
 from .._scan.amounts import format_count, format_size
-from .audit_check import AuditCheck
 
 SECONDS = 15.0
 USUAL = "quota -s -w"
