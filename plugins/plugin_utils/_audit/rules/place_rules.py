@@ -124,8 +124,8 @@ PLACE_RULES = {
         severity="low",
         owner=CHECKS,
         why="Every login waits for the start-up files, and so does each command over ssh and each step of a job that"
-        " starts a shell. Where a start-up file exits, or starts another program in the place of the shell, no command"
-        " is run: scp, rsync and other programs fail.",
+        " starts a shell. Where a start-up file exits, starts another program in the place of the shell, or sets -e, a"
+        " command is not run or not to its end: scp, rsync and other programs fail.",
         fix="Measure with `time bash -lic exit` on the account. Load modules and conda where they are needed.",
         advice="Inspect the commands that {place} runs.",
     ),
@@ -133,8 +133,9 @@ PLACE_RULES = {
         title="A program is not on PATH, or another one comes before it",
         severity="medium",
         owner=CHECKS,
-        why="A script of hpc-onboard is not found on PATH, or another program of the same name comes before it. Then"
-        " another version runs than you expect. Scripts for `sbatch` need not be on PATH.",
+        why="A script of hpc-onboard is not found on PATH, or another program, an alias or a function of the same name"
+        " comes before it. Then another version runs than you expect. Scripts for `sbatch` need not be on PATH. With"
+        " the current folder on PATH, whoever can write to a folder can choose what you start there.",
         fix="Check with `type -a PROGRAM` on the account. If its folder is not on PATH, log in again, and look for what"
         " sets PATH after the line of hpc-onboard in your start-up file. If another program comes first, remove that"
         " program or its folder from PATH, or put it last.",
@@ -143,7 +144,11 @@ PLACE_RULES = {
         cases={
             "not_on_path": "Log in again. If it is still missing, look for what sets PATH after the line of hpc-onboard"
             " in your start-up file, and add the folder there: export PATH={folder}:$PATH (in tcsh: set path = ("
-            "{folder} $path))."
+            "{folder} $path)).",
+            "path_replaced": "Keep what was on PATH in {place}: write export PATH=FOLDER:$PATH, or move the line above"
+            " that of hpc-onboard.",
+            "name_taken": "Remove the alias or the function from {place}, or give it another name.",
+            "current_folder": "Remove the current folder (., or an empty entry) from PATH in {place}.",
         },
     ),
     "ENV-006": Rule(
