@@ -59,6 +59,12 @@ def below(*names: str) -> dict[str, Thing]:
         ),
         ("one of ours is looked at elsewhere", {"~/work": Link("/gone")}, {"own": [{"path": "~/work"}]}, {}),
         ("an editor's lock", {"~/.#notes": Link("simone@login1.1234:5678")}, {}, {}),
+        (
+            "a dead link in a folder",
+            {"~/p": Folder(), "~/p/data": Link("/gone/data"), "~/p/old": Link("missing")},
+            {},
+            {"LNK-003 ~/p/data": "the target /gone/data does not exist"},
+        ),
         ("a loop", {"~/a": Link("b"), "~/b": Link("a")}, {}, {"LNK-005 ~/a": "back to itself", "LNK-005 ~/b": "back"}),
         ("a loop of ours", {"~/work": Link("work")}, {"own": [{"path": "~/work"}]}, {}),
         ("a link to what is there", {"/x": Folder(), "~/x": Link("/x")}, PURGED, {}),

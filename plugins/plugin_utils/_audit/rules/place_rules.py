@@ -184,6 +184,28 @@ PLACE_RULES = {
         fix="Remove the line that sets it, or write `umask 022` (027 keeps other users from reading as well).",
         advice="Remove the line, or write umask 022 in {place}.",
     ),
+    "ENV-009": Rule(
+        title="Another setting competes with hpc-onboard's",
+        severity="low",
+        owner=CHECKS,
+        why="A start-up file sets a variable that one of hpc-onboard outranks (`HF_HOME`, `TRANSFORMERS_CACHE`,"
+        " `XDG_CACHE_HOME`, `SINGULARITY_CACHEDIR`), so what was downloaded there is not found any more. Or the"
+        " settings file of a tool (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`, `.condarc`, `.npmrc`)"
+        " names another folder than hpc-onboard, a folder in the home where the site wants none, or one that does not"
+        " exist.",
+        fix="Remove the line. To keep using a folder of yours, declare it: `tool_caches_paths: {huggingface:"
+        " /data/ada/hf}`, then run `hpc-onboard onboard ACCOUNT`. `hpc-onboard adopt ACCOUNT` finds such folders.",
+        advice="Remove the line from {place}, or declare its folder in the accounts file (tool_caches_paths).",
+    ),
+    "ENV-010": Rule(
+        title="A start-up file or a job script has carriage returns",
+        severity="medium",
+        owner=CHECKS,
+        why="An editor of Windows ends lines with a carriage return and a line feed. A shell takes the carriage return"
+        " for a part of the last word: variables have other values than you see. Slurm refuses such a job script.",
+        fix="Remove them: `sed -i 's/\\r$//' FILE`.",
+        advice="Remove the carriage returns from {place}: sed -i 's/\\r$//' FILE",
+    ),
     "SCR-001": Rule(
         title="A script is missing",
         severity="medium",
@@ -238,6 +260,17 @@ PLACE_RULES = {
         found_class="at_risk",
         found_cause="time",
         advice="Remove files: {place}.",
+    ),
+    "USE-004": Rule(
+        title="The home is more than half full",
+        severity="low",
+        owner=CHECKS,
+        why="More than half of the home is used. The finding names its largest folders, so that there is time to move"
+        " them.",
+        fix="Move what is large to a storage area, or remove it.",
+        found_class="at_risk",
+        found_cause="time",
+        advice="Move the largest folders to a storage area, or remove what you no longer need.",
     ),
     "USE-003": Rule(
         title="Files were purged, or will be soon",
