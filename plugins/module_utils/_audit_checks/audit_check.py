@@ -18,6 +18,8 @@ from .._scan.search import Search
 # Cases of a rule that need different advice; plugin_utils/_audit/fixes.py has the sentences.
 UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT, NOT_ON_PATH = "unknown_key", "application", "no_replacement", "not_on_path"
 NOT_MADE_AGAIN, LEADS_PAST = "not_made_again", "leads_past"
+PATH_REPLACED, NAME_TAKEN, CURRENT_FOLDER = "path_replaced", "name_taken", "current_folder"
+OWN_REQUEST = "own_request"
 
 MACHINE = "{machine}"
 LONGEST = 4000  # characters of a place or a description

@@ -7,18 +7,22 @@ this is skipped: start-up files may write, and an audit must not. The environmen
 the account's, and its start is measured here as well.
 """
 
+import re
 import time
 from typing import Any, Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.program import ENDLESS, NOT_RUN, ProgramOutput
+from .._formats.lines import split_lines
 from .._scan import shell_views
 from .._scan.shell_views import ShellView, ShellWay, query, read_view, start_shell
-from .audit_check import AuditCheck
+from .audit_check import AuditCheck, read_text
+from .effect_places import PRINTS, Causes
 from .shell_effects import check_effects, is_executable
 
 ALL_SECONDS = 24.0
+SSHD_RUNS = ".ssh/rc"
 
 
 class StartupFiles(AuditCheck):
@@ -38,11 +42,13 @@ class StartupFiles(AuditCheck):
         # Before a shell is asked: where a file system hangs, this waits for it, and the shell is not blamed.
         programs = [entry["path"] for entry in self.entries("programs") if is_executable(entry["path"], host)]
         names, deadline = [path.rpartition("/")[2] for path in programs], time.time() + ALL_SECONDS
+        self._causes = Causes(self, host, deadline)
         command, login, terminal, batch = shell_views.shell_ways(host)
         views = [self._view_login(login, host)]
         if self.options["shells"] and self._check_starts(command, login, names, host, deadline, views):
             views += [self._view(way, names, host, deadline) for way in (terminal, batch)]
-        check_effects(self, host, [view for view in views if view], programs, deadline)
+        self._check_options(host, [view for view in views if view])
+        check_effects(self, host, [view for view in views if view], programs, self._causes)
 
     # -- starts --------------------------------------------------------------------------------
 
@@ -90,23 +96,40 @@ class StartupFiles(AuditCheck):
                 self.report("ENV-004", way.file, "%s %s" % (way.description, start.why))
             return
         if start.text and "ENV-003" not in reported:
-            self._report_output(way, start_shell(way, shell_views.NOWHERE, deadline))
+            self._report_output(way, host, start.text, start_shell(way, shell_views.NOWHERE, deadline))
         if start.seconds > slow and "ENV-004" not in reported:
             again = start_shell(way, host.real(host.home), deadline)  # a busy login node is slow once
             if again and again.seconds > slow:
-                self.report("ENV-004", way.file, "%s takes more than %d s" % (way.description, slow))
+                place = self._causes.of_delay(ShellView(way, {}, None, {}))
+                text = "%s takes more than %d s" % (way.description, slow)
+                self.report("ENV-004", place.shown(host) if place else way.file, text)
 
-    def _report_output(self, way: ShellWay, without: Optional[ProgramOutput]) -> None:
+    def _report_output(self, way: ShellWay, host: Host, output: str, without: Optional[ProgramOutput]) -> None:
         """Tell the account's files from the site's. without: a run without the account's own files.
 
         The site's files may print at a login.
         """
         if without is None or not without.text:
             text = "%s prints something, which breaks scp, rsync and other programs"
-            self.report("ENV-003", way.file, text % way.description)
+            place = self._causes.of_output(ShellView(way, {}, None, {}), output)
+            self.report("ENV-003", place.shown(host) if place else way.file, text % way.description)
         elif not way.is_login:
             text = "%s prints something because of the site's own start-up files: report it to the site"
             self.report("ENV-003", "/etc", text % way.description)
+
+    def _check_options(self, host: Host, views: List[ShellView]) -> None:
+        """Report 'set -e' in a shell, and what a program of sshd's prints."""
+        for view in views:
+            if "e" in view.flags:
+                place = self._causes.of_command(view, r"set -\w*e|set -o errexit")
+                text = "'set -e' is in effect in %s: it ends at the first command that fails"
+                self.report("ENV-004", place.shown(host) if place else view.way.file, text % view.way.description)
+                break
+        for number, line in enumerate(split_lines(read_text(self, host, host.home + "/" + SSHD_RUNS)), 1):
+            if re.match(r"\s*" + PRINTS, line):
+                text = "sshd runs this file at every connection; what it prints breaks scp, rsync and other programs"
+                self.report("ENV-003", "~/%s:%d" % (SSHD_RUNS, number), text)
+                break
 
     # -- views ---------------------------------------------------------------------------------
 

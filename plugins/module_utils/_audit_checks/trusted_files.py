@@ -9,8 +9,9 @@ that may log in, and services of the user. Whoever can change one of them acts a
 import grp
 import os
 import pwd
+import re
 import stat
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Pattern, Set, Tuple
 
 from .._core.errors import AccountError
 from .._core.files import FileEntry
@@ -19,6 +20,7 @@ from .._fixes import offers
 from .._formats import key_files
 from .._scan.search import Search
 from .._scan.start_up import FOLDER
+from .._scan.walk import Limits, Walk
 from .audit_check import AuditCheck, is_in, real_home
 
 FILES = (  # in the home
@@ -37,11 +39,58 @@ FILES = (  # in the home
     ".rhosts",
     ".shosts",
     ".gitconfig",
+    ".config/git/config",
+    ".zlogout",
+    ".logout",
+    ".pythonrc",
+    ".pdbrc",
+    ".gdbinit",
+    ".lldbinit",
+    ".Rprofile",
+    ".julia/config/startup.jl",
+    ".vimrc",
+    ".vim/vimrc",
+    ".config/nvim/init.vim",
+    ".config/nvim/init.lua",
+    ".emacs",
+    ".emacs.d/init.el",
+    ".tmux.conf",
+    ".screenrc",
+    ".mailcap",
+    ".procmailrc",
+)
+FOLDERS = (  # whose files run, whatever their names
+    ".ssh",
+    ".config/systemd/user",
+    ".config/autostart",
+    ".config/environment.d",
+    ".config/fish/conf.d",
+    ".config/fish/functions",
+    ".bashrc.d",
+    ".config/enroot/hooks.d",
+    "enroot/hooks.d",
+    ".ipython/profile_default/startup",
 )
 SERVICES = ((".config/systemd/user", (".service", ".timer", ".socket")), (".config/autostart", (".desktop",)))
 PROGRAMS = ("bin", ".local/bin")  # in the home; other folders on PATH count as well
 MOST = 300  # programs of one folder
 GROUP, EVERYBODY = 0o020, 0o002
+LIMITS = Limits(entries=2000, seconds=3.0, depth=1)  # of the search for setuid programs in one area
+VARIABLES = re.compile(
+    r"^[^#\n]*?\b(?:PATH|path|fish_add_path|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|ZDOTDIR|LD_LIBRARY_PATH|LD_PRELOAD"
+    r"|MODULEPATH|PERL5LIB|R_LIBS|R_LIBS_USER|JULIA_LOAD_PATH|NODE_PATH|GIT_CONFIG_GLOBAL)\b(.*)$",
+    re.MULTILINE,
+)
+"""Lines of start-up files that name what other programs run or load."""
+SETTINGS = {  # files of settings, and lines in them that name what their program runs
+    ".gitconfig": re.compile(r"^\s*(?:hooksPath|templateDir|fsmonitor|path|editor|pager|helper)\s*=(.*)$", re.I | re.M),
+    ".ssh/config": re.compile(
+        r"^\s*(?:Include|ProxyCommand|LocalCommand|KnownHostsCommand|Match exec)\b(.*)$", re.I | re.M
+    ),
+}
+SETTINGS[".config/git/config"] = SETTINGS[".gitconfig"]
+EXECUTES = re.compile(r"^\s*Exec\w*=(.*)$", re.M)  # in the units of systemd
+NAMED = re.compile(r"(?:^|[\s:=\"'(\[!])((?:~|\$HOME|\$\{HOME\}|)/[\w.,+@%~/-]+)(?=$|[\s:;\"')\]&|])")
 
 
 class TrustedFiles(AuditCheck):
@@ -50,7 +99,10 @@ class TrustedFiles(AuditCheck):
     KIND = "trusted_files"
     TITLE = "files that run as the account"
     NEEDS_SHELL = True
-    OPTIONS: Dict[str, Dict[str, Any]] = {}
+    PATH_OPTIONS = ("areas",)
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "areas": {"type": "list", "elements": "dict", "default": []},  # {path}: the account's other folders
+    }
 
     def run(self, host: Host) -> None:
         search = Search(host, [host.home])
@@ -60,20 +112,65 @@ class TrustedFiles(AuditCheck):
                 self._check(path, host)
             except AccountError as error:
                 self.skip(str(error))
+        for folder in [host.home] + [entry["path"] for entry in self.entries("areas")]:
+            self._check_programs(folder, host)
         self.skip_unread(search)
 
     def _paths(self, host: Host, search: Search) -> Iterator[str]:
         start_ups = search.startup_files()
+        texts = {path: search.read_text(path) for path in start_ups}
         yield host.home
         yield from start_ups
-        for path in start_ups:
-            yield from key_files.find_sourced_files(search.read_text(path), host.home)
-        yield from (host.home + "/" + name for name in FILES)
+        for text in texts.values():
+            yield from key_files.find_sourced_files(text, host.home)
+        yield from (host.home + "/" + name for name in FILES + FOLDERS)
         for folder, ends in SERVICES:
-            yield from (path for path in self._below(host.home + "/" + folder, host) if path.endswith(ends))
+            for path in self._below(host.home + "/" + folder, host):
+                if path.endswith(ends):
+                    yield path
+                    yield from find_named(EXECUTES, search.read_text(path), host.home)
         for folder in self._program_folders(host):
             yield folder
             yield from self._below(folder, host)
+        for path in self._named(texts.values(), search, host):
+            yield path
+            yield from self._below(path, host)
+
+    def _named(self, texts: Iterable[str], search: Search, host: Host) -> Iterator[str]:
+        """Yield what start-up files and settings name for programs to run or load, as far as it is the account's.
+
+        Of other folders on PATH, those to which every user can write are reported.
+        """
+        named = [path for text in texts for path in find_named(VARIABLES, text, host.home)]
+        for name, lines in SETTINGS.items():
+            named += find_named(lines, search.read_text(host.home + "/" + name), host.home)
+        for path in dict.fromkeys(named):
+            entry = self._entry(path, host)
+            if entry and entry.mine:
+                yield path
+            elif entry and entry.kind == "folder" and entry.mode & EVERYBODY:
+                self.report("SEC-010", host.shown(path), "every user can put programs there, and your shells run them")
+
+    def _entry(self, path: str, host: Host) -> Optional[FileEntry]:
+        try:
+            return host.resolved_entry(path)
+        except AccountError:
+            return None  # a shell cannot look into it either
+
+    def _check_programs(self, folder: str, host: Host) -> None:
+        """Report programs in the upper levels of a folder by which other users act as the account, or as its group."""
+        real = (host.resolve(folder) or "") if self._entry(folder, host) else ""
+        for entry in Walk(host, LIMITS).below(real) if real else ():
+            mode = entry.status.st_mode
+            if stat.S_ISREG(mode) and mode & 0o011 and entry.status.st_uid == os.getuid():
+                self._check_identity(folder + entry.path[len(real) :], mode, host)
+
+    def _check_identity(self, path: str, mode: int, host: Host) -> None:
+        text = "every user who starts it acts as %s (%s)"
+        if mode & stat.S_ISUID:
+            self.report("SEC-010", host.shown(path), text % ("you", "setuid"))
+        elif mode & stat.S_ISGID:
+            self.report("SEC-010", host.shown(path), text % ("your group", "setgid"))
 
     def _below(self, folder: str, host: Host) -> List[str]:
         try:
@@ -113,8 +210,14 @@ class TrustedFiles(AuditCheck):
                 self.report("SEC-010", host.shown(place), who, "", fix)
             if who:
                 return
-        if entry.kind == "file" and entry.mine and entry.mode & stat.S_ISUID and entry.mode & 0o011:
-            self.report("SEC-010", host.shown(path), "every user who starts it acts as you (setuid)")
+        if entry.kind == "file" and entry.mine and entry.mode & 0o011:
+            self._check_identity(path, entry.mode, host)
+
+
+def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
+    """Return the absolute paths, or those below the home, that such lines name."""
+    found = [path for line in lines.findall(text) for path in NAMED.findall(line)]
+    return [os.path.normpath(re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/)", lambda _found: home, path)) for path in found]
 
 
 def _folders_down_to(folder: str, home: str) -> List[str]:

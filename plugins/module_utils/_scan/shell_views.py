@@ -25,6 +25,7 @@ SYSTEM = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 BATCH_SHELL = "/bin/bash"  # which most job scripts name
 BEGIN, MIDDLE, END = "hpc.onboard-begin", "hpc.onboard-middle", "hpc.onboard-end"
 NAME = re.compile(r"[A-Za-z0-9_.+-]+\Z")
+FLAGS = "hpc.onboard:flags"  # no name of a program
 SESSION = re.compile(
     r"^[ \t]*(?:exec|tmux|screen|zellij|byobu)\b", re.MULTILINE
 )  # a shell would become another program
@@ -33,9 +34,12 @@ RESOLVE = {
     "csh": "echo {0}=`which {0}`",
     "fish": "printf '{0}='; functions -q {0}; and echo {0}; or command -s {0}; or echo",
 }
-TRACE = "+@@%s@@%s@@ "
-PLACES = {"bash": ("${BASH_SOURCE}", "${LINENO}"), "zsh": ("%x", "%I")}  # of a line that a shell traces
-TRACED = re.compile(r"^\++@@([^@\n]*)@@([0-9]+)@@ (.*)$", re.MULTILINE)
+TRACE = "+@@%s@@%s@@%s@@ "
+PLACES = {  # file, line and second of what a shell traces
+    "bash": ("${BASH_SOURCE}", "${LINENO}", "${SECONDS}"),
+    "zsh": ("%x", "%I", "%D{%s}"),
+}
+TRACED = re.compile(r"\++@@([^@]*)@@([0-9]+)@@([0-9]*)@@ (.*)\Z")
 
 
 class ShellWay(NamedTuple):
@@ -50,20 +54,26 @@ class ShellWay(NamedTuple):
 
 
 class ShellView(NamedTuple):
-    """What is in a shell. umask: None if unknown. programs: name -> what it starts, of those that are found."""
+    """What is in a shell. umask: None if unknown. programs: name -> what it starts, of those that are found.
+
+    flags: the letters of the options that are in effect, of a shell that tells them.
+    """
 
     way: ShellWay
     environment: Dict[str, str]
     umask: Optional[int]
     programs: Dict[str, str]
+    flags: str = ""
 
 
 class TracedLine(NamedTuple):
-    """A line that a shell has run: its file, its number from 1, and what was run."""
+    """A line that a shell has run: its file, its number from 1, what was run, when, and what was printed then."""
 
     file: str
     line: int
     text: str
+    second: int = 0
+    printed: Tuple[str, ...] = ()
 
 
 def shell_ways(host: Host) -> List[ShellWay]:
@@ -131,9 +141,10 @@ def _enter_traced() -> None:
 
 
 def query(shell: str, names: Sequence[str]) -> str:
-    """Return the line that prints the environment, the umask, and what each name starts."""
-    resolve = RESOLVE[BY_SHELL.get(os.path.basename(shell), "sh")]
-    asked = [resolve.format(name) for name in names if NAME.match(name)]
+    """Return the line that prints the environment, the umask, the options, and what each name starts."""
+    dialect = BY_SHELL.get(os.path.basename(shell), "sh")
+    asked = ["echo %s=$-" % FLAGS] if dialect == "sh" else []
+    asked += [RESOLVE[dialect].format(name) for name in names if NAME.match(name)]
     return "; ".join(["echo " + BEGIN, "/usr/bin/env -0", "echo " + MIDDLE, "umask", *asked, "echo " + END])
 
 
@@ -155,7 +166,7 @@ def read_view(way: ShellWay, output: ProgramOutput) -> Optional[ShellView]:
     programs = dict(line.partition("=")[::2] for line in lines)
     found = {name: value for name, value in programs.items() if value and "not found" not in value}
     number = int(mask, 8) if re.match(r"[0-7]+\Z", mask.strip()) else None
-    return ShellView(way, environment, number, found)
+    return ShellView(way, environment, number, found, found.pop(FLAGS, ""))
 
 
 def trace(way: ShellWay, home: str, deadline: float, more: Mapping[str, str]) -> List[TracedLine]:
@@ -165,5 +176,17 @@ def trace(way: ShellWay, home: str, deadline: float, more: Mapping[str, str]) ->
         return []
     traced = way._replace(options=("-x",) + way.options)
     output = start_shell(traced, home, deadline, "true", dict(more, PS4=TRACE % places))
-    text = output.text if output and output.why != NOT_RUN else ""
-    return [TracedLine(found.group(1), int(found.group(2)), found.group(3)) for found in TRACED.finditer(text)]
+    return read_trace(output.text) if output and output.why != NOT_RUN else []
+
+
+def read_trace(text: str) -> List[TracedLine]:
+    """Return the lines of a trace; what stands between two of them was printed by the first one, or is part of it."""
+    lines: List[TracedLine] = []
+    for line in text.split("\n"):
+        found = TRACED.match(line)
+        if found:
+            file, number, second, run = found.groups()
+            lines.append(TracedLine(file, int(number), run, int(second or 0)))
+        elif lines:
+            lines[-1] = lines[-1]._replace(printed=lines[-1].printed + (line,))
+    return lines

@@ -44,8 +44,15 @@ def start_up_files(host: Host) -> List[str]:
     if shell != "bash":
         return [home + "/.profile"]
     login = _login_file(host)
-    reads_it = host.resolved_kind(login) == "file" and startup.reads(read_edited_file(host, login).text, ".bashrc")
-    return [home + "/.bashrc"] + ([] if reads_it else [login])
+    return [home + "/.bashrc"] + ([] if _reads_bashrc(host, login) else [login])
+
+
+def _reads_bashrc(host: Host, login: str) -> bool:
+    """Return True if bash's file for a login reads .bashrc, or .profile that does."""
+    text = read_edited_file(host, login).text if host.resolved_kind(login) == "file" else ""
+    profile = host.home + "/.profile"
+    follows = login != profile and not startup.reads(text, ".bashrc") and startup.reads(text, ".profile")
+    return _reads_bashrc(host, profile) if follows else startup.reads(text, ".bashrc")
 
 
 def _login_file(host: Host) -> str:

@@ -133,7 +133,7 @@ FIELDS = (
     Field("storage[].purge", SECTION, "Rule by which old files are deleted."),
     Field("storage[].purge.days", POSITIVE, "Days after which a file may go.", "_audit", 30, required=True),
     Field("storage[].purge.clock", one_of("atime", "ctime_and_atime", "age"),
-          "What counts: last access, last change and access both, or age.", "_audit_checks", required=True),
+          "What counts: last access, last change and access both, or age.", "_storage_checks", required=True),
     Field("storage[].on_compute", IN_JOBS, SEEN, "_roles"),
     Field("storage[].ask", TEXT,
           "Where the path cannot be known beforehand: how the user finds what to put into the account's "

@@ -49,7 +49,7 @@ def plan_key_checks(cluster: Facts, account: Facts, declared: Sequence[PlanEntry
     common = {"own": own, "kept": kept, "known": words, "secrets": secrets, "caches": token_folders(cluster, declared)}
     found = [_plan("scattered_keys", **common, folder=folder) for folder in ("~", *areas)]
     found.append(_plan("open_keys", own=_own(kept), areas=areas))
-    found.append(_plan("trusted_files"))
+    found.append(_plan("trusted_files", areas=[{"path": area} for area in areas]))
     enroots = kept.get("enroot_credential") or _read_by_enroot(cluster)
     files = sorted({*enroots, *(f"~/{name}" for name in ENROOTS)})
     found.append(_plan("enroot_lines", files=files, kept=_machines(declared)))

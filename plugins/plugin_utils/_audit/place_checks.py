@@ -10,13 +10,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...module_utils._audit_checks.areas import Areas
 from ...module_utils._audit_checks.audit_check import AuditCheck
 from ...module_utils._audit_checks.conda_traces import CondaTraces
-from ...module_utils._audit_checks.home_caches import HomeCaches
-from ...module_utils._audit_checks.quota import Quota
+from ...module_utils._audit_checks.job_requests import JobRequests
 from ...module_utils._audit_checks.slurm_rights import SlurmRights
 from ...module_utils._audit_checks.startup_files import StartupFiles
+from ...module_utils._audit_checks.tool_settings import ToolSettings
+from ...module_utils._storage_checks.areas import Areas
+from ...module_utils._storage_checks.home_caches import HomeCaches
+from ...module_utils._storage_checks.quota import Quota
 from .._roles.conda_installer import uses_anaconda_channels
 
 if TYPE_CHECKING:
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
 Facts = Mapping[str, Any]  # of a cluster, an account or an area, as their schemas describe them
 
 KINDS: dict[str, type[AuditCheck]] = {
-    kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, Quota, SlurmRights, StartupFiles)
+    kind.KIND: kind
+    for kind in (Areas, CondaTraces, HomeCaches, JobRequests, Quota, SlurmRights, StartupFiles, ToolSettings)
 }
 CAPABILITY = "watch"
 BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a cache, where the profile does not say how large a home is
+LEAST_BYTES = 1_000_000  # of a cache or an image that is worth a word
 SHARE = 20  # of a home that is known: a twentieth is big
 DIRECTIVE = re.compile(r"^#SBATCH (--(?:partition|qos)=[A-Za-z0-9_.+-]+)$", re.MULTILINE)
 RUNTIMES = {
@@ -53,8 +57,9 @@ def plan_place_checks(cluster: Facts, account: Facts, declared: Iterable[PlanEnt
         _plan("conda_traces", **_conda(cluster, present)),
         _plan("areas", **_areas(cluster, entries, present)),
         *([] if account.get("sandbox") else [quota]),  # a sandbox has none
-        *([_plan("slurm_rights", **_slurm(cluster, present))] if is_slurm and not account.get("sandbox") else []),
+        *(_slurm_checks(cluster, present) if is_slurm and not account.get("sandbox") else []),
         _plan("startup_files", programs=_programs(present)),
+        _plan("tool_settings", off_home=_off_home(cluster)),
     ]
 
 
@@ -67,13 +72,20 @@ def _caches(cluster: Facts) -> Options:
     tool, wanted = RUNTIMES.get(cluster["container"]["runtime"]), {}
     if tool and caches.get("path"):
         wanted[tool] = caches["path"]
-    if caches.get("off_home"):
-        wanted["*"] = _area(cluster, caches["off_home"])
+    if _off_home(cluster):
+        wanted["*"] = _off_home(cluster)
     return {
         "wanted": wanted,
         "big_bytes": max(1, min(BIG_BYTES, home.get("bytes", BIG_BYTES * SHARE) // SHARE)),
+        "least_bytes": LEAST_BYTES,
         "big_files": max(1, min(BIG_FILES, home.get("files", BIG_FILES * SHARE) // SHARE)),
     }
+
+
+def _off_home(cluster: Facts) -> str:
+    """Return where the site wants the caches of all tools; empty if it has no such wish."""
+    area = cluster.get("caches", {}).get("off_home")
+    return _area(cluster, area) if area else ""
 
 
 def _conda(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
@@ -101,6 +113,11 @@ def _areas(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanE
         "written": _paths(present, "directory")
         + [{"path": _path(area)} for area in cluster["storage"] if _path(area) and "link" in area],
     }
+
+
+def _slurm_checks(cluster: Facts, present: Sequence[PlanEntry]) -> list[PlanEntry]:
+    in_jobs = str(cluster["home"].get("on_compute", ""))
+    return [_plan("slurm_rights", **_slurm(cluster, present)), _plan("job_requests", home_in_jobs=in_jobs)]
 
 
 def _slurm(cluster: Facts, present: Sequence[PlanEntry]) -> Options:

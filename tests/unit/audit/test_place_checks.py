@@ -67,7 +67,9 @@ def test_the_checks_get_options_that_they_know(name: str) -> None:
         "areas",
         "quota",
         "slurm_rights",
+        "job_requests",
         "startup_files",
+        "tool_settings",
     ]
     for kind, options in given(name).items():
         specs = WATCHED[kind].OPTIONS

@@ -29,16 +29,21 @@ LOGIN_PRINTS = PRINTS.replace("a command over ssh", "a login shell that runs a c
     [
         ("no start-up file", "bash", {}, {}),
         ("a quiet one", "bash", {".bashrc": b"export A=1\necho to stderr >&2\n"}, {}),
-        ("bash over ssh", "bash", {".bashrc": NOISE}, {"ENV-003 ~/.bashrc": PRINTS}),
-        ("bash at a login", "bash", {".bash_profile": NOISE}, {"ENV-003 ~/.bash_profile": LOGIN_PRINTS}),
-        ("one file for both", "bash", {".bashrc": NOISE, ".profile": b". ~/.bashrc\n"}, {"ENV-003 ~/.bashrc": PRINTS}),
+        ("bash over ssh", "bash", {".bashrc": NOISE}, {"ENV-003 ~/.bashrc:1": PRINTS}),
+        ("bash at a login", "bash", {".bash_profile": NOISE}, {"ENV-003 ~/.bash_profile:1": LOGIN_PRINTS}),
+        (
+            "one file for both",
+            "bash",
+            {".bashrc": NOISE, ".profile": b". ~/.bashrc\n"},
+            {"ENV-003 ~/.bashrc:1": PRINTS},
+        ),
         ("only where a person types", "bash", {".bashrc": b"case $- in *i*) echo hello;; esac\n"}, {}),
-        ("zsh", "zsh", {".zshenv": NOISE}, {"ENV-003 ~/.zshenv": PRINTS}),
+        ("zsh", "zsh", {".zshenv": NOISE}, {"ENV-003 ~/.zshenv:1": PRINTS}),
         ("zsh's file for terminals is not read", "zsh", {".zshrc": NOISE}, {}),
-        ("tcsh", "tcsh", {".cshrc": NOISE}, {"ENV-003 ~/.cshrc": PRINTS}),
-        ("fish", "fish", {".config/fish/config.fish": NOISE}, {"ENV-003 ~/.config/fish/config.fish": PRINTS}),
+        ("tcsh", "tcsh", {".cshrc": NOISE}, {"ENV-003 ~/.cshrc:1": PRINTS}),
+        ("fish", "fish", {".config/fish/config.fish": NOISE}, {"ENV-003 ~/.config/fish/config.fish:1": PRINTS}),
         ("a quiet fish, which would make files", "fish", {}, {}),
-        ("sh at a login", "sh", {".profile": NOISE}, {"ENV-003 ~/.profile": LOGIN_PRINTS}),
+        ("sh at a login", "sh", {".profile": NOISE}, {"ENV-003 ~/.profile:1": LOGIN_PRINTS}),
     ],
 )
 def test_what_is_printed(
@@ -68,12 +73,12 @@ def test_what_the_site_prints_is_told_apart(scene: Scene, monkeypatch: pytest.Mo
 def test_a_slow_start_is_found(scene: Scene) -> None:
     scene.make({"~/.bashrc": Plain(b"sleep 1.2\n"), "~/.profile": Plain(b"# nothing\n")})
     report = run_check(scene, StartupFiles, slow_seconds=1)
-    assert report.found["ENV-004 ~/.bashrc"] == "a command over ssh takes more than 1 s"
+    assert report.found["ENV-004 ~/.bashrc:1"] == "a command over ssh takes more than 1 s"
 
 
 def test_a_slow_file_that_both_starts_read_is_said_once(scene: Scene) -> None:
     scene.make({"~/.bashrc": Plain(b"sleep 1.2\n"), "~/.profile": Plain(b". ~/.bashrc\n")})
-    assert list(run_check(scene, StartupFiles, slow_seconds=1).found) == ["ENV-004 ~/.bashrc"]
+    assert list(run_check(scene, StartupFiles, slow_seconds=1).found) == ["ENV-004 ~/.bashrc:1"]
 
 
 def test_a_start_that_never_ends_is_ended(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

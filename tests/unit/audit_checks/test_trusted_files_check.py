@@ -40,6 +40,21 @@ EVERY = "every user can change it (mode %s)"
             {"SEC-010 /opt/mine/run": EVERY % "0777"},
         ),
         ({"~/data.txt": Plain(b"", 0o666), "~/notes": Folder(0o777)}, {}),
+        ({"~/.ssh": Folder(0o770)}, {"SEC-010 ~/.ssh": "its group can change it (mode 0770)"}),
+        ({"~/run": Plain(b"", 0o2755)}, {"SEC-010 ~/run": "every user who starts it acts as your group (setgid)"}),
+        (
+            {"~/.bashrc": Plain(b"export PYTHONSTARTUP=~/.py\n"), "~/.py": Plain(b"", 0o666)},
+            {"SEC-010 ~/.py": EVERY % "0666"},
+        ),
+        (
+            {"~/.zshrc": Plain(b"path=($HOME/cron $path)\n"), "~/cron": Folder(0o777)},
+            {"SEC-010 ~/cron": EVERY % "0777"},
+        ),
+        (
+            {"~/.gitconfig": Plain(b"[core]\n\thooksPath = ~/h\n"), "~/h": Folder(), "~/h/pre-push": Plain(b"", 0o777)},
+            {"SEC-010 ~/h/pre-push": EVERY % "0777"},
+        ),
+        ({"~/.bashrc": Plain(b"# PATH=~/notes\ncd ~/notes\n"), "~/notes": Folder(0o777)}, {}),
     ],
 )
 def test_what_others_can_change_is_found(
@@ -53,7 +68,7 @@ def test_what_others_can_change_is_found(
     report = run_check(scene, TrustedFiles)
     assert report.found == found
     fixes = report.document["evidence"].get("fixes", {})
-    assert set(fixes) == {place for place in found if "setuid" not in found[place]}
+    assert set(fixes) == {place for place in found if "set" not in found[place]}
 
 
 def test_a_group_of_the_account_alone_is_no_other_user() -> None:

@@ -31,6 +31,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_fixes": {"_formats", "_core", "_key_search", "_scan"},
     "_audit_checks": {"_formats", "_core", "_scan", "_slurm/offers", "_fixes"},
     "_key_checks": {"_formats", "_core", "_key_search", "_scan", "_fixes", "_audit_checks/audit_check"},
+    "_storage_checks": {"_formats/quota", "_core", "_scan", "_fixes", "_audit_checks/audit_check"},
     "_engine": {"_core", "_receipt"},
 }
 CONTROLLER = {
@@ -89,6 +90,7 @@ CONTROLLER = {
             "_fixes",
             "_audit_checks",
             "_key_checks",
+            "_storage_checks",
         ),
     },
     "_export_script": {

@@ -56,6 +56,11 @@ def start_up(claim: str, found: dict[str, Thing], left: Mapping[str, Thing | Non
         {"~/.bash_profile": Plain(SH + b"\nx=1\n"), "~/.bashrc": Plain(SH + b"\n")},
     ),
     start_up(
+        "a login file that reads .profile, which reads .bashrc",
+        {"~/.bash_profile": Plain(b"[ -f ~/.profile ] && . ~/.profile\n"), "~/.profile": Plain(PROFILE)},
+        {"~/.bashrc": Plain(SH + b"\n")},
+    ),
+    start_up(
         "a comment about bashrc is no reading of it",
         {"~/.profile": Plain(b"# see .bashrc\n")},
         {"~/.profile": Plain(SH + b"\n# see .bashrc\n"), "~/.bashrc": Plain(SH + b"\n")},

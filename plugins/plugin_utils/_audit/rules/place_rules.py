@@ -124,8 +124,8 @@ PLACE_RULES = {
         severity="low",
         owner=CHECKS,
         why="Every login waits for the start-up files, and so does each command over ssh and each step of a job that"
-        " starts a shell. Where a start-up file exits, or starts another program in the place of the shell, no command"
-        " is run: scp, rsync and other programs fail.",
+        " starts a shell. Where a start-up file exits, starts another program in the place of the shell, or sets -e, a"
+        " command is not run or not to its end: scp, rsync and other programs fail.",
         fix="Measure with `time bash -lic exit` on the account. Load modules and conda where they are needed.",
         advice="Inspect the commands that {place} runs.",
     ),
@@ -133,8 +133,9 @@ PLACE_RULES = {
         title="A program is not on PATH, or another one comes before it",
         severity="medium",
         owner=CHECKS,
-        why="A script of hpc-onboard is not found on PATH, or another program of the same name comes before it. Then"
-        " another version runs than you expect. Scripts for `sbatch` need not be on PATH.",
+        why="A script of hpc-onboard is not found on PATH, or another program, an alias or a function of the same name"
+        " comes before it. Then another version runs than you expect. Scripts for `sbatch` need not be on PATH. With"
+        " the current folder on PATH, whoever can write to a folder can choose what you start there.",
         fix="Check with `type -a PROGRAM` on the account. If its folder is not on PATH, log in again, and look for what"
         " sets PATH after the line of hpc-onboard in your start-up file. If another program comes first, remove that"
         " program or its folder from PATH, or put it last.",
@@ -143,7 +144,11 @@ PLACE_RULES = {
         cases={
             "not_on_path": "Log in again. If it is still missing, look for what sets PATH after the line of hpc-onboard"
             " in your start-up file, and add the folder there: export PATH={folder}:$PATH (in tcsh: set path = ("
-            "{folder} $path))."
+            "{folder} $path)).",
+            "path_replaced": "Keep what was on PATH in {place}: write export PATH=FOLDER:$PATH, or move the line above"
+            " that of hpc-onboard.",
+            "name_taken": "Remove the alias or the function from {place}, or give it another name.",
+            "current_folder": "Remove the current folder (., or an empty entry) from PATH in {place}.",
         },
     ),
     "ENV-006": Rule(
@@ -178,6 +183,28 @@ PLACE_RULES = {
         why="The umask of a shell lets every user of the cluster write new files and folders.",
         fix="Remove the line that sets it, or write `umask 022` (027 keeps other users from reading as well).",
         advice="Remove the line, or write umask 022 in {place}.",
+    ),
+    "ENV-009": Rule(
+        title="Another setting competes with hpc-onboard's",
+        severity="low",
+        owner=CHECKS,
+        why="A start-up file sets a variable that one of hpc-onboard outranks (`HF_HOME`, `TRANSFORMERS_CACHE`,"
+        " `XDG_CACHE_HOME`, `SINGULARITY_CACHEDIR`), so what was downloaded there is not found any more. Or the"
+        " settings file of a tool (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`, `.condarc`, `.npmrc`)"
+        " names another folder than hpc-onboard, a folder in the home where the site wants none, or one that does not"
+        " exist.",
+        fix="Remove the line. To keep using a folder of yours, declare it: `tool_caches_paths: {huggingface:"
+        " /data/ada/hf}`, then run `hpc-onboard onboard ACCOUNT`. `hpc-onboard adopt ACCOUNT` finds such folders.",
+        advice="Remove the line from {place}, or declare its folder in the accounts file (tool_caches_paths).",
+    ),
+    "ENV-010": Rule(
+        title="A start-up file or a job script has carriage returns",
+        severity="medium",
+        owner=CHECKS,
+        why="An editor of Windows ends lines with a carriage return and a line feed. A shell takes the carriage return"
+        " for a part of the last word: variables have other values than you see. Slurm refuses such a job script.",
+        fix="Remove them: `sed -i 's/\\r$//' FILE`.",
+        advice="Remove the carriage returns from {place}: sed -i 's/\\r$//' FILE",
     ),
     "SCR-001": Rule(
         title="A script is missing",
@@ -233,6 +260,17 @@ PLACE_RULES = {
         found_class="at_risk",
         found_cause="time",
         advice="Remove files: {place}.",
+    ),
+    "USE-004": Rule(
+        title="The home is more than half full",
+        severity="low",
+        owner=CHECKS,
+        why="More than half of the home is used. The finding names its largest folders, so that there is time to move"
+        " them.",
+        fix="Move what is large to a storage area, or remove it.",
+        found_class="at_risk",
+        found_cause="time",
+        advice="Move the largest folders to a storage area, or remove what you no longer need.",
     ),
     "USE-003": Rule(
         title="Files were purged, or will be soon",

@@ -84,17 +84,22 @@ SOFTWARE_RULES = {
         found_class="broken",
         found_cause="site",
         advice="Choose one of yours in the accounts file (scheduler: {{account: NAME}}), or ask your project's leader.",
+        cases={
+            "own_request": "Name one of your Slurm accounts in {place}, or remove the line if it is for another site."
+        },
     ),
     "JOB-002": Rule(
         title="Slurm lists no partition of that name",
         severity="low",
         owner=CHECKS,
-        why="The profile names a partition that Slurm does not list for you: it was removed or renamed, or is for other"
-        " users. The severity is medium if jobs use it, because Slurm refuses them.",
+        why="The profile, a job script of yours or a variable such as `SBATCH_PARTITION` names a partition that Slurm"
+        " does not list for you: it was removed or renamed, or is for other users. The severity is medium if jobs of"
+        " hpc-onboard use it, because Slurm refuses them.",
         fix="Check with `sinfo -s` on the account, name another one for your job, and tell the profile's maintainers.",
         found_class="changed",
         found_cause="site",
         advice="Name another partition, and tell the profile's maintainers what has changed: {place}.",
+        cases={"own_request": "Name another partition in {place}, or remove the line if it is for another site."},
     ),
     "JOB-003": Rule(
         title="Jobs may not use this quality of service",
@@ -107,6 +112,7 @@ SOFTWARE_RULES = {
         found_class="changed",
         found_cause="site",
         advice="Name another quality of service than {place}, or ask the site for it.",
+        cases={"own_request": "Name another quality of service in {place}, or ask the site for it."},
     ),
     "JOB-004": Rule(
         title="You have several Slurm accounts, and none is chosen",
@@ -118,6 +124,15 @@ SOFTWARE_RULES = {
         " without the suffix, `def-pi`: each job gets the right one.",
         found_cause="spec",
         advice="Choose one in the accounts file, without a suffix such as _gpu: scheduler: {{account: NAME}}",
+    ),
+    "JOB-005": Rule(
+        title="A job script works in the home, which jobs cannot use",
+        severity="low",
+        owner=CHECKS,
+        why="At this site jobs do not see the home, cannot write to it, or have no ticket for it. The job fails at its"
+        " first file.",
+        fix="Work in a storage area: `#SBATCH --chdir=/work1/...`.",
+        advice="Name a folder of a storage area in {place}.",
     ),
     "IMG-001": Rule(
         title="A container image is missing",
@@ -145,6 +160,17 @@ SOFTWARE_RULES = {
         " stops even a login.",
         fix="Move it to a storage area, or declare it in `container_images` and remove the one in the home.",
         advice="Move {place} to a storage area, or declare it in container_images and remove it.",
+    ),
+    "IMG-004": Rule(
+        title="Containers are in the home",
+        severity="medium",
+        owner=CHECKS,
+        why="Unpacked containers take gigabytes and many files. No program makes them again. If no variable points to"
+        " their folder any more, their program does not find them.",
+        fix="Move each one with its own program: `enroot export -o NAME.sqsh NAME`, then `enroot create -n NAME"
+        " NAME.sqsh` with `ENROOT_DATA_PATH` of the storage area. Then remove the old folder.",
+        advice="Keep {place}: no program makes it again. To move it, use its own program (for enroot: enroot export,"
+        " then enroot create).",
     ),
     "SES-001": Rule(
         title="A certificate or a ticket expires soon",

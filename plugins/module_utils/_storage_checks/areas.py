@@ -8,21 +8,23 @@ import stat
 import time
 from typing import Any, Dict, List, Optional
 
+from .._audit_checks.audit_check import AuditCheck, is_in
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
 from .._scan.amounts import format_count
 from .._scan.walk import Limits, Walk, WalkedEntry, format_walked
-from .audit_check import AuditCheck, is_in
 
 LINKS = 1000  # names in the home that are checked
+LINKS_IN_FOLDER = 200  # names in a folder of the home
 ENTRIES = 20000  # of one area
 SECONDS = 8.0  # for one area
 SOON = 7  # days before a purge
 DAY = 86400
 KEPT = re.compile(
     r"^\.?(?:(?:mini|ana)?conda\d?|(?:mini|mamba)forge\d?|(?:micro)?mamba|(?:virtual|v)?envs?"
-    r"|data(?:sets?)?|models?|software|apps|local|results?|projects?|work|store|home)\Z"
+    r"|data(?:sets?)?|models?|software|apps|local|results?|projects?|work|store|home|thesis|dissertation|phd|papers?"
+    r"|code|src|repos?|git|doc(?:ument)?s|backups?|archives?|notes|figures|notebooks|checkpoints?)\Z"
 )
 """Names of links behind which users expect what lasts."""
 LOCK = re.compile(r"^[^/]*(?::\+\d+|@[^/]+\.\d+(?::\d+)?)\Z")
@@ -89,7 +91,19 @@ class Areas(AuditCheck):
             self.skip("~ holds %d names; only the first %d were checked" % (len(names), LINKS))
         own = [link["path"] for link in self.entries("own")]
         paths = [os.path.join(host.home, name) for name in names[:LINKS] if not name.startswith(".#")]
-        return [path for path in paths if path not in own and getattr(host.entry(path), "kind", "") == "link"]
+        kinds = {path: getattr(host.entry(path), "kind", "") for path in paths}
+        links = [path for path in paths if path not in own and kinds[path] == "link"]
+        folders = [path for path in paths if kinds[path] == "folder" and not os.path.basename(path).startswith(".")]
+        return links + [path for folder in folders for path in self._links_in(folder, host)]
+
+    def _links_in(self, folder: str, host: Host) -> List[str]:
+        """Return the links directly in a folder to absolute paths; others belong to what the folder holds."""
+        try:
+            paths = [os.path.join(folder, name) for name in host.names(folder)[:LINKS_IN_FOLDER]]
+            return [path for path in paths if getattr(host.entry(path), "target", "").startswith("/")]
+        except AccountError as error:
+            self.skip(str(error))
+            return []
 
     def _check_link(self, path: str, host: Host) -> None:
         shown, real = host.shown(path), host.resolve(path)

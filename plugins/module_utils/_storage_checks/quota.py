@@ -6,16 +6,20 @@ import os
 import shlex
 from typing import Any, Dict, Mapping
 
+from .._audit_checks.audit_check import AuditCheck, real_home
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
 from .._core.program import run_program
 from .._core.search_path import find_program
 from .._formats.quota import Usage, read_usage
 from .._scan.amounts import format_count, format_size
-from .audit_check import AuditCheck
+from .._scan.walk import Limits, Walk
 
 SECONDS = 15.0
 USUAL = "quota -s -w"
+OWN_FILE_SYSTEM = 2  # times the size of a home in the profile: a larger file system is shared
+LIMITS = Limits(entries=20000, seconds=6.0)
+LARGEST = 3  # folders that are named
 RULES = {"bytes": "USE-001", "files": "USE-002"}
 
 
@@ -39,6 +43,7 @@ class Quota(AuditCheck):
         self._check_quotas(host)
         for place in self.entries("places"):
             self._check_file_system(place, host)
+        self._check_largest(host)
 
     def _check_quotas(self, host: Host) -> None:
         command = self.options["command"] or USUAL
@@ -73,6 +78,24 @@ class Quota(AuditCheck):
             text += "; the grace period " + ("is over" if usage.grace == "over" else "ends: " + usage.grace)
         self.report(RULES[usage.what], host.shown(usage.place), text, severity)
 
+    def _check_largest(self, host: Host) -> None:
+        """Report the largest folders of a home that is more than half full, if its file system is the user's own."""
+        size = next((int(place.get("bytes") or 0) for place in self.entries("places") if place["path"] == host.home), 0)
+        try:
+            status = os.statvfs(host.real(host.home))
+        except (OSError, AccountError):
+            return  # the check of the file system says why
+        total, used = ((number * status.f_frsize) for number in (status.f_blocks, status.f_blocks - status.f_bfree))
+        if "USE-001" in self.rules_broken() or used * 2 < total or not 0 < total <= size * OWN_FILE_SYSTEM:
+            return
+        walk = Walk(host, LIMITS)
+        folders = sorted(((number, path) for path, number in _sizes(real_home(host), walk).items()), reverse=True)
+        large = ["%s (%s)" % (host.shown(path), format_size(number)) for number, path in folders[:LARGEST]
+                 if number * 20 >= used]  # fmt: skip
+        text = "%s of %s used; the largest folders: %s" % (format_size(used), format_size(total), ", ".join(large))
+        if large:
+            self.report("USE-004", "~", text + (", as far as they were counted" if walk.cut else ""))
+
     def _check_file_system(self, place: Mapping[str, Any], host: Host) -> None:
         """Report a file system that is nearly full. The profile's size says how much is enough for one user."""
         try:
@@ -93,6 +116,15 @@ class Quota(AuditCheck):
             if total[what] and free[what] * 100 < min(total[what], enough[what]) * (100 - self.options["percent"]):
                 text = "the file system has %s left of %s" % (_format(what, free[what]), _format(what, total[what]))
                 self.report(RULES[what], host.shown(place["path"]), text)
+
+
+def _sizes(home: str, walk: Walk) -> Dict[str, int]:
+    """Return the bytes on disk of each folder directly in the home, and of each file there."""
+    sizes: Dict[str, int] = {}
+    for entry in walk.below(home):
+        top = home + "/" + entry.path[len(home) :].lstrip("/").split("/")[0]
+        sizes[top] = sizes.get(top, 0) + entry.status.st_blocks * 512
+    return sizes
 
 
 def _environment(host: Host) -> Dict[str, str]:

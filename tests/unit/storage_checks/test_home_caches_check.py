@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from account_scene import HOME, KEY, Folder, Link, Plain, Scene, Thing
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.home_caches import HomeCaches
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._scan import walk as _walk
+from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.home_caches import HomeCaches
 from audit_check_runs import complete_options, run_check
 
 AREA: dict[str, Thing] = {"/work": Folder(), "/work/p": Folder()}
@@ -83,7 +83,22 @@ EVERY = {"*": "/work/p"}
             {**AREA, **cache("~/.local/share/enroot", 5)},
             {"ENROOT_DATA_PATH": "/work/p"},
             {"wanted": {"enroot": "/work"}},
-            {"~/.local/share/enroot": "that enroot no longer uses, because $ENROOT_DATA_PATH points elsewhere"},
+            {"~/.local/share/enroot": "containers of enroot hold 1 file, 5 bytes that enroot no longer uses"},
+        ),
+        ("too small for a word", cache("~/.cache/pip", 999), {}, {"wanted": EVERY, "least_bytes": 1000}, {}),
+        (
+            "a folder of containers",
+            {**folder("~/old/tf/etc"), **folder("~/old/tf/usr"), "~/old/tf/etc/rc": Plain(b"")},
+            {},
+            {},
+            {"~/old": "the container tf is in it, and no variable points there"},
+        ),
+        (
+            "the folder of containers in use",
+            {**folder("~/old/tf/etc"), **folder("~/old/tf/usr"), "~/old/tf/etc/rc": Plain(b"")},
+            {"ENROOT_DATA_PATH": f"{HOME}/old"},
+            {},
+            {},
         ),
         (
             "a link that leads out",
@@ -142,15 +157,16 @@ def test_what_is_found(
     scene.environment.update(environment)
     scene.make(tree)
     report = run_check(scene, HomeCaches, **options)
-    assert sorted(report.found) == [f"ENV-001 {place}" for place in sorted(found)], claim
-    assert [place for place, words in found.items() if words not in report.found[f"ENV-001 {place}"]] == [], report
+    by_rule = {f"{'IMG-004' if 'container' in words else 'ENV-001'} {place}": words for place, words in found.items()}
+    assert sorted(report.found) == sorted(by_rule), claim
+    assert [place for place, words in by_rule.items() if words not in report.found[place]] == [], report
     assert report.remarks == []
 
 
 def test_what_no_program_makes_again_is_told_apart(scene: Scene) -> None:
-    scene.make({**cache("~/.local/share/enroot", 5), **cache("~/.cache/pip", 5)})
+    scene.make({**cache("~/.local/share/wandb", 5), **cache("~/.cache/pip", 5)})
     report = run_check(scene, HomeCaches, wanted=EVERY)
-    assert report.document["evidence"]["cases"] == {"ENV-001 ~/.local/share/enroot": "not_made_again"}
+    assert report.document["evidence"]["cases"] == {"ENV-001 ~/.local/share/wandb": "not_made_again"}
 
 
 def test_links_pipes_and_loops_inside_a_cache_are_not_followed(scene: Scene) -> None:
@@ -161,7 +177,7 @@ def test_links_pipes_and_loops_inside_a_cache_are_not_followed(scene: Scene) -> 
 
 
 def test_a_huge_cache_is_counted_as_far_as_it_may_be(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.home_caches.ENTRIES", 5)
+    monkeypatch.setattr("ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.home_caches.ENTRIES", 5)
     scene.make(cache("~/.cache/pip", *[10] * 9))
     assert "at least 5 files, 50 bytes" in run_check(scene, HomeCaches, big_files=5).found["ENV-001 ~/.cache/pip"]
 

@@ -11,13 +11,13 @@ import stat
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
 
+from .._audit_checks.audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, real_home
 from .._core.errors import AccountError
 from .._core.files import FileEntry
 from .._core.host import Host
 from .._fixes import offers
 from .._scan.amounts import format_size
 from .._scan.walk import Limits, Walk, format_walked
-from .audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, real_home
 
 ENTRIES = 20000  # of one cache; one that holds more is big
 SECONDS = 12.0  # for all of them
@@ -25,6 +25,7 @@ IMAGES = (".sqsh", ".sif")
 MOST = 200  # folders of the home that are searched for images
 FILE, FOLDER = (FileEntry(kind, 0, True, False, 1, "") for kind in ("file", "folder"))  # for what is gone by now
 KEYS = ("token", "stored_tokens")  # huggingface_hub keeps them next to its caches
+STARTS = ("/etc/rc", "/.singularity.d", "/etc/os-release", "/etc/passwd")  # one of which every container has
 NONE = ("",)  # for a folder whose contents no program makes again: containers, unsent data, linked packages
 
 
@@ -37,13 +38,21 @@ class Cache(NamedTuple):
     below: str = ""  # the subfolder that the tool makes in the folder that the variable names
     remade: Tuple[str, ...] = ()  # the names in it that the tool makes again; empty: all of them
     holds: str = "the cache of %s holds"
+    rule: str = "ENV-001"
 
 
 CACHES = (
     Cache("apptainer", ".apptainer/cache", "APPTAINER_CACHEDIR", "cache"),
     Cache("apptainer", ".singularity/cache", "SINGULARITY_CACHEDIR", "cache"),
     Cache("enroot", ".cache/enroot", "ENROOT_CACHE_PATH"),
-    Cache("enroot", ".local/share/enroot", "ENROOT_DATA_PATH", remade=NONE, holds="the containers of %s hold"),
+    Cache(
+        "enroot",
+        ".local/share/enroot",
+        "ENROOT_DATA_PATH",
+        remade=NONE,
+        holds="the containers of %s hold",
+        rule="IMG-004",
+    ),
     Cache("pip", ".cache/pip", "PIP_CACHE_DIR"),
     Cache("uv", ".cache/uv", "UV_CACHE_DIR"),
     Cache("conda", ".conda/pkgs", "CONDA_PKGS_DIRS", remade=NONE, holds="the packages of %s hold"),
@@ -76,6 +85,7 @@ class HomeCaches(AuditCheck):
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "wanted": {"type": "dict", "default": {}},  # tool, or "*" for all: where this site wants its cache, in words
+        "least_bytes": {"type": "int", "default": 0},  # less is not reported, wherever the site wants it
         "big_bytes": {"type": "int", "default": 1000000000},
         "big_files": {"type": "int", "default": 20000},
     }
@@ -84,6 +94,7 @@ class HomeCaches(AuditCheck):
         """Check images in the home and its folders, then each cache folder once, whichever tools use it."""
         self._check_images(host)
         variables, deadline = self._environment(host), time.time() + SECONDS
+        self._check_containers(host, [variables.get(one.variable, "") for one in CACHES])
         checked: List[str] = []
         for cache in CACHES:
             for location in _locations(cache, variables, host):
@@ -102,8 +113,24 @@ class HomeCaches(AuditCheck):
             for name in host.names(folder):
                 path = os.path.join(folder, name)
                 if name.endswith(IMAGES) and (host.entry(path) or FOLDER).kind == "file":
-                    size = format_size(os.stat(host.path_via_handle(path)).st_size)
-                    self.report("IMG-003", host.shown(host.home + path[len(home) :]), "the image takes %s" % size)
+                    size = os.stat(host.path_via_handle(path)).st_size
+                    if size >= self.options["least_bytes"]:
+                        text = "the image takes %s" % format_size(size)
+                        self.report("IMG-003", host.shown(host.home + path[len(home) :]), text)
+
+    def _check_containers(self, host: Host, used: List[str]) -> None:
+        """Report the folders of the home with unpacked containers that no variable points to."""
+        home = real_home(host)
+        known = [host.resolve(folder) or folder for folder in used if folder.startswith("/")]
+        for folder in [os.path.join(home, name) for name in host.names(home)[:MOST] if not name.startswith(".")]:
+            if folder in known or (host.entry(folder) or FILE).kind != "folder":
+                continue
+            inside = [name for name in host.names(folder)[:MOST] if _is_container(os.path.join(folder, name), host)]
+            if inside:
+                text = "%s and %d more containers are in it" % (inside[0], len(inside) - 1)
+                text = text if inside[1:] else "the container %s is in it" % inside[0]
+                shown = host.shown(host.home + folder[len(home) :])
+                self.report("IMG-004", shown, text + ", and no variable points there")
 
     def _environment(self, host: Host) -> Dict[str, str]:
         try:
@@ -127,7 +154,7 @@ class HomeCaches(AuditCheck):
         shown = host.shown(host.home + location.folder[len(real_home(host)) :])
         wanted = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
         is_big = size >= self.options["big_bytes"] or files >= self.options["big_files"]
-        if size and (wanted or is_big or walk.cut == "entries"):
+        if size and ((wanted and size >= self.options["least_bytes"]) or is_big or walk.cut == "entries"):
             amount = format_walked(files, "file", walk)
             amount += ", %s" % format_size(size) if walk.cut != "time" else " (too many to count in time)"
             text = "%s %s%s" % (cache.holds % cache.tool, amount, location.note)
@@ -135,11 +162,21 @@ class HomeCaches(AuditCheck):
             fix = None
             if location.is_default:
                 fix = offers.offer_folder_fix(host, location.folder, "cache", cache.remade, cache.variable)
-            self.report("ENV-001", shown, text, auto_fix=fix, case=NOT_MADE_AGAIN if cache.remade == NONE else "")
+            case = NOT_MADE_AGAIN if cache.remade == NONE and cache.rule == "ENV-001" else ""
+            self.report(cache.rule, shown, text, auto_fix=fix, case=case)
         elif walk.cut:
             self.skip("%s: there was no time to check all of it" % shown)
         if walk.skipped.paths:
             self.skip("%s could not be checked completely: %s (%s)" % ((shown,) + walk.skipped.paths[0]))
+
+
+def _is_container(path: str, host: Host) -> bool:
+    """Return True if a folder holds the files of an unpacked image: a system's folders, and what starts it."""
+    try:
+        system = all((host.entry(path + name) or FILE).kind == "folder" for name in ("/etc", "/usr"))
+        return system and any(host.entry(path + name) for name in STARTS)
+    except AccountError:
+        return False
 
 
 def _locations(cache: Cache, variables: Dict[str, str], host: Host) -> List[CacheLocation]:

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 from account_scene import KEY, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import quota
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.quota import Quota
 from ansible_collections.hpc.onboard.plugins.module_utils._core import program
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.quota import Usage, parse_amount, read_usage
+from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks import quota
+from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.quota import Quota
 from audit_check_runs import complete_options, run_check
 from hypothesis import given
 from hypothesis import strategies as st

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from account_scene import HOME, KEY, Folder, Link, Plain, Scene, Thing
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import areas
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.areas import Areas
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks import areas
+from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.areas import Areas
 from audit_check_runs import complete_options, examine_check, run_check
 from forked import as_nobody
 
@@ -59,6 +59,12 @@ def below(*names: str) -> dict[str, Thing]:
         ),
         ("one of ours is looked at elsewhere", {"~/work": Link("/gone")}, {"own": [{"path": "~/work"}]}, {}),
         ("an editor's lock", {"~/.#notes": Link("simone@login1.1234:5678")}, {}, {}),
+        (
+            "a dead link in a folder",
+            {"~/p": Folder(), "~/p/data": Link("/gone/data"), "~/p/old": Link("missing")},
+            {},
+            {"LNK-003 ~/p/data": "the target /gone/data does not exist"},
+        ),
         ("a loop", {"~/a": Link("b"), "~/b": Link("a")}, {}, {"LNK-005 ~/a": "back to itself", "LNK-005 ~/b": "back"}),
         ("a loop of ours", {"~/work": Link("work")}, {"own": [{"path": "~/work"}]}, {}),
         ("a link to what is there", {"/x": Folder(), "~/x": Link("/x")}, PURGED, {}),

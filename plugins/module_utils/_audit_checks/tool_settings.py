@@ -1,0 +1,195 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings that compete with hpc-onboard's: variables that its own outrank, and settings files of tools.
+
+The folders that they name are compared with what hpc-onboard's file sets on the account, and with where the site wants
+caches. Files with carriage returns, which shells read as a part of each line's last word, are reported as well.
+"""
+
+import os
+import re
+from typing import Any, Dict, Iterator, Mapping, NamedTuple
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._formats import condarc, environment, startup
+from .._formats.lines import split_lines
+from .._formats.settings import Setting, find_settings
+from .._scan.start_up import env_file, login_shell_files
+from .audit_check import AuditCheck, is_in, read_text
+
+HUB = ("HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_XET_CACHE")
+CACHES = HUB + ("PIP_CACHE_DIR", "UV_CACHE_DIR", "TORCH_HOME", "WANDB_CACHE_DIR", "ENROOT_CACHE_PATH")
+OUTRANKED = {  # a variable, and those that count in its place for what it moves
+    "HF_HOME": HUB,
+    "HUGGINGFACE_HUB_CACHE": HUB[:1],
+    "TRANSFORMERS_CACHE": HUB[:1],
+    "PYTORCH_TRANSFORMERS_CACHE": HUB[:1],
+    "PYTORCH_PRETRAINED_BERT_CACHE": HUB[:1],
+    "SINGULARITY_CACHEDIR": ("APPTAINER_CACHEDIR",),
+    "SINGULARITY_TMPDIR": ("APPTAINER_TMPDIR",),
+    "XDG_CACHE_HOME": CACHES,
+    "XDG_DATA_HOME": ("ENROOT_DATA_PATH",),
+}
+IN_COMMON = {  # folders of variables that many programs share -> what the tools have in them
+    "XDG_CACHE_HOME": ("huggingface", "pip", "uv", "torch", "wandb", "enroot"),
+    "XDG_DATA_HOME": ("enroot",),
+}
+ENROOT = ("enroot", ".config/enroot", ".enroot")
+KEY_VALUE = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:=|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$")
+
+
+class SettingsFile(NamedTuple):
+    """A settings file of a tool, and the variable of each setting in it; none: every setting is a variable."""
+
+    path: str
+    variables: Mapping[str, str] = {}
+
+
+FILES = (
+    *(SettingsFile(folder + "/enroot.config") for folder in ENROOT),
+    SettingsFile(".pam_environment"),
+    SettingsFile(".ssh/environment"),
+    SettingsFile(".Renviron"),
+    SettingsFile(".pip/pip.conf", {"cache-dir": "PIP_CACHE_DIR"}),
+    SettingsFile(".config/pip/pip.conf", {"cache-dir": "PIP_CACHE_DIR"}),
+    SettingsFile(".config/uv/uv.toml", {"cache-dir": "UV_CACHE_DIR"}),
+    SettingsFile(".npmrc", {"cache": "npm_config_cache"}),
+    SettingsFile(".config/containers/storage.conf", {"graphroot": "CONTAINERS_GRAPHROOT"}),
+    SettingsFile(".config/pypoetry/config.toml", {"cache-dir": "POETRY_CACHE_DIR"}),
+)
+FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
+MOST = 50  # files of one folder
+CONDARC = (".condarc", ".conda/.condarc", ".config/conda/.condarc")
+INSTALLS = re.compile(r"^[ \t]*(target|prefix|root|find-links|log|cert)[ \t]*=[ \t]*(\S+)")
+PIP = (".pip/pip.conf", ".config/pip/pip.conf")
+MOVES = re.compile(r"(?i)CACHE|GRAPHROOT|(?:HF|TORCH)_HOME|ENROOT_(?:DATA|TEMP)_PATH")  # names of folders that grow
+
+
+class ToolSettings(AuditCheck):
+    """Variables and settings files that name another folder than hpc-onboard, or the site, does."""
+
+    KIND = "tool_settings"
+    TITLE = "settings of tools"
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "off_home": {"type": "str", "default": ""},  # where this site wants caches, in words
+    }
+
+    def run(self, host: Host) -> None:
+        ours = self._read_ours(host)
+        for path in login_shell_files(host):
+            text = read_text(self, host, path)
+            self._check_variables(path, text, ours, host)
+            self._check_line_ends(path, text, host)
+        for file in self._files(host):
+            self._check_file(file, ours, host)
+        for name in CONDARC:
+            self._check_conda(host.home + "/" + name, host)
+        for name in PIP:
+            self._check_pip(host.home + "/" + name, host)
+
+    def _read_ours(self, host: Host) -> Dict[str, str]:
+        dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
+        text = read_text(self, host, env_file(host, dialect)) if dialect else ""
+        return dict(environment.parse(dialect, text).variables) if dialect and text else {}
+
+    # -- start-up files ------------------------------------------------------------------------
+
+    def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
+        """Report the variables of a start-up file that hpc-onboard's own outrank."""
+        for setting in find_settings(text):
+            winners = [name for name in OUTRANKED.get(setting.name, ()) if name in ours]
+            folder = setting.value(host.home)
+            if not winners or setting.name in ours or folder in [ours[name] for name in winners]:
+                continue
+            used = self._left_behind(setting, folder, host)
+            if setting.name in IN_COMMON and not used:
+                continue
+            text = "%s is set here, and hpc-onboard's %s outranks it" % (setting.name, winners[0])
+            text += "; what is in %s is used no more" % used if used else ""
+            self.report("ENV-009", "%s:%d" % (host.shown(path), setting.line), text)
+
+    def _left_behind(self, setting: Setting, folder: str, host: Host) -> str:
+        """Return the folder with content to which the variable points; empty if there is none."""
+        names = IN_COMMON.get(setting.name, ("",))
+        for place in [os.path.normpath(os.path.join(folder, name)) for name in names] if folder else ():
+            try:
+                if host.resolved_kind(place) == "folder" and host.names(place):
+                    return host.shown(place)
+            except AccountError as error:
+                self.skip(str(error))
+        return ""
+
+    def _check_line_ends(self, path: str, text: str, host: Host) -> None:
+        """Report the first line of a start-up file that ends with a carriage return."""
+        for number, line in enumerate(split_lines(text), 1):
+            if line.endswith("\r\n") and line.partition("#")[0].strip() and not startup.reads(line, startup.MARK):
+                where = "%s:%d" % (host.shown(path), number)
+                text = "this line ends with a carriage return, which the shell takes for a part of its last word"
+                self.report("ENV-010", where, text)
+                return
+
+    # -- settings files ------------------------------------------------------------------------
+
+    def _files(self, host: Host) -> Iterator[SettingsFile]:
+        yield from FILES
+        for folder, end in FOLDERS:
+            try:
+                names = host.names(host.home + "/" + folder)
+            except AccountError as error:
+                self.skip(str(error))
+                continue
+            yield from (SettingsFile(folder + "/" + name) for name in names[:MOST] if name.endswith(end))
+
+    def _check_file(self, file: SettingsFile, ours: Mapping[str, str], host: Host) -> None:
+        """Report what a settings file has otherwise than hpc-onboard's variable, or in the home against the site."""
+        path = host.home + "/" + file.path
+        for number, line in enumerate(split_lines(read_text(self, host, path)), 1):
+            found = None if line.lstrip().startswith(("#", ";")) else KEY_VALUE.match(line.rstrip("\n"))
+            key, value = found.groups() if found else ("", "")
+            name = file.variables.get(key, "") if file.variables else key
+            folder = _expand(value, host.home)
+            if not name or not folder:
+                continue
+            where = "%s:%d" % (host.shown(path), number)
+            if name in ours and folder != ours[name].rstrip("/"):
+                text = "%s names %s, and hpc-onboard's %s names another folder"
+                self.report("ENV-009", where, text % (key, host.shown(folder), name))
+            elif name not in ours and MOVES.search(name) and is_in(folder, host.home):
+                self._report_in_home(where, key, folder, host)
+
+    def _report_in_home(self, where: str, key: str, folder: str, host: Host) -> None:
+        wanted = self.options["off_home"]
+        if wanted or key.startswith("ENROOT_"):
+            text = "%s names %s, in the home" % (key, host.shown(folder))
+            self.report("ENV-009", where, text + ("; this site wants it in %s" % wanted if wanted else ""))
+
+    def _check_conda(self, path: str, host: Host) -> None:
+        """Report the first folder for packages or environments of conda, which it writes to, if it is in the home."""
+        text = read_text(self, host, path)
+        for key in ("pkgs_dirs", "envs_dirs"):
+            for item in (condarc.read_list(text, key) or [])[:1]:
+                folder = _expand(item.value, host.home)
+                if folder and is_in(folder, host.home):
+                    self._report_in_home("%s:%d" % (host.shown(path), item.line), key, folder, host)
+
+    def _check_pip(self, path: str, host: Host) -> None:
+        """Report a folder of pip's settings that does not exist."""
+        for number, line in enumerate(split_lines(read_text(self, host, path)), 1):
+            found = INSTALLS.match(line)
+            folder = _expand(found.group(2), host.home) if found else ""
+            try:
+                if found and folder and host.resolved_kind(folder) == "nothing":
+                    where, text = "%s:%d" % (host.shown(path), number), "%s names %s, which does not exist"
+                    self.report("ENV-009", where, text % (found.group(1), host.shown(folder)))
+            except AccountError as error:
+                self.skip(str(error))
+
+
+def _expand(value: str, home: str) -> str:
+    """Return the absolute path that a setting names, without the home's own words; empty if it is none."""
+    value = value.strip().strip("\"'")
+    for word in ("~/", "$HOME/", "${HOME}/", "@{HOME}/"):
+        if value.startswith(word):
+            value = home + "/" + value[len(word) :]
+    return os.path.normpath(value) if value.startswith("/") and "$" not in value else ""

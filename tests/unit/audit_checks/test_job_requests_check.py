@@ -1,0 +1,57 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What job scripts and variables of the user request, beside what Slurm offers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.job_requests import JobRequests
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
+from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import examine
+
+OFFERS = {"accounts": [{"name": "p1", "qos": ["opp"]}], "partitions": [{"name": "gpu"}, {"name": "cpu"}]}
+HEAD = "#!/bin/bash\n#SBATCH "
+
+
+def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
+    """Return what the check finds in a home."""
+    account = Account(str(home), "/bin/bash", {})
+    account.found["slurm"] = {"default": "p1", "missed": [], "fresh": True, **offers}
+    host = Host(account, b"k" * 32)
+    return examine(JobRequests(JobRequests.whole(options)).bound(host), host).before
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "field"),
+    [
+        ("jobs/a.sbatch", HEAD + "--partition=gpu,gone\n", "JOB-002 ~/jobs/a.sbatch:2"),
+        ("a.sh", HEAD + "-p gone\n", "JOB-002 ~/a.sh:2"),
+        ("a.slurm", HEAD + "-Agone -p gpu\n", "JOB-001 ~/a.slurm:2"),
+        ("a.slurm", HEAD + "--account P1\n", ""),
+        ("a.job", HEAD + "--qos=long\n", "JOB-003 ~/a.job:2"),
+        ("a.job", HEAD + "--partition=$P\nsrun true\n#SBATCH -p gone\n", ""),
+        ("a.job", HEAD + "--time=10\r\n", "ENV-010 ~/a.job:2"),
+        ("a.job", HEAD + "--chdir=$HOME/x\n", "JOB-005 ~/a.job:2"),
+        ("notes.txt", HEAD + "-p gone\n", ""),
+        (".hidden/a.sh", HEAD + "-p gone\n", ""),
+        (".bashrc", "export SBATCH_ACCOUNT=gone\n", "JOB-001 ~/.bashrc:1"),
+        (".bashrc", "# export SBATCH_PARTITION=gone\nexport SLURM_PARTITION=gpu\n", ""),
+    ],
+)
+def test_what_slurm_does_not_offer_is_found(tmp_path: Path, file: str, text: str, field: str) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode())
+    assert list(look(tmp_path, OFFERS, home_in_jobs="ticket")) == ([field] if field else [])
+
+
+def test_one_name_is_one_problem_and_what_is_unknown_is_none(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.sh").write_text(HEAD + "-p gone\n")
+    (text,) = look(tmp_path, OFFERS).values()
+    assert "(and 1 more lines) requests partition gone" in text
+    assert look(tmp_path, {"accounts": None, "partitions": None}) == {}

@@ -1,0 +1,63 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings of tools that compete with hpc-onboard's, and those that are nobody's concern."""
+
+from __future__ import annotations
+
+import pytest
+from account_scene import Folder, Plain, Scene, Thing
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.tool_settings import ToolSettings
+from audit_check_runs import run_check
+
+OURS = {"HF_HUB_CACHE": "/work/hub", "PIP_CACHE_DIR": "/work/pip", "ENROOT_DATA_PATH": "/work/data"}
+ENTRY = {"kind": "shell_environment", "section": "own", "variables": OURS, "path": []}
+OUTRANKS = "is set here, and hpc-onboard's HF_HUB_CACHE outranks it"
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "finding"),
+    [
+        (".bashrc", "export HF_HOME=$HOME/hf", f"HF_HOME {OUTRANKS}; what is in ~/hf is used no more"),
+        (".bashrc", "export TRANSFORMERS_CACHE=/x", f"TRANSFORMERS_CACHE {OUTRANKS}"),
+        (".bashrc", "export HUGGINGFACE_HUB_CACHE=/work/hub", ""),
+        (".bashrc", "export XDG_CACHE_HOME=~/hf", ""),
+        (".bashrc", "export XDG_CACHE_HOME=~/", "XDG_CACHE_HOME is set here"),
+        (".bashrc", "export SINGULARITY_CACHEDIR=~/x", ""),
+        (".bashrc", "# export HF_HOME=~/hf", ""),
+        (".bashrc", "export A=b\r", "this line ends with a carriage return"),
+        (
+            "enroot/enroot.config",
+            "ENROOT_DATA_PATH ${HOME}/containers",
+            "names ~/containers, and hpc-onboard's ENROOT_",
+        ),
+        ("enroot/enroot.config", "ENROOT_TEMP_PATH /tmp", ""),
+        ("enroot/enroot.config", "ENROOT_MOUNT_HOME yes", ""),
+        ("enroot/enroot.config", "ENROOT_CACHE_PATH ~/e", "ENROOT_CACHE_PATH names ~/e, in the home"),
+        ("enroot/environ.d/1.env", "PIP_CACHE_DIR=/tmp/pip", "PIP_CACHE_DIR names /tmp/pip"),
+        (".config/environment.d/c.conf", "PIP_CACHE_DIR=/work/pip", ""),
+        (".config/environment.d/c.conf", "JAVA_HOME=~/jdk", ""),
+        (".pip/pip.conf", "target = /gone/site-packages", "target names /gone/site-packages, which does not exist"),
+        (".config/pip/pip.conf", "cache-dir = ~/pip", "cache-dir names ~/pip, and hpc-onboard's PIP_CACHE_DIR names"),
+        (".condarc", "pkgs_dirs: [~/pkgs]", "pkgs_dirs names ~/pkgs, in the home; this site wants it in /work"),
+        (".condarc", "envs_dirs: [/work/envs, ~/envs]", ""),
+        (".npmrc", "cache=~/npm", "cache names ~/npm, in the home; this site wants it in /work"),
+        (".npmrc", "prefix=~/npm", ""),
+    ],
+)
+def test_what_competes_is_found(scene: Scene, file: str, line: str, finding: str) -> None:
+    scene.run(ENTRY)
+    path = scene.root / f"home/simone/{file}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    path.write_bytes(b"".join(before) + f"{line}\n".encode())
+    tree: dict[str, Thing] = {"~/hf": Folder(), "~/hf/hub": Plain(b""), "~/pip": Folder(), "~/pip/x": Plain(b"")}
+    scene.make(tree)
+    report = run_check(scene, ToolSettings, off_home="/work")
+    rule = "ENV-010" if "carriage" in finding else "ENV-009"
+    assert list(report.found) == ([f"{rule} ~/{file}:{len(before) + 1}"] if finding else [])
+    assert [text for text in report.found.values() if finding not in text] == []
+
+
+def test_a_folder_in_the_home_is_fine_where_the_site_has_no_wish(scene: Scene) -> None:
+    scene.make({"~/.condarc": Plain(b"pkgs_dirs: [~/pkgs]\n"), "~/.npmrc": Plain(b"cache=~/npm\n")})
+    assert run_check(scene, ToolSettings).found == {}
