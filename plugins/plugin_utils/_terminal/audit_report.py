@@ -7,14 +7,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from .._audit.formats.groups import (
-    FindingGroup,
-    group_findings,
-    group_resolved,
-    is_recent,
-    last_started,
-    recent,
-)
+from .._audit.formats.groups import FindingGroup, group_findings, group_resolved, is_recent, last_started, recent
 from .._audit.formats.shared import (
     SYMBOLS,
     capabilities,
@@ -85,7 +78,7 @@ def lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), ev
         return _changes(report, terminal, files, rest)
     parts = (
         _findings(report, terminal, rest, every),
-        _missed(report, terminal),
+        _missed(report["accounts"], terminal),
         matrix(report, terminal),
         _last(report, terminal, files),
     )
@@ -103,7 +96,10 @@ def _changes(report: AuditReport, terminal: Terminal, files: Sequence[str], rest
         known = sum(not is_recent(one) for one in unwaived(report["findings"]))
         out = indented_lines(f"Nothing new {since}. {count(known, 'finding')} unchanged.", 0, terminal)
         return out + _failures(report, terminal)
-    out = _findings(recent(report), terminal, rest, every=True) + _resolved(report, terminal)
+    fresh = recent(report)
+    lost = {one["account"] for one in fresh["findings"] if one["rule"] == "RUN-002"}
+    out = _findings(fresh, terminal, rest, every=True) + _resolved(report, terminal)
+    out += _missed([account for account in report["accounts"] if account["name"] in lost], terminal)
     return [*out, (), *_last(report, terminal, files)]
 
 
@@ -153,7 +149,7 @@ def _group(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
     yield from _below(", ".join(filter(None, (place, finding["rule"], group.since))), terminal)
     if len(group.accounts) > 1:
         yield from _below(_names(group.accounts, terminal), terminal)
-    for line in finding["diff"] if group.number == 1 else ():
+    for line in group.diff:
         yield from list_item(line[:1], line[1:], _indent(terminal), terminal, DIFF.get(line[:1], "faint"))
     for part in describe_fix(manual_steps(finding["fix"])):
         yield from indented_lines(flat(part.text), _indent(terminal), terminal, "bold")
@@ -174,10 +170,10 @@ def _names(names: Sequence[str], terminal: Terminal) -> str:
     return fit_names(names, 2 * (terminal.width - 8 - (WORD if terminal.width >= NARROW else 0)))
 
 
-def _missed(report: AuditReport, terminal: Terminal) -> list[Line]:
+def _missed(accounts: Sequence[AuditedAccount], terminal: Terminal) -> list[Line]:
     """The accounts that were not measured, each reason once."""
     reasons: dict[tuple[str, tuple[FixPart, ...]], list[str]] = {}
-    for account in report["accounts"]:
+    for account in accounts:
         if account["state"] == "unknown":
             reasons.setdefault((account["reason"], tuple(describe_fix(account["next"]))), []).append(account["name"])
     out: list[Line] = []

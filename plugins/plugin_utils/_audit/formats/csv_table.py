@@ -17,6 +17,7 @@ from ..._documents.fix import render_in_one_line
 from .groups import age
 from .shared import declared, fields, harmless
 
+LONGEST = 120  # characters of a value
 FORMULA = ("=", "+", "-", "@")
 MEMBERS = ("severity", "rule", "account", "capability", "resource", "place", "class", "cause", "text")
 HEADER = (*MEMBERS, "cluster", "seen", "baseline", "waived_until", "difference", "fix", "declared", "fingerprint")
@@ -37,7 +38,9 @@ def text(report: AuditReport) -> str:
 
 def _row(finding: Finding, cluster: str) -> list[str]:
     difference = "; ".join(
-        f"{name}: {actual or 'nothing'} instead of {desired or 'nothing'}" for name, desired, actual in fields(finding)
+        f"{name}: {_short(actual)} instead of {_short(desired)}"
+        for name, desired, actual in fields(finding)
+        if name.partition(" ")[0] != finding["rule"]  # of an audit check, whose text says it
     )
     waiver = finding["waiver"]
     members: Mapping[str, object] = finding
@@ -46,6 +49,10 @@ def _row(finding: Finding, cluster: str) -> list[str]:
         *(cluster, age(finding), finding["baseline"], waiver["expires"] if waiver else "", difference),
         *(render_in_one_line(finding["fix"]), declared(finding), finding["fingerprint"]),
     ]
+
+
+def _short(value: str) -> str:
+    return value if 0 < len(value) <= LONGEST else f"{value[:LONGEST]}…" if value else "nothing"
 
 
 def as_text(cell: str) -> str:

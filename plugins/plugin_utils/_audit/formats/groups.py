@@ -25,13 +25,14 @@ LEVELS: tuple[Callable[[Finding], Hashable], ...] = (
 
 
 class FindingGroup(NamedTuple):
-    """Findings that are shown together. text, place, since: what all of them share, or empty."""
+    """Findings that are shown together. text, place, since, diff: what all of them share, or empty."""
 
     findings: Sequence[Finding]
     accounts: list[str]
     text: str
     place: str
     since: str
+    diff: Sequence[str]
 
     @property
     def first(self) -> Finding:
@@ -69,9 +70,9 @@ def _group(alike: Sequence[Finding]) -> FindingGroup:
     accounts = list(dict.fromkeys(finding["account"] for finding in alike))
     text = shared([one["text"] for one in alike]) or shared([one["event"] for one in alike])
     place = shared([one["place"] or one["resource"] for one in alike])
-    return FindingGroup(
-        alike, accounts, text or f"{RULES[alike[0]['rule']].title}.", place, shared([age(one) for one in alike])
-    )
+    since = shared([age(one) for one in alike])
+    diff = alike[0]["diff"] if all(one["diff"] == alike[0]["diff"] for one in alike) else []
+    return FindingGroup(alike, accounts, text or f"{RULES[alike[0]['rule']].title}.", place, since, diff)
 
 
 def shared(texts: Sequence[str]) -> str:

@@ -72,7 +72,7 @@ def _event(group: FindingGroup, numbers: Mapping[int, int]) -> Event:
             one,
             "" if one["text"] == group.text else one["text"],
             [] if shared_states else fields(one),
-            one["diff"],
+            [] if group.diff else one["diff"],
             {name: value for name, value in fact.items() if name not in same and name not in IDENTIFYING},
             "" if is_one_fix else render_in_one_line(one["fix"]),
         )
