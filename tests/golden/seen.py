@@ -34,6 +34,8 @@ CHANGING = (  # pattern, and what stands in its place; in this order
     (r"\b[0-9a-f]{32}\b", "<id>"),
     (r"\b[0-9a-f]{12,16}\b", "<id>"),
     (r"\bnvapi-[\w-]{20,}", "<key>"),
+    (r'(id="document">)[^<]*', r"\1<document>"),
+    (r"(_timestamp_seconds) \d+|(duration_seconds) [\d.]+", r"\1\2 <seconds>"),
     (r"\b10\.213\.\d+\.(\d+)\b", r"10.213.N.\1"),
     (r"\b(localhost|10\.213\.N\.\d+):\d{4,5}\b", r"\1:<port>"),
     (r"\bu\d\d\d\b", "uNNN"),

@@ -104,10 +104,12 @@ def test_the_life_of_practice_accounts(desk: Desk) -> None:
     hold("onboard-stock.txt", desk.play("onboard.yml", "-v", ANSIBLE_STDOUT_CALLBACK="ansible.builtin.default"))
     drift(desk)
     report = desk.folder / "report"
-    wishes = f'{{"audit_output": "{report}", "audit_formats": "html,json,junit,md,sarif"}}'
-    hold("audit.txt", desk.play("audit.yml", "-e", wishes))
+    hold("audit.txt", desk.play("audit.yml", "-e", f"audit_output={report}"))
     for file in sorted(report.iterdir()):
         hold(f"report-{file.name}", desk.plain(file.read_text(encoding="utf-8")))
+    hold("audit-since-nothing.txt", desk.play("audit.yml", "-e", "audit_since=last"))
+    further_drift(desk)
+    hold("audit-since.txt", desk.play("audit.yml", "-e", "audit_since=last"))
     hold("onboard-drifted.txt", desk.play("onboard.yml"))
     hold("offboard-foreseen.txt", desk.play("offboard.yml", "--check"))
     hold("offboard.txt", desk.play("offboard.yml", "-e", "offboard_sure=true"))
@@ -156,6 +158,17 @@ def drift(desk: Desk) -> None:
         file.write("export WANDB_API_KEY=" + "0123456789" * 4 + "\n")
     for script in dfki.rglob("usrun.sh"):
         script.write_text("#!/bin/sh\necho mine\n")
+
+
+def further_drift(desk: Desk) -> None:
+    """Somebody tidies up one account, and edits a file of ours on two others."""
+    for start_up in (desk.folder / ".sandbox" / "ada@dfki").rglob(".bashrc"):
+        start_up.write_text("".join(line for line in start_up.open() if "WANDB" not in line))
+    for name in ("ada@narval", "ada@daint"):
+        for file in (desk.folder / ".sandbox" / name).rglob("env.sh"):
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+            lines[-1:] = ["export EDITOR=vi\n", "export MY_TOKEN=" + "0123456789" * 4 + "\n"]
+            file.write_text("".join(lines), encoding="utf-8")
 
 
 @turns(3)

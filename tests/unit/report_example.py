@@ -70,8 +70,11 @@ def finding(rule: str, account: str, resource: str, **more: Any) -> dict[str, An
         "text": f"{RULES[rule].title}.",
         "desired": {},
         "actual": {},
+        "diff": [],
+        "event": more.get("text", f"{RULES[rule].title}."),
         "since": "2026-11-20",
         "new": False,
+        "changed": False,
         "baseline": "new",
         "waiver": None,
         "fingerprint": f"sha256:{hashlib.sha256(named).hexdigest()}",
@@ -126,7 +129,7 @@ def report(accounts: list[dict[str, Any]], findings: list[dict[str, Any]], **mor
     failed = bool(by_severity["critical"] or by_severity["high"] or missed)
     checks, fine = (sum(one[name] for one in accounts) for name in ("checks", "ok"))
     return {
-        "schema": "hpc.onboard/audit/2.1",
+        "schema": "hpc.onboard/audit/2.2",
         "run": {
             "id": "20261121T180000Z-1f3a",
             "started": "2026-11-21T18:00:00Z",
@@ -138,6 +141,7 @@ def report(accounts: list[dict[str, Any]], findings: list[dict[str, Any]], **mor
             "tags": [],
             "fail_on": "high",
             "incomplete": "fail",
+            "since": "",
         },
         "summary": {
             "accounts": len(accounts),
@@ -150,6 +154,7 @@ def report(accounts: list[dict[str, Any]], findings: list[dict[str, Any]], **mor
             "by_class": {name: sum(one["class"] == name for one in counting) for name in CLASSES},
             "waived": len(findings) - len(counting),
             "new": sum(one["new"] for one in counting),
+            "changed": sum(one["changed"] for one in counting),
             "resolved": len(more.get("resolved", [])),
             "accepted": sum(one["baseline"] == "unchanged" for one in counting),
             "failed": failed,

@@ -195,6 +195,7 @@ class AccountAudit:
             "reason": "",
             "next": [],
             "declared": None,
+            "project": str((self._variables.get("account") or {}).get("project", "")),
             "seconds": round(conversation.seconds, 1),
             "checks": len(found),
             "ok": sum(not one for one in found),

@@ -8,10 +8,13 @@ severity, its cause and its fix.
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from ...module_utils._core.resource import hash_fields
+from ...module_utils._formats.key_forms import find_keys
 from ...module_utils._receipt.notes import DONE, is_keyed
 from .._roles.table import ELSEWHERE
 from .._text.sanitise import flat
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome, Severity, State
 
 LONGEST = 300  # characters of a field's value
+MOST_CONTENT = 64 * 1024  # characters of content that are compared
+DIFF_LINES, DIFF_WIDTH = 20, 160
+MAY_BE_KEY = re.compile(r"(?:key|token|secret|passw|credential|auth)\w*[\"']?\s*[=:\s]\s*\S|://[^/\s]*:[^/\s]*@", re.I)
+NOT_SHOWN = "(a line that may have a key)"
 
 
 def resource_findings(
@@ -121,8 +128,9 @@ def _finding(entry: PlanEntry, outcome: ResourceOutcome, found: RuleBreak, cause
         "cause": cause,
         "severity": found.severity or RULES[found.rule].severity,
         "text": flat(text),
-        "desired": _shorten(outcome["after"], fields),
-        "actual": _shorten(outcome["before"], fields),
+        "desired": _shorten(outcome["after"], fields, outcome["after"]),
+        "actual": _shorten(outcome["before"], fields, outcome["after"]),
+        "diff": diff_contents(outcome["after"], outcome["before"], fields),
         "blocked": outcome["status"] == "blocked",
         "in_the_way": str(entry["options"].get("path", "")) if outcome["evidence"].get("theirs") else "",
         "case": "unknown_key" if outcome["evidence"].get("unknown_key") else found.case,
@@ -162,12 +170,36 @@ def finding_key(finding: FoundDifference) -> tuple[str, ...]:
     return tuple(finding[name] for name in ("rule", "capability", "resource", "place", "text"))
 
 
-def _shorten(state: State, fields: Iterable[str]) -> State:
-    return {
-        field: state[field] if len(state[field]) <= LONGEST else state[field][:LONGEST] + "…"
-        for field in fields
-        if field in state
-    }
+def _shorten(state: State, fields: Iterable[str], desired: State) -> State:
+    """Return these fields; of content, which has several lines, the beginning and no key."""
+    return {field: _shortened(state[field], desired.get(field, "")) for field in fields if field in state}
+
+
+def _shortened(value: str, desired: str) -> str:
+    text = "\n".join(_without_keys(value[:MOST_CONTENT], desired)) if "\n" in value else value
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+
+
+def diff_contents(desired: State, actual: State, fields: Iterable[str]) -> list[str]:
+    """Return a unified diff, without keys, of what has several lines and is different, but there, on both sides."""
+    lines: list[str] = []
+    for field in fields:
+        old, new = desired.get(field, "")[:MOST_CONTENT], actual.get(field, "")[:MOST_CONTENT]
+        if old and new and "\n" in old + new:
+            pair = old.splitlines(), _without_keys(new, old)
+            lines += [line[:DIFF_WIDTH] for line in difflib.unified_diff(*pair, "desired", "found", n=1, lineterm="")]
+    if len(lines) <= DIFF_LINES:
+        return lines
+    return [*lines[: DIFF_LINES - 1], f" and {len(lines) - DIFF_LINES + 1} more lines"]
+
+
+def _without_keys(text: str, desired: str) -> list[str]:
+    """Return the lines of a text; a line that may have a key is replaced, unless it is one of the desired ones."""
+    lines = text.splitlines()
+    keyed = {key.line - 1 for key in find_keys("\n".join(lines), lambda _word: "")}
+    keyed |= {number for number, line in enumerate(lines) if MAY_BE_KEY.search(line)}
+    ours = set(desired.splitlines())
+    return [NOT_SHOWN if number in keyed and line not in ours else line for number, line in enumerate(lines)]
 
 
 def _unmeasured(outcome: ResourceOutcome) -> list[RuleBreak]:

@@ -7,7 +7,6 @@ These are pure functions of the results, the earlier results, the waivers and th
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from .._state.audit_history import Known
 from . import waivers as _waivers
 from .findings import simple_finding
 from .fixes import FixCommands
+from .report_findings import complete_finding, fingerprint_finding, hash_state, order_finding
 from .rules.catalogue import CLASSES, RULES, SEVERITIES
 
 if TYPE_CHECKING:
@@ -34,12 +34,11 @@ if TYPE_CHECKING:
         Cell,
         Finding,
         FormerAudit,
-        FoundDifference,
         ResolvedFinding,
     )
     from .._documents.outcome import Severity
 
-SCHEMA = "hpc.onboard/audit/2.1"
+SCHEMA = "hpc.onboard/audit/2.2"
 UNMEASURED = ("RUN-001", "RUN-002")
 ACCOUNT = "account"  # in place of a role, for a whole account that could not be measured
 
@@ -57,8 +56,10 @@ def build_report(
     run: AuditRun, rows: Sequence[AuditRow], past: EarlierResults, commands: FixCommands, today: date
 ) -> AuditReport:
     """Return the whole report. rows: the results of the accounts."""
+    accepted = past.accepted or {}
     findings = sorted(
-        (_complete(one, row, past, commands, today) for row in rows for one in row["findings"]), key=_order
+        (complete_finding(one, row, past.known, accepted, commands, today) for row in rows for one in row["findings"]),
+        key=order_finding,
     )
     waivers = _waivers.apply_waivers(past.waivers, findings, today)
     of_account: dict[str, list[Finding]] = {row["name"]: [] for row in rows}
@@ -76,47 +77,6 @@ def build_report(
         "waivers": waivers,
         "history": list(past.history),
     }
-
-
-def _complete(
-    finding: FoundDifference, row: AuditRow, past: EarlierResults, commands: FixCommands, today: date
-) -> Finding:
-    """Return a finding of an account with everything that the report adds to it."""
-    account = row["name"]
-    fingerprint = fingerprint_finding(finding["rule"], account, finding["resource"], finding["place"])
-    accepted = past.accepted or {}
-    since = past.known.get(fingerprint, {}).get("since") or accepted.get(fingerprint) or today.isoformat()
-    return {
-        "rule": finding["rule"],
-        "capability": finding["capability"],
-        "resource": finding["resource"],
-        "place": finding["place"],
-        "class": finding["class"],
-        "cause": finding["cause"],
-        "severity": finding["severity"],
-        "text": finding["text"],
-        "desired": finding["desired"],
-        "actual": finding["actual"],
-        "account": account,
-        "since": since,
-        "new": fingerprint not in past.known and fingerprint not in accepted,
-        "baseline": "unchanged" if fingerprint in accepted else "new",
-        "waiver": None,
-        "fingerprint": fingerprint,
-        "fix": finding.get("fix") or commands.find_fix(finding, account),
-        "declared": row["declared"],
-        "help": f"docs/rules.md#{finding['rule'].lower()}",
-    }
-
-
-def fingerprint_finding(*words: str) -> str:
-    """Return the id of a finding in later runs, from rule, account, resource and place, never from its state."""
-    return "sha256:" + hashlib.sha256("\0".join(words).encode()).hexdigest()
-
-
-def _order(finding: Finding) -> tuple[int, str, str, str, str, str]:
-    rank = SEVERITIES.index(finding["severity"])
-    return rank, finding["account"], finding["rule"], finding["resource"], finding["place"], finding["text"]
 
 
 def _account(row: AuditRow, findings: Sequence[Finding]) -> AuditedAccount:
@@ -190,6 +150,7 @@ def merge_known(before: Known, result: AuditReport, rows: Sequence[AuditRow]) ->
             "capability": one["capability"],
             "resource": one["resource"],
             "since": one["since"],
+            "state": hash_state(one),
             **_remembered_fix(one, fixes.get(one["fingerprint"])),
         }
         for one in result["findings"]
@@ -224,6 +185,7 @@ def _summary(
         "by_class": {name: classes[name] for name in CLASSES if classes[name]},
         "waived": sum(one["waiver"] is not None for one in findings),
         "new": sum(one["new"] for one in counted),
+        "changed": sum(one["changed"] for one in counted),
         "resolved": len(resolved),
         "accepted": sum(one["baseline"] == "unchanged" for one in counted),
         "failed": bool(reasons),
@@ -292,5 +254,6 @@ def unmeasured_row(name: str, reason: str, account: AccountSite) -> AuditRow:
         "ok": 0,
         "capabilities": {},
         "declared": None,
+        "project": "",
         "findings": [{**finding, "capability": ACCOUNT}],
     }

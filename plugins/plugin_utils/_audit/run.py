@@ -39,6 +39,7 @@ SETTINGS: dict[str, Reader] = {
     "audit_incomplete": extra_vars.read_choice("fail", "ignore"),
     "audit_output": extra_vars.read_any,
     "audit_formats": extra_vars.read_choices(*FORMATS),
+    "audit_since": extra_vars.read_choice("last"),
     "audit_waivers": extra_vars.read_any,
     "audit_baseline": extra_vars.read_any,
     "audit_baseline_write": extra_vars.read_bool,
@@ -192,6 +193,7 @@ def _run(now: datetime, settings: Settings, called: Called, begun: float) -> Aud
         "tags": tags,
         "fail_on": settings["audit_fail_on"],
         "incomplete": settings["audit_incomplete"],
+        "since": settings["audit_since"] or "",
     }
 
 

@@ -35,8 +35,9 @@ class Difference(_Classed):
 class FoundDifference(Difference):
     """A difference as the look at one account tells it.
 
-    fix: what fix.yml does about it. blocked: onboarding would not put it right. in_the_way: the path of the user's
-    own thing there. case: which advice fits, where a rule has several. fix: where no command of ours fixes it.
+    auto_fix: what fix.yml does about it. blocked: onboarding would not put it right. in_the_way: the path of the user's
+    own thing there. case: which advice fits, where a rule has several. fix: where no command of ours fixes it. diff: of
+    what has several lines.
     """
 
     auto_fix: NotRequired[ResourceEntry]
@@ -44,6 +45,7 @@ class FoundDifference(Difference):
     in_the_way: NotRequired[str]
     case: NotRequired[str]
     fix: NotRequired[Fix]
+    diff: NotRequired[list[str]]
 
 
 class Excuse(TypedDict):
@@ -65,12 +67,17 @@ class SourceLine(TypedDict):
 class Finding(Difference):
     """A difference as the report tells it. since: the day on which it was first found. help: where to read about it.
 
-    new: no audit before this one found it. baseline: 'unchanged' where the baseline file has it.
+    new: no audit before this one found it. changed: the last one found it in another state. baseline: 'unchanged' where
+    the baseline file has it. event: the text without the account's own names. diff: lines of a unified diff from the
+    desired to the actual content, without keys.
     """
 
     account: str
+    event: str
     since: str
     new: bool
+    changed: bool
+    diff: list[str]
     baseline: Literal["new", "unchanged"]
     waiver: Excuse | None
     fingerprint: str
@@ -112,10 +119,11 @@ class AuditRow(AuditedAccount):
 
     findings: list[FoundDifference]
     declared: SourceLine | None
+    project: str
 
 
 class AuditRun(TypedDict):
-    """What was run. seconds: from its beginning."""
+    """What was run. seconds: from its beginning. since: 'last' for a report of what is new, changed or resolved."""
 
     id: str
     started: str
@@ -127,6 +135,7 @@ class AuditRun(TypedDict):
     tags: list[str]
     fail_on: Literal["critical", "high", "medium", "low", "info", "never"]
     incomplete: Literal["fail", "ignore"]
+    since: Literal["", "last"]
 
 
 class BySeverity(TypedDict):
@@ -140,7 +149,10 @@ class BySeverity(TypedDict):
 
 
 class AuditSummary(TypedDict):
-    """The numbers, and what the audit comes to. new, resolved: since the last audit. accepted: in the baseline."""
+    """The numbers, and what the audit comes to.
+
+    new, changed, resolved: since the last audit. accepted: in the baseline.
+    """
 
     accounts: int
     measured: int
@@ -152,6 +164,7 @@ class AuditSummary(TypedDict):
     by_class: dict[Class, int]
     waived: int
     new: int
+    changed: int
     resolved: int
     accepted: int
     failed: bool

@@ -77,7 +77,7 @@ AUDIT = (
     SettingOption("--output", "audit_output", "write the reports to this folder", "DIR"),
     SettingOption(
         *("--format", "audit_formats", "formats of the reports; default: all", "FORMAT"),
-        choices=("json", "md", "junit", "sarif", "html"),
+        choices=("json", "md", "junit", "sarif", "html", "csv", "openmetrics", "digest", "digest-json"),
         is_list=True,
     ),
     SettingOption(
@@ -87,6 +87,10 @@ AUDIT = (
     SettingOption(
         *("--incomplete", "audit_incomplete", "what an incomplete audit does; default: fail", "fail|ignore"),
         choices=("fail", "ignore"),
+    ),
+    SettingOption(
+        *("--since", "audit_since", "show only what is new, changed or resolved since the last audit", "last"),
+        choices=("last",),
     ),
     SettingOption("--waivers", "audit_waivers", "accepted findings; default: waivers.yml next to the accounts", "FILE"),
     SettingOption("--baseline", "audit_baseline", "only findings that are not in this file fail", "FILE"),

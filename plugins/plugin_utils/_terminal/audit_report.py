@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
+from .._audit.formats.groups import FindingGroup, group_findings, group_resolved, is_recent, last_started, recent
 from .._audit.formats.shared import (
     SYMBOLS,
     capabilities,
     fixing_commands,
     harmless,
     in_order,
+    in_two_lines,
     moment,
     rank,
     severities,
@@ -23,8 +24,7 @@ from .._audit.formats.shared import (
     words,
     worst_first,
 )
-from .._audit.rules.catalogue import RULES
-from .._documents.finding import AuditedAccount, AuditReport, Finding
+from .._documents.finding import AuditedAccount, AuditReport
 from .._documents.fix import FixPart, describe_fix, manual_steps
 from .._input.command_line import describe_options
 from .._text.amounts import count, duration
@@ -41,6 +41,7 @@ from .layout import (
     fit_names,
     indented_lines,
     labelled_lines,
+    list_item,
     plain,
     table_row,
     wrap_spans,
@@ -57,9 +58,9 @@ STYLES = {
     "not_applicable": "faint",
     "unknown": "error",
 }
-EACH = 24  # with more findings, those of one rule are one line
+EACH = 24  # lines of findings; with more of them, coarser groups are taken
+DIFF = {"+": "added", "-": "removed"}
 LOGIN = ("SES-001",)  # why an account is unknown, which is said with its name
-NEXT = 2  # the most commands that are listed
 ROWS = 12  # with more accounts, the matrix shows those with findings, and at most twice as many
 INFOS = 4  # the most facts without a severity that are listed
 
@@ -73,11 +74,13 @@ def lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), ev
     """Return the whole report for a terminal. files: where the report was written. every: all facts."""
     report, output = harmless(report), describe_options("audit", "--output", "FOLDER")
     rest = "in the report's files" if files else f"which {output} writes into files"
+    if report["run"]["since"] == "last":
+        return _changes(report, terminal, files, rest)
     parts = (
         _findings(report, terminal, rest, every),
-        _missed(report, terminal),
+        _missed(report["accounts"], terminal),
         matrix(report, terminal),
-        _last(report, terminal, files, rest),
+        _last(report, terminal, files),
     )
     out: list[Line] = []
     for part in parts:
@@ -85,46 +88,29 @@ def lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), ev
     return out
 
 
-class FindingGroup(NamedTuple):
-    """Findings that are told together, the worst of them first: their accounts, and what all of them share."""
-
-    first: Finding
-    number: int
-    names: list[str]
-    text: str
-    place: str
-    since: str
-
-
-def groups(findings: Sequence[Finding]) -> list[FindingGroup]:
-    """The findings in their order: what is the same on several accounts once, and where there are many, by rule."""
-    many = len(findings) > EACH
-
-    def same(finding: Finding) -> Hashable:
-        own = () if many else tuple(finding[name] for name in ("resource", "place", "text"))
-        return (finding["severity"], finding["rule"], *own)
-
-    found: dict[Hashable, list[Finding]] = {}
-    for finding in findings:
-        found.setdefault(same(finding), []).append(finding)
-    return [_grouped(alike) for alike in found.values()]
+def _changes(report: AuditReport, terminal: Terminal, files: Sequence[str], rest: str) -> list[Line]:
+    """Return what is new, changed or resolved since the last audit; one line if nothing is."""
+    last, summary = last_started(report), report["summary"]
+    since = f"since the last audit ({moment(last)})" if last else "since the last audit; this is the first one"
+    if not (summary["new"] or summary["changed"] or summary["resolved"]):
+        known = sum(not is_recent(one) for one in unwaived(report["findings"]))
+        out = indented_lines(f"Nothing new {since}. {count(known, 'finding')} unchanged.", 0, terminal)
+        return out + _failures(report, terminal)
+    fresh = recent(report)
+    lost = {one["account"] for one in fresh["findings"] if one["rule"] == "RUN-002"}
+    out = _findings(fresh, terminal, rest, every=True) + _resolved(report, terminal)
+    out += _missed([account for account in report["accounts"] if account["name"] in lost], terminal)
+    return [*out, (), *_last(report, terminal, files)]
 
 
-def _grouped(alike: Sequence[Finding]) -> FindingGroup:
-    first = alike[0]
-    names = list(dict.fromkeys(finding["account"] for finding in alike))
-    text = _shared([finding["text"] for finding in alike]) or f"{RULES[first['rule']].title}."
-    place = _shared([finding["place"] or finding["resource"] for finding in alike])
-    since = _shared(["new" if one["new"] else f"since {one['since']}" for one in alike])
-    number = len(alike)
-    return FindingGroup(
-        first, number, names, text, place or (count(number, "finding") if number > len(names) else ""), since
-    )
-
-
-def _shared(texts: Sequence[str]) -> str:
-    """What all of them say, or nothing."""
-    return texts[0] if len(set(texts)) == 1 else ""
+def _resolved(report: AuditReport, terminal: Terminal) -> list[Line]:
+    """Return what is up to date again."""
+    found, out = group_resolved(report["resolved"]), list[Line]()
+    for rule, resource, names in found[:EACH]:
+        who = names[0] if len(names) == 1 else count(len(names), "account")
+        out += labelled_lines(terminal.mark("good"), "resolved", "ok", f"{who}: {resource} ({rule})", terminal)
+    left = len(found) - EACH
+    return out + (_below(f"and {left:,} more", terminal) if left > 0 else [])
 
 
 def _findings(report: AuditReport, terminal: Terminal, rest: str, every: bool) -> list[Line]:
@@ -132,21 +118,21 @@ def _findings(report: AuditReport, terminal: Terminal, rest: str, every: bool) -
     gone = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
     known = unwaived(report["findings"])
     counting = [f for f in known if f["account"] not in gone or (f["class"] != "unknown" and f["rule"] not in LOGIN)]
-    found = groups([finding for finding in counting if finding["severity"] != "info"])
+    found = group_findings([finding for finding in counting if finding["severity"] != "info"], EACH)
     out = [line for group in found[:EACH] for line in _group(group, terminal)]
     left = sum(group.number for group in found[EACH:])
     out += _below(f"and {count(left, 'milder finding')}, {rest}", terminal) if left else []
     facts = [one for one in counting if one["severity"] == "info"]
     shown = [one for one in facts if one["class"] == "unknown" and one["capability"] != "watch"]
     shown += [one for one in facts if one["rule"] == "STP-002"]  # a day that is near
-    return out + _infos(groups(facts if every else shown), terminal, rest)
+    return out + _infos(group_findings(facts if every else shown, INFOS), terminal, rest)
 
 
 def _infos(found: Sequence[FindingGroup], terminal: Terminal, rest: str) -> list[Line]:
     """Bare facts: whom they are about, and by which rule."""
     mark, out = SYMBOLS["info"][terminal.ascii], list[Line]()
     for group in found[:INFOS]:
-        who = _names(group.names, terminal)
+        who = _names(group.accounts, terminal)
         out += labelled_lines(
             mark, "info", STYLES["info"], f"{who}: {group.text.rstrip('.')} ({group.first['rule']})", terminal
         )
@@ -157,19 +143,26 @@ def _infos(found: Sequence[FindingGroup], terminal: Terminal, rest: str) -> list
 def _group(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
     finding, severity = group.first, group.first["severity"]
     mark, style = SYMBOLS[severity][terminal.ascii], STYLES[severity]
-    who = finding["account"] if group.number == 1 else count(len(group.names), "account")
+    who = finding["account"] if len(group.accounts) == 1 else count(len(group.accounts), "account")
     yield from labelled_lines(mark, severity, style, f"{who}: {group.text}", terminal)
-    about = [finding["rule"], *([group.since] if group.since else [])]
-    yield from _below(", ".join([*([group.place] if group.place else []), *about]), terminal)
-    if group.number > 1:
-        yield from _below(_names(group.names, terminal), terminal)
+    place = group.place or (count(group.number, "finding") if group.number > len(group.accounts) else "")
+    yield from _below(", ".join(filter(None, (place, finding["rule"], group.since))), terminal)
+    if len(group.accounts) > 1:
+        yield from _below(_names(group.accounts, terminal), terminal)
+    for line in group.diff:
+        yield from list_item(line[:1], line[1:], _indent(terminal), terminal, DIFF.get(line[:1], "faint"))
     for part in describe_fix(manual_steps(finding["fix"])):
-        yield from indented_lines(flat(part.text), 6 if terminal.width < NARROW else 4 + WORD, terminal, "bold")
+        yield from indented_lines(flat(part.text), _indent(terminal), terminal, "bold")
 
 
 def _below(said: str, terminal: Terminal) -> list[Line]:
     """Something faint in the column of the text."""
-    return indented_lines(said, 6 if terminal.width < NARROW else 4 + WORD, terminal, "faint")
+    return indented_lines(said, _indent(terminal), terminal, "faint")
+
+
+def _indent(terminal: Terminal) -> int:
+    """Return the column of the text."""
+    return 6 if terminal.width < NARROW else 4 + WORD
 
 
 def _names(names: Sequence[str], terminal: Terminal) -> str:
@@ -177,10 +170,10 @@ def _names(names: Sequence[str], terminal: Terminal) -> str:
     return fit_names(names, 2 * (terminal.width - 8 - (WORD if terminal.width >= NARROW else 0)))
 
 
-def _missed(report: AuditReport, terminal: Terminal) -> list[Line]:
+def _missed(accounts: Sequence[AuditedAccount], terminal: Terminal) -> list[Line]:
     """The accounts that were not measured, each reason once."""
     reasons: dict[tuple[str, tuple[FixPart, ...]], list[str]] = {}
-    for account in report["accounts"]:
+    for account in accounts:
         if account["state"] == "unknown":
             reasons.setdefault((account["reason"], tuple(describe_fix(account["next"]))), []).append(account["name"])
     out: list[Line] = []
@@ -253,7 +246,7 @@ def _listed(rows: Iterable[AuditedAccount], terminal: Terminal) -> list[Line]:
     return out
 
 
-def _last(report: AuditReport, terminal: Terminal, files: Sequence[str], rest: str) -> list[Line]:
+def _last(report: AuditReport, terminal: Terminal, files: Sequence[str]) -> list[Line]:
     """Return the numbers, why the run fails, where the report is, and what to run next."""
     summary, run = report["summary"], report["run"]
     head = f"{count(summary['accounts'], 'account')}: {severities(summary['by_severity'])}"
@@ -261,14 +254,23 @@ def _last(report: AuditReport, terminal: Terminal, files: Sequence[str], rest: s
     took = [moment(run["started"])] + ([duration(run["seconds"])] if run["seconds"] >= 1 else [])
     out = aligned_line((Span(head, style),), ", ".join(took), terminal)
     out += indented_lines(f"{'. '.join(_counts(report))}.", 0, terminal)
-    for reason in summary["reasons"]:
-        out += labelled_lines(terminal.mark("bad"), "fails", "error", reason, terminal)
+    out += _failures(report, terminal)
     if files:
         folder = files[0].rpartition("/")[0] or "."
         out += indented_lines(
             f"Written to {folder}: {', '.join(file.rpartition('/')[2] for file in files)}", 0, terminal
         )
-    return out + _next(report, terminal, rest)
+    return out + _next(report, terminal)
+
+
+def _failures(report: AuditReport, terminal: Terminal) -> list[Line]:
+    """Return why the run fails."""
+    mark = terminal.mark("bad")
+    return [
+        line
+        for reason in report["summary"]["reasons"]
+        for line in labelled_lines(mark, "fails", "error", reason, terminal)
+    ]
 
 
 def _counts(report: AuditReport) -> Iterator[str]:
@@ -276,17 +278,19 @@ def _counts(report: AuditReport) -> Iterator[str]:
     yield f"{summary['ok']:,} of {count(summary['checks'], 'check')} up to date"
     if summary["unknown"]:
         yield f"{count(summary['unknown'], 'account')} unknown"
-    counts = {"new": summary["new"], "resolved": summary["resolved"], "waived": summary["waived"]}
+    counts = {
+        "new": summary["new"],
+        "changed": summary["changed"],
+        "resolved": summary["resolved"],
+        "waived": summary["waived"],
+    }
     counts["in the baseline"] = summary["accepted"]
     if said := [f"{number:,} {word}" for word, number in counts.items() if number]:
         yield ", ".join(said)
 
 
-def _next(report: AuditReport, terminal: Terminal, rest: str) -> list[Line]:
-    """Return the commands that fix most findings."""
-    commands = fixing_commands(report)
+def _next(report: AuditReport, terminal: Terminal) -> list[Line]:
+    """Return the commands that fix the findings, in at most two lines for a shell."""
+    commands = [shlex.join(words) + limit(names) for words, names in fixing_commands(report)]
     out: list[Line] = [(), *indented_lines("Next:", 0, terminal)] if commands else []
-    for one, names in commands[:NEXT]:
-        out += command(shlex.join(one) + limit(names), 2, terminal)
-    left = len(commands) - NEXT
-    return out + (indented_lines(f"and {left:,} more, {rest}", 2, terminal, "faint") if left > 0 else [])
+    return out + [line for one in in_two_lines(commands) for line in command(one, 2, terminal)]

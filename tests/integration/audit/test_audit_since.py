@@ -46,8 +46,15 @@ def test_new_and_resolved_say_what_changed_since_the_last_audit(bed: Any, tmp_pa
     assert [one["rule"] for one in drifted.findings if one["new"]] == ["LNK-001"]
     assert counted(scene.audit(**baseline)) == (0, 0)
     account.ssh("mv dss.mine dss")
-    fixed = scene.audit(**baseline)
+    fixed = scene.audit(**baseline, audit_since="last")
     assert counted(fixed) == (0, 1)
+    assert "resolved" in fixed.ran.text
+    assert "SEC-001" not in fixed.ran.text, "it is known"
+    nothing = scene.audit(**baseline, audit_since="last")
+    assert counted(nothing) == (0, 0)
+    assert "Nothing new since the last audit (" in nothing.ran.text
+    assert nothing.ran.code == fixed.ran.code
+    assert len(nothing.findings) == found, "documents for programs are whole"
     last = scene.audit(**baseline)
     assert counted(last) == (0, 0)
     for audit in (again, drifted, fixed, last):
@@ -55,7 +62,7 @@ def test_new_and_resolved_say_what_changed_since_the_last_audit(bed: Any, tmp_pa
         assert (f"{found} in the baseline" in " ".join(audit.ran.text.split())) == with_baseline
     assert fixed.ran.code == (0 if with_baseline else 2)
     assert [(one["new"], one["resolved"]) for one in last.report["history"]] == [
-        *((found, 0), (0, 0), (1, 0), (0, 0), (0, 1))
+        *((found, 0), (0, 0), (1, 0), (0, 0), (0, 1), (0, 0))
     ]
 
 

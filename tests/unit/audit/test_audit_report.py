@@ -45,6 +45,7 @@ def row(name: str, *findings: dict[str, Any], **more: Any) -> dict[str, Any]:
         "name": name,
         **ABOUT,
         "declared": None,
+        "project": "pr12ab",
         "state": "measured",
         "reason": "",
         "next": [],
@@ -67,7 +68,9 @@ def told(
 ) -> dict[str, Any]:
     """The report."""
     past = report.EarlierResults(known or {}, [], list(waivers), accepted)
-    return report.build_report({"fail_on": "high", "incomplete": "fail", **run}, rows, past, COMMANDS, TODAY)
+    return report.build_report(
+        {"fail_on": "high", "incomplete": "fail", "since": "", **run}, rows, past, COMMANDS, TODAY
+    )
 
 
 def waiver(rule: str, account: str = "*", resource: str = "*", expires: str = "2026-12-31") -> Waiver:
@@ -189,6 +192,45 @@ def test_new_and_resolved_count_against_the_audits_before() -> None:
     again = told(row("a@lrz", finding("LNK-001")), known=known)
     assert (again["summary"]["new"], again["summary"]["resolved"], again["findings"][0]["new"]) == (0, 0, False)
     assert again["summary"]["exit"] == 2, "a finding that is not new fails the run all the same"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        (finding("LNK-002", actual={"target": "/a"}), finding("LNK-002", actual={"target": "/b"}), True),
+        (finding("LNK-002"), finding("LNK-002"), False),
+        (finding("LNK-002"), finding("LNK-002", severity="low"), True),
+        (
+            finding("USE-001", capability="watch", text="93 %."),
+            finding("USE-001", capability="watch", text="94 %."),
+            False,
+        ),
+        (finding("USE-001", capability="watch"), finding("USE-001", capability="watch", severity="high"), True),
+    ],
+)
+def test_a_finding_has_changed_if_more_than_a_number_that_moves_every_day_is_another(
+    before: dict[str, Any], after: dict[str, Any], changed: bool
+) -> None:
+    known = report.merge_known({}, told(row("a@lrz", before)), [])
+    said = told(row("a@lrz", after), known=known)
+    assert (said["findings"][0]["changed"], said["summary"]["changed"]) == (changed, int(changed))
+    assert not said["findings"][0]["new"]
+    for one in known.values():
+        del one["state"]  # as earlier versions remember it
+    assert not told(row("a@lrz", after), known=known)["summary"]["changed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        ("~/x leads to /work1/pr12ab/a, which is gone.", "~/x leads to /work1/$PROJECT/$USER, which is gone."),
+        ("/data/a.", "/data/$USER."),
+        ("/data/a.old and /data/a-b and /data/b/a_c", "/data/a.old and /data/a-b and /data/b/a_c"),
+        ("a key of pr12ab", "a key of pr12ab"),
+    ],
+)
+def test_an_event_is_the_text_without_the_names_of_the_account_in_paths(text: str, event: str) -> None:
+    assert told(row("a@lrz", finding("LNK-003", text=text)))["findings"][0]["event"] == event
 
 
 def test_an_account_that_answers_again_and_then_does_not_is_resolved_and_new() -> None:

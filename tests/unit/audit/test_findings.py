@@ -9,7 +9,11 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import make_note as _note
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.findings import (
+    DIFF_LINES,
+    DIFF_WIDTH,
+    NOT_SHOWN,
     check_findings,
+    diff_contents,
     orphan_findings,
     resource_findings,
 )
@@ -267,3 +271,32 @@ def test_what_is_yours_and_noted_as_made_here_is_not_to_be_moved_away() -> None:
     (found,) = orphan_findings(entry, seen)
     assert (found["rule"], found["in_the_way"]) == ("ORP-001", "~/bin/mine")
     assert "mv -n" not in found["text"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"x nvapi-{'a1B2' * 16}",
+        "export TOKEN=abcdef",
+        "password: hunter2",
+        "machine x login y password z",
+        "url=https://me:pw@host/",
+    ],
+)
+def test_a_line_that_may_have_a_key_is_not_shown(line: str) -> None:
+    desired = {"content": "one\nHF_TOKEN_PATH=/x\ntwo\n"}
+    actual = {"content": f"one\nHF_TOKEN_PATH=/x\nthree\n{line}\n"}
+    assert diff_contents(desired, actual, ["content"]) == [
+        *("--- desired", "+++ found", "@@ -2,2 +2,3 @@", " HF_TOKEN_PATH=/x", "-two", "+three"),
+        f"+{NOT_SHOWN}",
+    ]
+
+
+def test_a_diff_is_short_and_needs_two_contents() -> None:
+    many = {"content": "".join(f"{number} {'x' * 200}\n" for number in range(200))}
+    lines = diff_contents({"content": "one\n"}, many, ["content"])
+    assert len(lines) == DIFF_LINES
+    assert max(map(len, lines)) == DIFF_WIDTH
+    assert lines[-1] == " and 185 more lines"
+    assert diff_contents({"content": "one\n"}, {}, ["content"]) == []
+    assert diff_contents({"mode": "0600"}, {"mode": "0644"}, ["mode"]) == []

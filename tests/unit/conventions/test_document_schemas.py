@@ -16,6 +16,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine,
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes, receipt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import AccountSummary
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report, waivers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats import digest_json
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.probe import ProbedFact
@@ -51,6 +52,7 @@ KNOWN = (
     *(audit_history.KNOWN_SCHEMA, audit_history.RUN_SCHEMA, state_file.SCHEMA, accepted.BASELINE, waivers.SCHEMA),
     *(
         report.SCHEMA,
+        digest_json.SCHEMA,
         preflight.SCHEMA,
         test_job_report.SCHEMA,
         last_runs.SCHEMA,
@@ -191,10 +193,12 @@ def test_what_is_written_fits_its_schema_and_says_so(scene: Scene, state: Path) 
         one["schema"].rpartition("/")[0] + "/" for one in documents.values()
     }
     assert {one["schema"] for one in documents.values()} <= set(KNOWN)
-    assert set(documents) | {"audit", "baseline"} | WRITTEN_BY_PEOPLE == set(SCHEMAS)  # which have tests of their own
+    assert set(documents) | {"audit", "audit-digest", "baseline"} | WRITTEN_BY_PEOPLE == set(
+        SCHEMAS
+    )  # which have tests of their own
 
 
-@pytest.mark.parametrize("name", sorted(set(SCHEMAS) - WRITTEN_BY_PEOPLE - {"audit"}))
+@pytest.mark.parametrize("name", sorted(set(SCHEMAS) - WRITTEN_BY_PEOPLE - {"audit", "audit-digest"}))
 def test_a_schema_refuses_what_lacks_a_field_and_another_major_version(scene: Scene, state: Path, name: str) -> None:
     baseline = {"schema": accepted.BASELINE, "findings": {"sha256:1": {"rule": "LNK-001"}}}
     document = {**written(scene, state), "baseline": baseline}[name]

@@ -111,7 +111,6 @@ CONTROLLER = {
         "_accounts/fields",
         "_delivery",
         "_rotation/reminders",
-        "_audit/rules",
         "_audit/formats",
     },
     "_readiness": {

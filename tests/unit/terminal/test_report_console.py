@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.audit_report import groups, lines, text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.groups import group_findings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.audit_report import EACH, lines, text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -116,21 +117,56 @@ def test_300_accounts_in_order_are_one_line() -> None:
 
 def test_what_is_the_same_on_several_accounts_is_told_once() -> None:
     found = [finding("ENV-004", f"u{number}@lrz", "start-up files", place="~/.bashrc") for number in range(3)]
-    (group,) = groups(found)
-    assert (group.number, group.names, group.place) == (3, ["u0@lrz", "u1@lrz", "u2@lrz"], "~/.bashrc")
+    (group,) = group_findings(found, EACH)
+    assert (group.number, group.accounts, group.place) == (3, ["u0@lrz", "u1@lrz", "u2@lrz"], "~/.bashrc")
     said = text(report([account(f"u{number}@lrz") for number in range(3)], found))
     assert "○ low          3 accounts: Start-up files take seconds, or end the shell.\n" in said
 
 
 def test_different_findings_are_told_apart() -> None:
     found = [finding("ENV-004", "u@lrz", "start-up files", place=place) for place in ("~/.bashrc", "~/.zshrc")]
-    assert len(groups(found)) == 2
+    assert len(group_findings(found, EACH)) == 2
 
 
-def test_one_command_does_for_all_accounts_what_many_would_and_two_are_listed() -> None:
-    after = text(example()).split("Next:\n")[1].splitlines()
-    assert after[0] == "  ansible-playbook onboard.yml -l 'go42tum@lrz,simone@wilson,ada@daint'"
-    assert after[-1] == "  and 1 more, which -e audit_output=FOLDER writes into files"
+def test_two_commands_do_for_all_accounts_what_many_would() -> None:
+    after = text(example(), Terminal(160)).split("Next:\n")[1].splitlines()
+    assert after == [
+        "  ansible-playbook onboard.yml -l 'go42tum@lrz,simone@wilson,ada@daint'",
+        "  ansible-playbook rotate_ngc.yml -e rotate_resume=true -l 'go42tum@lrz';"
+        " ansible-playbook rotate_ngc.yml -l 'ada@dfki'",
+    ]
+
+
+def test_one_event_is_one_line_whatever_the_names_of_its_accounts() -> None:
+    found = [
+        finding("LNK-003", f"u{n}@lrz", "link ~/s", text=f"~/s leads to /old/u{n}.", event="~/s leads to /old/$USER.")
+        for n in range(97)
+    ]
+    accounts = [account(f"u{n}@lrz") for n in range(97)]
+    assert "▲ high         97 accounts: ~/s leads to /old/$USER.\n" in text(report(accounts, found))
+
+
+def test_since_the_last_audit_only_what_happened_is_shown() -> None:
+    document = example()
+    document["run"]["since"] = "last"
+    document["findings"][1] |= {"changed": True}
+    document["summary"]["changed"] = 1
+    shown = text(document)
+    assert all(rule in shown for rule in ("SEC-001", "ENV-002", "DIR-001"))
+    assert "KEY-007" not in shown.split("Next:")[0]
+    assert "✓ resolved     ada@dfki: folder /netscratch/ada (DIR-001)\n" in shown
+    assert "2 new, 1 changed, 1 resolved, 1 waived." in " ".join(shown.split())
+
+
+def test_nothing_new_is_one_line_and_why_the_run_fails() -> None:
+    document = example()
+    document["run"]["since"] = "last"
+    document["findings"] = [{**one, "new": False} for one in document["findings"]]
+    document["summary"] |= {"new": 0, "resolved": 0}
+    assert text(document).splitlines() == [
+        "Nothing new since the last audit (2026-10-18 18:00 UTC). 8 findings unchanged.",
+        "  ✗ fails        findings of severity high or worse",
+    ]
 
 
 def test_waived_findings_have_no_next_command() -> None:

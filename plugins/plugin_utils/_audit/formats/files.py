@@ -13,6 +13,7 @@ from pathlib import Path
 from ....module_utils._core.errors import errno_name
 from ....module_utils._core.files import replace
 from ..._documents.finding import AuditReport
+from .groups import recent
 
 FORMATS = {
     "json": "audit.json",
@@ -20,11 +21,26 @@ FORMATS = {
     "junit": "audit.junit.xml",
     "sarif": "audit.sarif",
     "html": "audit.html",
+    "csv": "audit.csv",
+    "openmetrics": "audit.prom",
+    "digest": "audit.digest.txt",
+    "digest-json": "audit.digest.json",
 }
 """The name of each format's file."""
 
-WRITERS = {"md": "markdown", "junit": "junit", "sarif": "sarif", "html": "html_page"}
+WRITERS = {
+    "md": "markdown",
+    "junit": "junit",
+    "sarif": "sarif",
+    "html": "html_page",
+    "csv": "csv_table",
+    "openmetrics": "openmetrics",
+    "digest": "digest",
+    "digest-json": "digest_json",
+}
 """The module of each format, which is loaded when it is needed."""
+LISTS = ("md", "html", "csv")
+"""The formats that list findings for people, and so only the recent ones if the run says so."""
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -38,7 +54,8 @@ def render_report(report: AuditReport, name: str) -> str:
         raise ReportError(f"{name!r} is not a report format; available: {', '.join(FORMATS)}")
     if name == "json":
         return json.dumps(report, indent=1) + "\n"
-    return str(import_module(f".{WRITERS[name]}", __package__).text(report))
+    shown = recent(report) if name in LISTS else report
+    return str(import_module(f".{WRITERS[name]}", __package__).text(shown))
 
 
 def write_files(report: AuditReport, folder: str, formats: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ page itself that the template marks as safe.
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,13 +18,13 @@ from typing import Any, NamedTuple
 
 from ..._documents.finding import AuditReport, Finding, FormerAudit
 from ..._text.amounts import count, duration
-from ..rules.catalogue import RULES, SEVERITIES
+from ..rules.catalogue import SEVERITIES
+from .groups import last_started
+from .html_events import list_events
 from .shared import (
-    CAUSES,
     capabilities,
-    declared,
     harmless,
-    help_url,
+    moment,
     state,
     verdict,
     word,
@@ -32,7 +33,6 @@ from .shared import (
 )
 from .templates import PAGE, template_environment
 
-UNICODE_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 INCOMPLETE = {"fail": "unknown fails", "ignore": "unknown is ignored"}
 NO_FINDING = ("ok", "not_applicable", "unknown")
 WIDE, HIGH, EDGE = 520, 30, 4  # size and margin of a plot, in units of its own
@@ -55,15 +55,15 @@ def text(report: AuditReport) -> str:
     """Return the whole page."""
     style, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     environment = template_environment(autoescape=True)
-    environment.filters.update(word=word, about=_about, thousands=lambda number: f"{number:,}")
+    environment.filters.update(word=word, thousands=lambda number: f"{number:,}")
     parts = {"policy": _policy(style, script), "style": style, "script": script, "document": embedded(report)}
     return environment.get_template("page.html").render(**parts, **_contents(harmless(report)))
 
 
 def embedded(report: AuditReport) -> str:
-    """Return the report as JSON that cannot end an element or a comment of the page."""
-    document = json.dumps(report, separators=(",", ":"))
-    return "".join(UNICODE_ESCAPES.get(character, character) for character in document)
+    """Return the report as JSON, compressed by gzip, in base64: the browser unpacks it to save it."""
+    document = json.dumps(report, separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(document, mtime=0)).decode()
 
 
 def _policy(style: str, script: str) -> str:
@@ -90,7 +90,10 @@ def _contents(report: AuditReport) -> dict[str, Any]:
         "columns": ["account", *map(words, capabilities(report))],
         "rows": list(_matrix(report)),
         "choices": [(name, sorted({str(one[name]) for one in findings})) for name in ("account", "class", "cause")],
-        "groups": list(_groups(findings)),
+        "groups": list(list_events(findings)),
+        "since": f"Only what is new, changed or resolved since {moment(last_started(report)) or 'the last audit'}."
+        if run["since"]
+        else "",
         "plots": _plots(runs),
         "runs": runs,
         "lists": list(_lists(report)),
@@ -116,33 +119,6 @@ def _first_numbers(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
         if not finding["waiver"]:
             numbers.setdefault((finding["account"], finding["capability"]), number)
     return numbers
-
-
-def _groups(findings: Iterable[Finding]) -> Iterator[tuple[str, list[tuple[int, Finding]]]]:
-    """Yield each severity with its findings and their numbers in the report."""
-    numbered = list(enumerate(findings))
-    for severity in SEVERITIES:
-        alike = [(number, finding) for number, finding in numbered if finding["severity"] == severity]
-        if alike:
-            yield severity, alike
-
-
-def _about(finding: Finding) -> Iterator[tuple[str, str, str]]:
-    """Yield the further facts about a finding: name, value, and an address or nothing."""
-    waiver, rule = finding["waiver"], RULES.get(finding["rule"])
-    yield "rule", f"{finding['rule']}: {rule.title if rule else 'a rule of another version'}", help_url(finding["help"])
-    about = {
-        "resource": finding["resource"],
-        "capability": words(finding["capability"]),
-        "class": words(finding["class"]),
-        "cause": CAUSES[finding["cause"]],
-        "since": finding["since"],
-        "declared in": declared(finding),
-        "fingerprint": finding["fingerprint"][:23],
-    }
-    if waiver:
-        about["waived"] = f"until {waiver['expires']} by {waiver['by']}: {waiver['justification']} ({waiver['where']})"
-    yield from ((name, value, "") for name, value in about.items() if value)
 
 
 def _lists(report: AuditReport) -> Iterator[dict[str, Any]]:

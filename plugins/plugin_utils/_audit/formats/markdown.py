@@ -14,7 +14,6 @@ from typing import Any
 
 from ..._documents.finding import AuditReport, Finding
 from ..._documents.fix import render_in_one_line
-from ..._text.amounts import count
 from ..rules.catalogue import SEVERITIES
 from .shared import (
     CAUSES,
@@ -42,7 +41,7 @@ ROWS = 50
 def text(report: AuditReport) -> str:
     """Return the whole report."""
     environment = template_environment(autoescape=False)
-    filters = {"prose": prose, "code": code, "cell": cell, "count": count, "declared": declared, "rule": _rule}
+    filters = {"prose": prose, "code": code, "cell": cell, "declared": declared, "rule": _rule}
     environment.filters.update(filters)
     return environment.get_template("report.md").render(_contents(harmless(report))) + "\n"
 

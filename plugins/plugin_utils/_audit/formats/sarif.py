@@ -25,18 +25,22 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
 SECURITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0", "info": "1.0"}
 """The numbers by which GitHub sorts what is tagged as security: from 9 critical, from 7 high, from 4 medium."""
+MOST = 5000
+"""Results of a run that GitHub shows: docs.github.com, SARIF support for code scanning, limits."""
 NUMBERS = {name: number for number, name in enumerate(RULES)}
 
 
 def text(report: AuditReport) -> str:
     """Return the whole document, in ASCII."""
     report = harmless(report)
+    results = [*(_result(finding, report) for finding in report["findings"][:MOST]), *_absent(report)][:MOST]
+    left_out = len(report["findings"]) + len(report["resolved"]) - len(results)
     run = {
         "tool": {"driver": _driver(report)},
         "automationDetails": {"id": f"hpc.onboard/audit/{report['run']['id']}"},
         "columnKind": "unicodeCodePoints",
-        "invocations": [_invocation(report)],
-        "results": [*(_result(finding, report) for finding in report["findings"]), *_absent(report)],
+        "invocations": [_invocation(report, left_out)],
+        "results": results,
         "properties": {"summary": report["summary"]},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
@@ -70,7 +74,8 @@ def _rule(name: str) -> Sarif:
     }
 
 
-def _invocation(report: AuditReport) -> Sarif:
+def _invocation(report: AuditReport, left_out: int) -> Sarif:
+    """Return what the run came to. left_out: how many results, the least severe, the document has no room for."""
     started = datetime.fromisoformat(report["run"]["started"])
     ended = started + timedelta(seconds=round(report["run"]["seconds"]))
     missed = [account for account in report["accounts"] if account["state"] == "unknown"]
@@ -78,12 +83,16 @@ def _invocation(report: AuditReport) -> Sarif:
         f"{one['name']} could not be examined: {one['reason']} {render_in_one_line(one['next'])}".strip()
         for one in missed
     ]
+    notifications = [{"level": "error", "message": message(text)} for text in said]
+    if left_out:
+        more = f"{left_out:,} more results, the least severe ones, are not in this file; audit.json has all of them."
+        notifications.append({"level": "warning", "message": message(more)})
     return {
         "executionSuccessful": not missed,
         "exitCode": report["summary"]["exit"],
         "startTimeUtc": report["run"]["started"],
         "endTimeUtc": ended.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "toolExecutionNotifications": [{"level": "error", "message": message(text)} for text in said],
+        "toolExecutionNotifications": notifications,
     }
 
 

@@ -173,11 +173,17 @@ def fixing_commands(report: AuditReport) -> list[tuple[list[str], list[str]]]:
             continue
         for step in finding["fix"]:
             if step["kind"] == "command" and step["where"] == "here":
-                found.setdefault(_without_choice(step["command"]), []).append(finding["account"])
+                found.setdefault(without_choice(step["command"]), []).append(finding["account"])
     most = sorted(found, key=lambda one: -len(found[one]))
     return [(list(one), list(dict.fromkeys(found[one]))) for one in most]
 
 
-def _without_choice(command: Sequence[str]) -> tuple[str, ...]:
+def without_choice(command: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a command without the options that choose accounts and roles."""
     chosen = {position + step for position, word in enumerate(command) if word in CHOOSING for step in (0, 1)}
     return tuple(word for position, word in enumerate(command) if position not in chosen)
+
+
+def in_two_lines(commands: Sequence[str]) -> list[str]:
+    """Return at most two lines for a shell that run all of the commands: the first, then the rest in one line."""
+    return [*commands[:1], *(["; ".join(commands[1:])] if commands[1:] else [])]

@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..._documents.fix import describe_fix
+from ..._text.amounts import count
 from .shared import SYMBOLS, fields, moment, words
 
 PAGE = Path(__file__).with_name("page")
@@ -24,6 +25,11 @@ def template_environment(*, autoescape: bool) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        words=words, moment=moment, fields=fields, describe_fix=describe_fix, symbol=lambda state: SYMBOLS[state][0]
+        count=count,
+        words=words,
+        moment=moment,
+        fields=fields,
+        describe_fix=describe_fix,
+        symbol=lambda state: SYMBOLS[state][0],
     )
     return environment

@@ -49,7 +49,7 @@ def test_a_former_report_is_replaced_and_what_a_link_leads_to_is_not(tmp_path: P
 
 
 def test_an_unknown_format_is_told_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="'pdf' is not a report format; available: json, md, junit, sarif, html"):
+    with pytest.raises(ReportError, match="'pdf' is not a report format; available: json, md, junit, sarif, html, csv"):
         write_files(example(), str(tmp_path / "new"), ["json", "pdf"])
     assert not (tmp_path / "new").exists()
 
@@ -74,7 +74,7 @@ def test_a_format_loads_no_other_one() -> None:
     run = subprocess.run(
         [sys.executable, "-c", program], input=json.dumps(example()), capture_output=True, text=True, check=True
     )
-    assert run.stdout.split() == ["files", "markdown", "shared", "templates"], run.stderr
+    assert run.stdout.split() == ["files", "groups", "markdown", "shared", "templates"], run.stderr
 
 
 def test_every_text_of_a_document_is_made_visible() -> None:

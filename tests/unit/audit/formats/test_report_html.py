@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import re
@@ -18,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_pa
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import SOURCE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents import fix
 from hypothesis import given, settings
-from report_example import REPORTS, example
+from report_example import REPORTS, example, finding, large, report
 from strange_reports import reports
 
 PAGE = Path(__file__).parents[4] / "plugins/plugin_utils/_audit/formats/page"
@@ -87,7 +88,7 @@ import sys
 sys.path[:0] = {sys.path!r}
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats import files
 from report_example import example
-for name in ("json", "junit", "sarif"):
+for name in ("json", "junit", "sarif", "csv", "openmetrics", "digest", "digest-json"):
     files.render_report(example(), name)
     assert "jinja2" not in sys.modules, name
 for name in ("md", "html"):
@@ -102,8 +103,8 @@ def test_the_document_is_in_it_whole_and_cannot_end_its_element(name: str) -> No
     said = embedded(REPORTS[name])
     assert said.isascii()
     assert not set("<>&") & set(said)
-    assert json.loads(said) == REPORTS[name]
-    (found,) = re.findall(r'<script type="application/json" id="document">(.*?)</script>', text(REPORTS[name]))
+    assert json.loads(gzip.decompress(base64.b64decode(said))) == REPORTS[name]
+    (found,) = re.findall(r'<script type="application/gzip" id="document">(.*?)</script>', text(REPORTS[name]))
     assert found == said
 
 
@@ -125,9 +126,9 @@ def test_its_policy_comes_before_anything_that_it_is_for() -> None:
 
 def test_every_finding_can_be_read_without_the_script() -> None:
     said = " ".join(check(example()).words)
-    for finding in example()["findings"]:
-        assert all(finding[name] in said for name in ("text", "account", "resource", "place", "rule"))
-        assert all(part.text in said for part in fix.describe_fix(finding["fix"]))
+    for one in example()["findings"]:
+        assert all(one[name] in said for name in ("text", "account", "resource", "place", "rule"))
+        assert all(part.text in said for part in fix.describe_fix(one["fix"]))
 
 
 def test_states_have_a_word_beside_their_colour() -> None:
@@ -160,3 +161,19 @@ def test_every_colour_of_text_can_be_read_on_both_papers() -> None:
             assert contrast(colours[name], colours["paper"]) >= 4.5, name
             assert contrast(colours[name], colours["raised"]) >= 4.5, name
         assert contrast(colours["edge"], colours["paper"]) >= 3
+
+
+def test_5290_findings_of_300_accounts_are_a_page_that_a_mail_can_carry() -> None:
+    page = text(large(300, 5290))
+    assert len(page.encode()) <= 3_000_000
+    assert len(Reader(page).elements) <= 60_000
+    assert page.count("<li id=") == 5290
+
+
+def test_one_event_on_many_accounts_is_one_entry_with_what_they_share_once() -> None:
+    found = [finding("LNK-003", f"u{n}@{site}", "link ~/x", place="~/x") for site in ("lrz", "daint") for n in range(9)]
+    page = text(report([], found))
+    assert page.count('class="event"') == 1
+    assert "18 accounts" in page
+    assert page.count("<code>~/x</code>") == 1
+    assert re.findall(r"<h4>(\w+) <span class=\"many\">(\d+)<", page) == [("daint", "9"), ("lrz", "9")]

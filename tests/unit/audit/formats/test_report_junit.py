@@ -48,7 +48,7 @@ def test_a_suite_is_an_account_and_its_numbers_are_right() -> None:
     suites.update_statistics()
     counted = [(one.tests, one.failures, one.errors, one.skipped) for one in suites]
     assert told == counted
-    assert (suites.failures, suites.errors) == (3, 2)
+    assert (suites.failures, suites.errors) == (3, 1)
 
 
 def test_what_fails_the_audit_is_a_failure_and_the_rest_passes() -> None:
@@ -59,7 +59,7 @@ def test_what_fails_the_audit_is_a_failure_and_the_rest_passes() -> None:
     assert found["ada@dfki.tokens KEY-007 key ngc"] == []
     assert found["simone@wilson.watch PKG-002 conda init in ~/.bashrc at ~/.bashrc:41"] == [Skipped]
     assert found["ada@narval.account reached and measured"] == [Error]
-    assert found["ada@daint.watch RUN-001 quota of /capstor/scratch at /capstor/scratch"] == [Error]
+    assert found["ada@daint.watch RUN-001 quota of /capstor/scratch at /capstor/scratch"] == [Skipped], "an audit check"
     assert found["simone@wilson.enroot_credentials enroot credentials up to date"] == [Skipped]
     assert found["ada@dfki.conda conda up to date"] == []
 
@@ -69,6 +69,12 @@ def test_the_threshold_is_the_one_of_the_run(fail_on: str, failures: int) -> Non
     document = copy(example())
     document["run"]["fail_on"] = fail_on
     assert sum(result == [Failure] for result in cases(document).values()) == failures
+
+
+def test_a_part_of_a_role_that_is_unknown_is_an_error() -> None:
+    one = finding("RUN-001", "ada@dfki", "link ~/work", capability="storage_links", **{"class": "unknown"})
+    document = report([example()["accounts"][2]], [one])
+    assert cases(document)["ada@dfki.storage_links RUN-001 link ~/work"] == [Error]
 
 
 def test_what_does_not_apply_is_skipped() -> None:

@@ -13,7 +13,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.sarif i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
 from hypothesis import given, settings
 from jsonschema import Draft4Validator
-from report_example import REPORTS, example, finding, report
+from report_example import REPORTS, example, finding, large, report
 from sarif.loader import load_sarif_file
 from strange_reports import reports, texts
 
@@ -117,6 +117,18 @@ def test_an_account_that_was_not_measured_makes_the_run_unsuccessful() -> None:
     assert "ada@narval could not be examined" in said["toolExecutionNotifications"][0]["message"]["text"]
     assert said["endTimeUtc"] == "2026-11-21T18:00:41Z"
     assert run(REPORTS["in_order"])["invocations"][0]["executionSuccessful"] is True
+
+
+def test_github_gets_the_5000_most_severe_results_and_the_rest_is_counted() -> None:
+    document = large(300, 5290)
+    found = run(document)
+    VALIDATOR.validate(json.loads(text(document)))
+    severities = [one["properties"]["severity"] for one in found["results"]]
+    assert severities == [one["severity"] for one in document["findings"][:5000]]
+    (note,) = found["invocations"][0]["toolExecutionNotifications"]
+    assert note["level"] == "warning"
+    assert note["message"]["text"].startswith("290 more results, the least severe ones, are not in this file")
+    assert found["invocations"][0]["executionSuccessful"]
 
 
 def test_what_does_not_apply_does_not_fail() -> None:

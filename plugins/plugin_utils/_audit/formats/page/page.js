@@ -4,11 +4,13 @@
 (() => {
   const one = (selector) => document.querySelector(selector);
   const all = (selector) => Array.from(document.querySelectorAll(selector));
-  const form = one("#filters"), items = all("#list li"), groups = all("#list .group"), shown = one("#shown");
+  const form = one("#filters"), items = all("#list li"), groups = all("#list .group, #list .event, #list h4, #list .rows"), shown = one("#shown");
   const words = new Map();
 
+  const event = (item) => item.closest(".event"), who = (item) => item.firstElementChild.textContent;
+
   const text = (item) => {
-    if (!words.has(item)) words.set(item, item.textContent.toLowerCase());
+    if (!words.has(item)) words.set(item, `${event(item).firstElementChild.textContent} ${item.textContent}`.toLowerCase());
     return words.get(item);
   };
 
@@ -22,8 +24,9 @@
 
   const fits = (item, wish) => {
     const data = item.dataset;
-    return wish.severities.includes(data.severity) && (wish.waived || !("waived" in data)) && (!wish.fresh || "new" in data)
-      && ["account", "class", "cause"].every((name) => !wish[name] || data[name] === wish[name])
+    return wish.severities.includes(item.closest(".group").dataset.severity) && (wish.waived || !("waived" in data)) && (!wish.fresh || "new" in data)
+      && (!wish.account || who(item) === wish.account)
+      && ["class", "cause"].every((name) => !wish[name] || data[name] === wish[name])
       && (!wish.text || text(item).includes(wish.text));
   };
 
@@ -36,9 +39,10 @@
       number += fit;
     }
     for (const group of groups) {
-      const left = group.querySelectorAll("li:not([hidden])").length;
+      const rows = group.matches("h4") ? group.nextElementSibling : group;
+      const left = rows.querySelectorAll("li:not([hidden])").length, many = group.matches(".event") ? null : group.querySelector(".many");
       group.hidden = !left;
-      group.querySelector(".many").textContent = left.toLocaleString("en");
+      if (many && !group.matches(".rows")) many.textContent = left.toLocaleString("en");
     }
     const total = items.length.toLocaleString("en");
     shown.textContent = items.length ? `${number.toLocaleString("en")} of ${total} findings shown` : "";
@@ -49,7 +53,7 @@
       form.reset();
       filter();
     }
-    const details = item.querySelector("details");
+    const details = event(item);
     details.open = true;
     details.querySelector("summary").focus({preventScroll: true});
     item.scrollIntoView({block: "start"});
@@ -72,7 +76,7 @@
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   };
 
-  const open = (state) => { for (const item of items) if (!item.hidden) item.querySelector("details").open = state; };
+  const open = (state) => { for (const each of all("#list .event:not([hidden])")) each.open = state; };
 
   const dark = matchMedia("(prefers-color-scheme: dark)"), theme = one("#theme");
   const isDark = () => (document.documentElement.dataset.theme || (dark.matches ? "dark" : "light")) === "dark";
@@ -84,9 +88,14 @@
   });
   dark.addEventListener("change", label);
 
-  one("#save").addEventListener("click", () => {
+  const unpack = async () => {
+    const packed = Uint8Array.from(atob(one("#document").textContent), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).blob();
+  };
+
+  one("#save").addEventListener("click", async () => {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([one("#document").textContent], {type: "application/json"}));
+    link.href = URL.createObjectURL(new Blob([await unpack()], {type: "application/json"}));
     link.download = "audit.json";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -1,0 +1,90 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A finding as the report has it: what identifies it in later runs, what it shares with others, what changed in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import TYPE_CHECKING
+
+from .._state.audit_history import Known
+from .fixes import FixCommands
+from .rules.catalogue import SEVERITIES
+
+if TYPE_CHECKING:
+    from .._documents.finding import AuditRow, Difference, Finding, FoundDifference
+
+
+def complete_finding(
+    finding: FoundDifference,
+    row: AuditRow,
+    known: Known,
+    accepted: Mapping[str, str],
+    commands: FixCommands,
+    today: date,
+) -> Finding:
+    """Return a finding of an account with everything that the report adds to it.
+
+    known: what earlier audits found. accepted: the findings of the baseline with their days.
+    """
+    account = row["name"]
+    fingerprint = fingerprint_finding(finding["rule"], account, finding["resource"], finding["place"])
+    before = known.get(fingerprint, {})
+    return {
+        "rule": finding["rule"],
+        "capability": finding["capability"],
+        "resource": finding["resource"],
+        "place": finding["place"],
+        "class": finding["class"],
+        "cause": finding["cause"],
+        "severity": finding["severity"],
+        "text": finding["text"],
+        "desired": finding["desired"],
+        "actual": finding["actual"],
+        "diff": finding.get("diff", []),
+        "account": account,
+        "event": describe_event(finding["text"], account.partition("@")[0], row["project"]),
+        "since": before.get("since") or accepted.get(fingerprint) or today.isoformat(),
+        "new": not before and fingerprint not in accepted,
+        "changed": before.get("state", hash_state(finding)) != hash_state(finding),
+        "baseline": "unchanged" if fingerprint in accepted else "new",
+        "waiver": None,
+        "fingerprint": fingerprint,
+        "fix": finding.get("fix") or commands.find_fix(finding, account),
+        "declared": row["declared"],
+        "help": f"docs/rules.md#{finding['rule'].lower()}",
+    }
+
+
+def fingerprint_finding(*words: str) -> str:
+    """Return the id of a finding in later runs, from rule, account, resource and place, never from its state."""
+    return "sha256:" + hashlib.sha256("\0".join(words).encode()).hexdigest()
+
+
+def hash_state(finding: Difference) -> str:
+    """Return 12 digits that differ once a finding has changed.
+
+    What an audit check measures moves every day (days, percents): there, severity and words count, and no number does.
+    """
+    is_measured = finding["capability"] == "watch"
+    state = re.sub(r"\d+", "#", finding["text"]) if is_measured else [finding["desired"], finding["actual"]]
+    parts = [finding["severity"], finding["class"], finding["cause"], state]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def describe_event(text: str, user: str, project: str) -> str:
+    """Return the text with the account's own names in paths replaced: equal for one event on many accounts."""
+    for name, word in ((user, "$USER"), (project, "$PROJECT")):
+        if name:
+            text = re.sub(rf"(?<=/){re.escape(name)}(?![\w.-]*\w)", word, text)
+    return text
+
+
+def order_finding(finding: Finding) -> tuple[int, str, str, str, str, str]:
+    """Return the place of a finding in the report: the worst first."""
+    rank = SEVERITIES.index(finding["severity"])
+    return rank, finding["account"], finding["rule"], finding["resource"], finding["place"], finding["text"]
