@@ -21,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.field_types 
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import BY_NAME, FIELDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue, SourcedProfile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import size
 
 HEAD = """# Clusters
 
@@ -68,14 +69,6 @@ AUTH = {
     "kerberos": "Kerberos ticket",
     "password": "password",
 }
-
-
-def size(number: int) -> str:
-    """Bytes as a person says them."""
-    for unit, factor in (("TB", 10**12), ("GB", 10**9)):
-        if number >= factor:
-            return f"{number / factor:g} {unit}"
-    return f"{number} B"
 
 
 def area(entry: dict[str, Any]) -> str:

@@ -21,7 +21,8 @@ FIELDS = (
           "Family whose facts this profile begins with: a file in the folder families. What is said here "
           "goes before.", ABOUT, "cscs"),
     Field("without", list_of(FIELD),
-          "Facts of the family that do not hold here, such as home.path or storage.scratch.purge.", ABOUT,
+          "Facts of the family that do not hold here, such as home.path or storage.scratch.purge; of policies, traps "
+          "and notes by their first four words, such as policies.there-is-no-crontab.", ABOUT,
           ["storage.scratch.purge"]),
     Field("family", NAME,
           "Group of sites that share accounts and rules; an inventory group. Absent where there is none.", ABOUT,
@@ -244,8 +245,8 @@ FIELDS = (
           {"normal": 12, "debug": 0.5}),
     Field("scheduler.partition_required", BOOL, "True when Slurm has no default partition there.", "_roles"),
     Field("scheduler.gpu_vendor", one_of("nvidia", "amd"), "Who makes the GPUs.", "_roles", "nvidia"),
-    Field("scheduler.gpus_per_node", list_of(POSITIVE), "All numbers of GPUs that a job can have on one node.",
-          "_roles", [1, 2, 3, 4]),
+    Field("scheduler.gpus_per_node", list_of(COUNT),
+          "All numbers of GPUs that a job can have on one node; 0 alone where no node has any.", "_roles", [1, 2, 3, 4]),
     Field("scheduler.gpu_nodes", mapping(PARTITION, POSITIVE), "How many nodes have GPUs of a type.", "_roles",
           {"a100": 1}),
     Field("scheduler.whole_nodes", BOOL, "True when a job gets, and is charged for, whole nodes.", "_roles"),
@@ -264,7 +265,7 @@ FIELDS = (
           ["normal lasts 24 hours, debug 30 minutes. Nodes are not shared."]),
     Field("quota_command", QUOTA_COMMAND,
           "Command that shows quotas and changes nothing, by a name that is known (quota, myquota, disk-quota, "
-          "sh_quota, diskusage_report, dssusrinfo, lumi-workspaces, df, lfs quota, jutil), and plain words.", "_audit",
+          "sh_quota, diskusage_report, dssusrinfo, csc-workspaces, gladequota, df, lfs quota, jutil), and plain words.", "_audit",
           "quota"),
     Field("transfer", list_of(TEXT), "Ways to copy data in and out: transfer nodes, Globus.", PEOPLE,
           ["Globus: the collection Attic."], label="data"),

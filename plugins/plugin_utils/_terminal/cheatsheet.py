@@ -263,6 +263,8 @@ def _longest(scheduler: Part) -> str:
 def _share(scheduler: Part) -> str:
     """What a job with GPUs may have of a node."""
     numbers = scheduler.get("gpus_per_node", [])
+    if numbers == [0]:
+        return "no node has one"
     is_range = len(numbers) > 2 and numbers == [*range(numbers[0], numbers[-1] + 1)]
     many = f"{numbers[0]} to {numbers[-1]}" if is_range else " or ".join(map(str, numbers))
     processors = count(scheduler["cpus_per_gpu"], "processor") if "cpus_per_gpu" in scheduler else ""
@@ -276,8 +278,11 @@ def _links(profile: Part) -> list[str]:
 
 
 def size(number: int) -> str:
-    """Bytes as a person says them."""
-    unit, factor = next((one for one in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)) if number >= one[1]), ("B", 1))
+    """Bytes as a person says them; in GiB and TiB where the site counts in those."""
+    units = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6))
+    if number % 2**30 == 0:
+        units = (("TiB", 2**40), ("GiB", 2**30), ("MB", 10**6))
+    unit, factor = next((one for one in units if number >= one[1]), ("B", 1))
     return f"{number / factor:g} {unit}"
 
 
@@ -292,7 +297,7 @@ def _sentences(*texts: str | None) -> str:
 
 def _named(text: str) -> str:
     """A text whose patterns are words: /scratch/USER."""
-    return text.replace("{user}", "USER").replace("{project}", "PROJECT")
+    return text.replace("{user[0]}", "U").replace("{user}", "USER").replace("{project}", "PROJECT")
 
 
 def text_of(lines: Sequence[Line]) -> str:

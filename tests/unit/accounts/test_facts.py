@@ -14,6 +14,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     SHIPPED,
     read_profile,
     read_sourced,
+    render,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 
@@ -114,6 +115,24 @@ def test_what_of_a_family_does_not_hold_can_be_left_out(tmp_path):
     assert profile["home"] == {"files": 200000, "path": "/home/{user}"}
     assert profile["storage"][0] == {"name": "scratch", "bytes": 70, "ask": "Look for it."}
     assert profile["policies"] == ["Sweep the attic."]
+
+
+def test_one_policy_of_a_family_can_be_left_out(tmp_path):
+    own = OWN.replace("extends: house\n", "extends: house\nwithout: [policies.wipe-your-feet]\n")
+    assert read_profile(written(tmp_path, own))["policies"] == ["Sweep the attic."]
+
+
+def test_a_path_can_have_the_first_letter_of_the_user_and_a_variable_the_project(tmp_path):
+    own = OWN.replace("/box/{user}", "/box/{user[0]}/{user}")
+    own += "sandbox_environment: {PROJECT_{project}: /p/{project}}\n".replace(
+        "PROJECT_{project}", '"PROJECT_{project}"'
+    )
+    own = own.replace(
+        "  - name: box\n", "  - {name: shared, variable: '$PROJECT_{project}', source: page}\n  - name: box\n"
+    )
+    rendered = render(read_profile(written(tmp_path, own)), {"user": "ada", "project": "engine"}, {})
+    assert [area["path"] for area in rendered["storage"]] == ["/scratch/ada", "$PROJECT_engine", "/box/a/ada"]
+    assert rendered["sandbox_environment"] == {"PROJECT_engine": "/p/engine"}
 
 
 def test_rules_of_family_and_cluster_are_both_kept(tmp_path):

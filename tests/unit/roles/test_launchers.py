@@ -87,8 +87,9 @@ def test_the_same_words_are_the_sites_own_way(cluster: str) -> None:
 def test_every_site_has_one_that_a_shell_can_read(cluster: str, tmp_path: Path) -> None:
     settings = at(cluster)
     (script,) = [one["options"] for one in declare(settings)["resources"] if one["kind"] == "path_script"]
-    folder = {"wilson": "/work1/def-ada/ada/bin"}.get(cluster, "~/bin")  # where jobs can read it
-    assert script["path"] == f"{folder}/{'usrun-clariden' if cluster == 'clariden' else 'usrun'}.sh"
+    folder = {"wilson": "/work1/def-ada/ada/bin", "cirrus": "/work/def-ada/def-ada/ada/bin"}.get(cluster, "~/bin")
+    shares_its_home = cluster in ("clariden", "eiger", "santis")  # with Daint
+    assert script["path"] == f"{folder}/usrun{f'-{cluster}' if shares_its_home else ''}.sh"  # where jobs can read it
     file = tmp_path / "usrun.sh"
     file.write_text(render_script(settings), encoding="utf-8")
     done = subprocess.run(["shellcheck", "--severity=warning", str(file)], capture_output=True, text=True, check=False)
