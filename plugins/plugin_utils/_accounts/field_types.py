@@ -87,7 +87,8 @@ COMMAND = matching(r"^[A-Za-z0-9][A-Za-z0-9_./@%+=:, -]*$")
 SLURM_COMMAND = matching(r"^[A-Za-z0-9][A-Za-z0-9_./@%+=:,$ -]*$")
 QUOTA_COMMAND = matching(
     r"^(quota|myquota|showquota|getquota|lquota|disk-quota|sh_quota|hpcquota|check_quota|diskusage_report|dssusrinfo"
-    r"|lumi-workspaces|csc-workspaces|df-ulhpc|uquota|rquota|gladequota|storage_quota|lustrequota|df|lfs quota|jutil (user|project) (dataquota|show))( [A-Za-z0-9_./$=,-]+)*$"
+    r"|lumi-workspaces|csc-workspaces|df-ulhpc|uquota|rquota|gladequota|storage_quota|lustrequota|df|lfs quota"
+    r"|jutil (user|project) (dataquota|show))( [A-Za-z0-9_./$=,-]+)*$"
 )
 LINK = matching(  # not a name below the home from which programs read settings or code
     r"^(?!(s?bin|lib(32|64|x32|exec)?|include|share|etc|opt|usr|local|var|man|R|perl5?|python|ruby|gems|go|julia|cargo"

@@ -246,7 +246,8 @@ FIELDS = (
     Field("scheduler.partition_required", BOOL, "True when Slurm has no default partition there.", "_roles"),
     Field("scheduler.gpu_vendor", one_of("nvidia", "amd"), "Who makes the GPUs.", "_roles", "nvidia"),
     Field("scheduler.gpus_per_node", list_of(COUNT),
-          "All numbers of GPUs that a job can have on one node; 0 alone where no node has any.", "_roles", [1, 2, 3, 4]),
+          "All numbers of GPUs that a job can have on one node; 0 alone where no node has any.", "_roles",
+          [1, 2, 3, 4]),
     Field("scheduler.gpu_nodes", mapping(PARTITION, POSITIVE), "How many nodes have GPUs of a type.", "_roles",
           {"a100": 1}),
     Field("scheduler.whole_nodes", BOOL, "True when a job gets, and is charged for, whole nodes.", "_roles"),
@@ -265,7 +266,7 @@ FIELDS = (
           ["normal lasts 24 hours, debug 30 minutes. Nodes are not shared."]),
     Field("quota_command", QUOTA_COMMAND,
           "Command that shows quotas and changes nothing, by a name that is known (quota, myquota, disk-quota, "
-          "sh_quota, diskusage_report, dssusrinfo, csc-workspaces, gladequota, df, lfs quota, jutil), and plain words.", "_audit",
+          "sh_quota, diskusage_report, csc-workspaces, gladequota, df, lfs quota, jutil), and plain words.", "_audit",
           "quota"),
     Field("transfer", list_of(TEXT), "Ways to copy data in and out: transfer nodes, Globus.", PEOPLE,
           ["Globus: the collection Attic."], label="data"),

@@ -124,12 +124,9 @@ def test_one_policy_of_a_family_can_be_left_out(tmp_path):
 
 def test_a_path_can_have_the_first_letter_of_the_user_and_a_variable_the_project(tmp_path):
     own = OWN.replace("/box/{user}", "/box/{user[0]}/{user}")
-    own += "sandbox_environment: {PROJECT_{project}: /p/{project}}\n".replace(
-        "PROJECT_{project}", '"PROJECT_{project}"'
-    )
-    own = own.replace(
-        "  - name: box\n", "  - {name: shared, variable: '$PROJECT_{project}', source: page}\n  - name: box\n"
-    )
+    shared = "  - {name: shared, variable: '$PROJECT_{project}', source: page}\n"
+    own = own.replace("  - name: box\n", shared + "  - name: box\n")
+    own += "sandbox_environment:\n  'PROJECT_{project}': '/p/{project}'\n"
     rendered = render(read_profile(written(tmp_path, own)), {"user": "ada", "project": "engine"}, {})
     assert [area["path"] for area in rendered["storage"]] == ["/scratch/ada", "$PROJECT_engine", "/box/a/ada"]
     assert rendered["sandbox_environment"] == {"PROJECT_engine": "/p/engine"}
