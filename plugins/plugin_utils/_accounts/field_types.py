@@ -46,6 +46,7 @@ HOURS: Form = {"type": "number", "minimum": 0.25}
 PORT: Form = {"type": "integer", "minimum": 1, "maximum": 65535}
 ARCHITECTURE = one_of("x86_64", "aarch64", "ppc64le")
 SHARED_BY = one_of("user", "group", "project", "site")
+RUNTIME = one_of("enroot", "apptainer", "singularity", "podman", "podman-hpc", "shifter", "docker", "none")
 IN_JOBS = one_of("rw", "ro", "absent", "ticket")
 METHOD = one_of(
     *("key", "key_otp", "key_then_otp", "password_otp", "session", "certificate", "agent_certificate"),
