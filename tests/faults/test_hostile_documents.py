@@ -128,7 +128,7 @@ def shown(host: InventoryHost, answer: Mapping[str, Any] = MappingProxyType({}))
         **{"notes": [], "remarks": [], "introduction": known, "human_steps": cluster["human_steps"]},
     }
     view = View(Terminal(width=80), check=False, detail=Detail.EVERYTHING)
-    return [plain(line) for line in [*account(host.name, result, view), *cheatsheet(cluster, 0, Terminal(width=80))]]
+    return [plain(line) for line in [*account(host.name, result, view), *cheatsheet(cluster, None, Terminal(width=80))]]
 
 
 class Watch:

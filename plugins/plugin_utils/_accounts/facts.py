@@ -134,6 +134,40 @@ def find_unsourced(tree: Tree) -> list[Fact]:
     return [fact for fact in list_facts(tree) if is_relied_on(fact.field) and not (fact.source and fact.date)]
 
 
+def count_months(date: str, day: str) -> int:
+    """Return the whole months from a date, which may lack its day or month, to a day."""
+    (year, month, *at), (to_year, to_month, *to_at) = ([int(part) for part in one.split("-")] for one in (date, day))
+    return (to_year - year) * 12 + to_month - month - (at > to_at)
+
+
+def is_older(fact: Fact, day: str, months: int) -> bool:
+    """Return True if the text of a fact was older than so many months on a day."""
+    return bool(fact.date) and count_months(_whole(fact.date or ""), day) >= months
+
+
+def list_old(tree: Tree, day: str, months: int) -> list[Fact]:
+    """Return the facts whose texts were older than so many months on a day."""
+    return [fact for fact in list_facts(tree) if is_older(fact, day, months)]
+
+
+def find_oldest(tree: Tree) -> str:
+    """Return the date of the oldest text that a fact rests on; empty where none has a date."""
+    return min((_whole(fact.date) for fact in list_facts(tree) if fact.date), default="")
+
+
+def name_fact(tree: Tree, fact: Fact) -> str:
+    """Return a fact's place with areas by their names: storage.scratch.bytes."""
+    steps = list(fact.place)
+    if steps[0] == "storage":
+        steps[1] = tree["storage"][steps[1]]["name"].value
+    return ".".join(map(str, steps))
+
+
+def _whole(date: str) -> str:
+    """Return a date with its month: the last one of a year, where it names none."""
+    return date if "-" in date else f"{date}-12"
+
+
 def find_wrappers(node: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Every {value, source, date} of a written profile, with its place there."""
     if is_wrapped(node):

@@ -3,11 +3,12 @@
 """Put a profile together from its own file and that of its family, and find the line of anything in either.
 
 A family holds what its clusters share. What a profile says itself goes before; areas, steps and sources of one name are
-joined, policies and traps of both are kept.
+joined, policies and traps of both are kept. A policy is named by its first words: policies.keeping-data-in-folders.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from .._input.json_schema import Schema
 from .facts import ProfileFile, SourcedValue, Tree, bare_values, find_written_place, strip_sources
 from .fields import SEVERAL_FACTS
 
+WORDS_OF_A_NAME = 4  # of a sentence
 NAMED_BY = {"sources": "id", "storage": "name", "human_steps": "id", "launchers": "name", "hosts": "host"}
 
 
@@ -38,7 +40,8 @@ def list_places(base: Tree, before: str = "", key: str = "") -> Iterator[str]:
     if isinstance(base, dict):
         items = base
     else:
-        items = {_name(item, key): item for item in base} if isinstance(base, list) and key in NAMED_BY else {}
+        is_named = key in NAMED_BY or key in SEVERAL_FACTS
+        items = {_name(item, key): item for item in base} if isinstance(base, list) and is_named else {}
     for name, item in items.items():
         yield f"{before}{name}"
         yield from list_places(item, f"{before}{name}.", name)
@@ -60,6 +63,8 @@ def _items_of_own(mine: dict[Any, Tree], theirs: dict[Any, Tree]) -> list[Tree]:
 
 
 def _name(item: Tree, key: str) -> Any:
+    if key in SEVERAL_FACTS:
+        return "-".join(re.findall(r"[a-z0-9_]+", item.value.lower())[:WORDS_OF_A_NAME])
     name = item.get(NAMED_BY[key])
     return name.value if isinstance(name, SourcedValue) else name
 

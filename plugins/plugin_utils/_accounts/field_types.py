@@ -46,6 +46,7 @@ HOURS: Form = {"type": "number", "minimum": 0.25}
 PORT: Form = {"type": "integer", "minimum": 1, "maximum": 65535}
 ARCHITECTURE = one_of("x86_64", "aarch64", "ppc64le")
 SHARED_BY = one_of("user", "group", "project", "site")
+RUNTIME = one_of("enroot", "apptainer", "singularity", "podman", "podman-hpc", "shifter", "docker", "none")
 IN_JOBS = one_of("rw", "ro", "absent", "ticket")
 METHOD = one_of(
     *("key", "key_otp", "key_then_otp", "password_otp", "session", "certificate", "agent_certificate"),
@@ -53,7 +54,7 @@ METHOD = one_of(
 )
 ENVIRONMENT: Form = {
     "type": "object",
-    "propertyNames": {"pattern": "^[A-Z_][A-Z0-9_]*$"},
+    "propertyNames": {"pattern": r"^[A-Z_]([A-Z0-9_]|\{project\})*$"},
     "additionalProperties": PATH,
 }
 
@@ -71,7 +72,7 @@ PROXY = matching(r"^https?://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?/?$")
 FINGERPRINT = matching(r"^SHA256:[A-Za-z0-9+/]{43}$")
 REALM = matching(r"^[A-Z0-9][A-Z0-9.-]*$")
 PROGRAM = matching(r"^/[A-Za-z0-9_./+-]*$")
-VARIABLE = matching(r"^\$[A-Z_][A-Z0-9_]*$")
+VARIABLE = matching(r"^\$[A-Z_]([A-Z0-9_]|\{project\})*$")
 MODULE = matching(r"^(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./+-]*$")
 BELOW = matching(r"^([A-Za-z0-9_-]|\{user\}|\{project\})([A-Za-z0-9_.+-]|/(?!\.)|\{user\}|\{project\})*$")
 SCRIPT = matching(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\.sh$")
@@ -87,7 +88,8 @@ COMMAND = matching(r"^[A-Za-z0-9][A-Za-z0-9_./@%+=:, -]*$")
 SLURM_COMMAND = matching(r"^[A-Za-z0-9][A-Za-z0-9_./@%+=:,$ -]*$")
 QUOTA_COMMAND = matching(
     r"^(quota|myquota|showquota|getquota|lquota|disk-quota|sh_quota|hpcquota|check_quota|diskusage_report|dssusrinfo"
-    r"|lumi-workspaces|df|lfs quota|jutil (user|project) (dataquota|show))( [A-Za-z0-9_./$=,-]+)*$"
+    r"|lumi-workspaces|csc-workspaces|df-ulhpc|uquota|rquota|gladequota|storage_quota|lustrequota|df|lfs quota"
+    r"|jutil (user|project) (dataquota|show))( [A-Za-z0-9_./$=,-]+)*$"
 )
 LINK = matching(  # not a name below the home from which programs read settings or code
     r"^(?!(s?bin|lib(32|64|x32|exec)?|include|share|etc|opt|usr|local|var|man|R|perl5?|python|ruby|gems|go|julia|cargo"
@@ -100,7 +102,7 @@ LINK = matching(  # not a name below the home from which programs read settings 
 _WORDS = (
     "account|partition|qos|reservation|constraint|gres|gpus|gpus-per-node|gpus-per-task|gpus-per-socket|cpus-per-gpu"
     "|mem-per-gpu|nodes|ntasks|ntasks-per-node|ntasks-per-gpu|ntasks-per-socket|cpus-per-task|mem|mem-per-cpu|tmp|time"
-    "|licenses|hint|exclusive"
+    "|licenses|hint|exclusive|clusters"
 )
 _OPTION = rf"((-[ACGLNcnpqt] |--({_WORDS})=)[A-Za-z0-9_][A-Za-z0-9_.:,+-]*|--exclusive)"
 DEFINITIONS: dict[str, Form] = {
@@ -113,10 +115,10 @@ DEFINITIONS: dict[str, Form] = {
         ),
     },
     "path": {
-        "description": "Absolute path, or one that begins with ~/ or a variable of the site, without .. in it; {user}"
-        " and {project} are filled in.",
+        "description": "Absolute path, or one that begins with ~/ or a variable of the site, without .. in it; {user},"
+        " {user[0]} (its first letter) and {project} are filled in.",
         "type": "string",
-        "pattern": r"^(?!.*/\.\.(/|$))(/|~/|\$[A-Za-z_])([A-Za-z0-9_./~$@%+=:, -]|\{user\}|\{project\})*$",
+        "pattern": r"^(?!.*/\.\.(/|$))(/|~/|\$[A-Za-z_])([A-Za-z0-9_./~$@%+=:, -]|\{user(\[0\])?\}|\{project\})*$",
     },
     "options": {
         "description": "Options of sbatch that ask for resources, with = before their value, such as --partition=gpu"

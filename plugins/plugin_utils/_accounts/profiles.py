@@ -283,10 +283,10 @@ def fill_names(value: Any, names: dict[str, str]) -> Any:
     """A value with {name} replaced in all its strings."""
     if isinstance(value, str):
         for name, word in names.items():
-            value = value.replace("{" + name + "}", word)
+            value = value.replace("{" + name + "}", word).replace("{" + name + "[0]}", word[:1])
         return value
     if isinstance(value, dict):
-        return {key: fill_names(item, names) for key, item in value.items()}
+        return {fill_names(key, names): fill_names(item, names) for key, item in value.items()}
     return [fill_names(item, names) for item in value] if isinstance(value, list) else value
 
 

@@ -13,8 +13,19 @@ from typing import Any
 
 from .._input.diagnostics import Mistake, Place, nearest
 from .._text.sanitise import visible
-from .facts import DAY, WRAPPER, ProfileFile, Tree, find_named_sources, find_unsourced, find_wrappers
+from .facts import (
+    DAY,
+    WRAPPER,
+    ProfileFile,
+    Tree,
+    bare_values,
+    find_named_sources,
+    find_unsourced,
+    find_wrappers,
+    list_old,
+)
 
+DOCUMENTED_MONTHS = 24
 UNJUDGED = "unjudged"  # a key that areas get of which too little is left to judge them (sound_part.py)
 MistakeAt = Callable[..., Mistake]  # of a place of the whole profile, the words, and whether the key is to blame
 
@@ -96,9 +107,23 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, wrong: MistakeAt) ->
         if fact.source is None:
             *section, name = fact.place
             sections.setdefault(tuple(section), []).append(str(name))
+    if tree.get("status") == "documented" and "verified_on" in tree:
+        yield from check_age(tree, wrong)
     for place, names in sections.items():
         text = f'no source for {", ".join(names)}; write "source: ID" beside it, or {{value: ..., source: ID}}.'
         yield wrong((*place, names[0]), text, True)
+
+
+def check_age(tree: Tree, wrong: MistakeAt) -> Iterator[Mistake]:
+    """Yield a mistake if a documented profile rests on a text that was too old when it was compared."""
+    old = list_old(tree, bare_values(tree["verified_on"]), DOCUMENTED_MONTHS)
+    if old:
+        first = min(old, key=lambda fact: str(fact.date))
+        text = (
+            f'"documented" is for texts younger than {DOCUMENTED_MONTHS} months on the day of "verified_on";'
+            f' {first.field} rests on "{first.source}" of {first.date}. Find a newer text, or write "legacy".'
+        )
+        yield wrong(("status",), text)
 
 
 def check_source_list(file: ProfileFile) -> Iterator[Mistake]:

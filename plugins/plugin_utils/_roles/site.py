@@ -12,6 +12,7 @@ from .table import Settings
 
 DOCKER_LOGINS = "~/.apptainer/docker-config.json"
 STARTING = ("apptainer", "singularity")  # container tools that start a command in a job themselves
+IMPORTING = ("enroot", *STARTING)  # those with which images are imported
 CACHING = ("apptainer", "enroot")  # container tools with a cache of the user's
 UNREADABLE = ("ticket", "absent")  # homes that jobs cannot read, by their on_compute
 UNWRITABLE = (*UNREADABLE, "ro")
@@ -30,7 +31,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
     container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
     slurm = _scheduler_settings(cluster, project, account)
     areas = [{key: value for key, value in one.items() if key != "per"} for one in cluster.get("storage", [])]
-    there = [container.get("runtime", "none"), *container.get("further", [])]
+    there = container_tools(container)
     # Singularity reads the same variables as Apptainer, but keeps its logins in a file of its own.
     caching = next((name for name in there if name in CACHING), "apptainer" if "singularity" in there else "none")
     return {
@@ -58,6 +59,16 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
         },
         "conda_proxies": cluster.get("proxies", {}),
     }
+
+
+def container_tools(container: Settings) -> list[str]:
+    """Return the container tools of a site, best first."""
+    return [container.get("runtime", "none"), *container.get("further", [])]
+
+
+def first_of(container: Settings, tools: Iterable[str]) -> str:
+    """Return the best container tool of a site that is among these, or none."""
+    return next((name for name in container_tools(container) if name in tools), "none")
 
 
 def _cache_settings(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
@@ -107,7 +118,7 @@ def _script_settings(cluster: Settings) -> dict[str, Any]:
         "nodes": min(2, launcher["limits"].get("gpu_nodes", {}).get(gpu_type, 2)),
         "folder": f"{place}/jobs" if place else "",
         "root": _area_root(cluster, place),
-        "importer": cluster.get("container", {}).get("runtime", "none"),
+        "importer": first_of(cluster.get("container", {}), IMPORTING),
         "login": cluster.get("login", {}).get("host", ""),
         "internet": compute.get("internet", ""),
         "nccl": compute.get("nccl", {}),
@@ -150,7 +161,6 @@ def _launcher_settings(cluster: Settings) -> dict[str, Any]:
     """How a job is started here, as usrun.sh needs it."""
     container, scheduler = cluster.get("container", {}), cluster.get("scheduler", {})
     usual: Settings = next(iter(cluster.get("launchers", [])), {})
-    runtime = container.get("runtime", "none")
     is_unreadable = cluster.get("home", {}).get("on_compute") in UNREADABLE
     home = (job_folder(cluster) if is_unreadable else "") or "~"
     request = {"gpu": scheduler.get("gpu", "--gpus=1"), "cpu": scheduler.get("cpu", ""), "limits": _limits(cluster)}
@@ -162,7 +172,7 @@ def _launcher_settings(cluster: Settings) -> dict[str, Any]:
         "name": usual.get("name", "usrun.sh"),
         "scheduler": scheduler.get("kind", "none"),
         "site": cluster.get("name", ""),
-        "runtime": container.get("in_jobs") or (runtime if runtime in STARTING else "none"),
+        "runtime": container.get("in_jobs") or first_of(container, STARTING),
         "module": container.get("module", ""),
         "image": usual.get("image", ""),
         "images": _image_folder(cluster),
@@ -181,7 +191,7 @@ def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
     A job does where that tool is on nodes only; it asks for what one without a GPU does.
     """
     container, scheduler, caches = (cluster.get(part, {}) for part in ("container", "scheduler", "caches"))
-    runtime = container.get("runtime", "none")
+    runtime = first_of(container, IMPORTING)
     usual: Settings = next(iter(cluster.get("launchers", [])), {})
     return {
         "runtime": runtime,

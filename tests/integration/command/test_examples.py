@@ -107,7 +107,7 @@ def test_every_file_is_named_by_a_page_and_every_yaml_file_is_one() -> None:
 
 def test_every_profile_is_right_and_an_account_of_it_can_be_written(tmp_path: Path) -> None:
     profiles = [path for path in EXAMPLES.glob("*.yml") if "login" in document(path.name)]
-    assert len(profiles) == 3
+    assert len(profiles) == 2
     command = str(Path(sys.executable).with_name("hpc-onboard"))
     (tmp_path / "own").mkdir()
     lines = []

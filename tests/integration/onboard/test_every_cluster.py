@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.effort import clusters
 from tests.integration.runs import REPOSITORY
 
-CLUSTERS = sorted(file.stem for file in (REPOSITORY / "inventory" / "clusters").glob("*.yml"))
+CLUSTERS = clusters(sorted(file.stem for file in (REPOSITORY / "inventory" / "clusters").glob("*.yml")))
 PATHS = {"lrz": "{dss: /dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000}"}  # known to the account alone
 EVERYTHING = """\
 plugin: hpc.onboard.accounts

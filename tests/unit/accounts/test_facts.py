@@ -14,6 +14,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     SHIPPED,
     read_profile,
     read_sourced,
+    render,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 
@@ -116,6 +117,21 @@ def test_what_of_a_family_does_not_hold_can_be_left_out(tmp_path):
     assert profile["policies"] == ["Sweep the attic."]
 
 
+def test_one_policy_of_a_family_can_be_left_out(tmp_path):
+    own = OWN.replace("extends: house\n", "extends: house\nwithout: [policies.wipe-your-feet]\n")
+    assert read_profile(written(tmp_path, own))["policies"] == ["Sweep the attic."]
+
+
+def test_a_path_can_have_the_first_letter_of_the_user_and_a_variable_the_project(tmp_path):
+    own = OWN.replace("/box/{user}", "/box/{user[0]}/{user}")
+    shared = "  - {name: shared, variable: '$PROJECT_{project}', source: page}\n"
+    own = own.replace("  - name: box\n", shared + "  - name: box\n")
+    own += "sandbox_environment:\n  'PROJECT_{project}': '/p/{project}'\n"
+    rendered = render(read_profile(written(tmp_path, own)), {"user": "ada", "project": "engine"}, {})
+    assert [area["path"] for area in rendered["storage"]] == ["/scratch/ada", "$PROJECT_engine", "/box/a/ada"]
+    assert rendered["sandbox_environment"] == {"PROJECT_engine": "/p/engine"}
+
+
 def test_rules_of_family_and_cluster_are_both_kept(tmp_path):
     assert read_profile(written(tmp_path))["policies"] == ["Wipe your feet.", "Sweep the attic."]
 
@@ -123,6 +139,12 @@ def test_rules_of_family_and_cluster_are_both_kept(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
+        (
+            "verified_on: 2026-11-22",
+            "verified_on: 2028-01-02",
+            'attic.yml:5: "documented" is for texts younger than 24 months on the day of "verified_on"; storage[].bytes'
+            ' rests on "page" of 2026-01-02.',
+        ),
         ("extends: house", "extends: hose", 'attic.yml:3: unknown family "hose"; did you mean "house"?'),
         ("  source: manual\n", "  source: manuel\n", 'attic.yml:15: unknown source "manuel"; did you mean "manual"?'),
         (

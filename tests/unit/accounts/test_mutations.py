@@ -21,7 +21,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader imp
 from tests.effort import sample
 
 TEXT = schema("cluster")["$defs"]["text"]["pattern"]
-FAMILY_OF = {"alliance": "narval", "cscs": "daint"}  # whom a family is read with
+FAMILY_OF = {
+    "alliance": "narval",
+    "cscs": "daint",
+    "tacc": "vista",
+    "ulhpc": "iris",
+    "alcf": "polaris",
+}  # whom a family is read with
 FILES = [*sorted(SHIPPED.glob("*.yml")), *sorted((SHIPPED / "families").glob("*.yml"))]
 
 

@@ -100,7 +100,7 @@ def test_what_an_answer_names_is_there(pattern: str, there: set[str]) -> None:
 def test_the_cheat_sheet_shows_what_the_page_says_it_tells(cluster: str) -> None:
     known = Catalogue().known(cluster)
     assert known
-    text = " ".join(text_of(cheatsheet(known.profile, 0, Terminal(width=4000))).split())
+    text = " ".join(text_of(cheatsheet(known.profile, None, Terminal(width=4000))).split())
     assert [words for words in TOLD[cluster].values() if words not in text] == []
 
 

@@ -16,6 +16,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import sit
 
 CHECKOUT = Path(__file__).parents[3]
 PROFILES = {file.stem: read_profile(file) for file in sorted((CHECKOUT / "inventory/clusters").glob("*.yml"))}
+WITH_SLURM = [name for name, profile in PROFILES.items() if profile["scheduler"]["kind"] == "slurm"]
 PARTITIONS = {"lrz": "lrz-v100x2", "dfki_pegasus": "RTX3090"}  # as a user sets them, where Slurm may have no default
 
 

@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_request imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import render_script
 
 from tests.effort import EXHAUSTIVE
-from tests.unit.roles.job_settings import PROFILES, settings_at, with_partition
+from tests.unit.roles.job_settings import WITH_SLURM, settings_at, with_partition
 
 Settings = dict[str, Any]
 PLAIN: Settings = {
@@ -126,7 +126,7 @@ def show_options(settings: Settings, gpus: int, nodes: int) -> list[str] | None:
 GRID = [
     ({**settings_at("launchers", "dfki"), **PLAIN, **site}) for site in (WILSON, LRZ, TRILLIUM, NARVAL, VISTA, CLARIDEN)
 ]
-GRID += [with_partition(settings_at("launchers", name)) for name in (PROFILES if EXHAUSTIVE else SAMPLE)]
+GRID += [with_partition(settings_at("launchers", name)) for name in (WITH_SLURM if EXHAUSTIVE else SAMPLE)]
 
 
 @pytest.mark.parametrize("settings", [{**one, "image": "", "mounts": []} for one in GRID])
@@ -157,7 +157,7 @@ def shapes(settings: Settings) -> Iterator[Settings]:
     yield from ({**settings, **shape} for shape in ({"gpus": 1}, {"gpus": 0}))
 
 
-@pytest.mark.parametrize("cluster", sorted(PROFILES if EXHAUSTIVE else SAMPLE))
+@pytest.mark.parametrize("cluster", sorted(WITH_SLURM if EXHAUSTIVE else SAMPLE))
 @pytest.mark.parametrize("image", ["", "/images/a.sif"])
 def test_every_script_of_every_site_keeps_the_sites_rules(cluster: str, image: str, tmp_path: Path) -> None:
     always, with_gpus, never = RULES.get(cluster, ([], [], []))

@@ -21,7 +21,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_scripts imp
     fill_template,
 )
 
-from tests.unit.roles.job_settings import PROFILES, settings_at, with_partition
+from tests.effort import clusters
+from tests.unit.roles.job_settings import WITH_SLURM, settings_at, with_partition
 
 RICH: dict[str, Any] = {
     "mail": "ada@uni.example",
@@ -66,7 +67,7 @@ def sbatch(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("wishes", [{}, RICH], ids=["plain", "rich"])
-@pytest.mark.parametrize("cluster", sorted(PROFILES))
+@pytest.mark.parametrize("cluster", clusters(WITH_SLURM))
 def test_every_script_is_sound_for_bash_and_for_shellcheck(
     cluster: str, wishes: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -14,12 +14,14 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import fill_found
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_request import split_site_options
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import declare, render_script
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT
 from hypothesis import given
 from hypothesis import settings as at_most
 from hypothesis import strategies as st
 
-from tests.unit.roles.job_settings import PROFILES, settings_at, with_partition
+from tests.effort import clusters
+from tests.unit.roles.job_settings import WITH_SLURM, settings_at, with_partition
 
 Settings = dict[str, Any]
 Finished = subprocess.CompletedProcess[str]
@@ -83,12 +85,13 @@ def test_the_same_words_are_the_sites_own_way(cluster: str) -> None:
     assert [word for word in AT_SITES[cluster] if word not in said] == []
 
 
-@pytest.mark.parametrize("cluster", PROFILES)
+@pytest.mark.parametrize("cluster", clusters(WITH_SLURM))
 def test_every_site_has_one_that_a_shell_can_read(cluster: str, tmp_path: Path) -> None:
     settings = at(cluster)
     (script,) = [one["options"] for one in declare(settings)["resources"] if one["kind"] == "path_script"]
-    folder = {"wilson": "/work1/def-ada/ada/bin"}.get(cluster, "~/bin")  # where jobs can read it
-    assert script["path"] == f"{folder}/{'usrun-clariden' if cluster == 'clariden' else 'usrun'}.sh"
+    folder = {"wilson": "/work1/def-ada/ada/bin", "cirrus": "/work/def-ada/def-ada/ada/bin"}.get(cluster, "~/bin")
+    shares_its_home = cluster in ("clariden", "eiger", "santis")  # with Daint
+    assert script["path"] == f"{folder}/usrun{f'-{cluster}' if shares_its_home else ''}.sh"  # where jobs can read it
     file = tmp_path / "usrun.sh"
     file.write_text(render_script(settings), encoding="utf-8")
     done = subprocess.run(["shellcheck", "--severity=warning", str(file)], capture_output=True, text=True, check=False)
@@ -253,3 +256,16 @@ def test_a_site_without_slurm_has_none() -> None:
     declared = declare(at("lrz", scheduler="pbs"))
     assert declared["resources"] == []
     assert declared["notes"][0]["code"] == "not_here"
+
+
+def test_where_slurm_is_not_and_where_no_tool_is_known_jobs_get_nothing_of_theirs() -> None:
+    assert declare(at("polaris"))["resources"] == []
+    assert settings_at("launchers", "perlmutter")["runtime"] == "none"
+    assert settings_at("container_images", "perlmutter")["runtime"] == "none"
+    assert settings_at("container_images", "sherlock")["runtime"] == "enroot"
+
+
+def test_the_next_tool_stands_in_for_one_that_cannot_be_used() -> None:
+    container = {"runtime": "podman-hpc", "further": ["shifter", "apptainer"]}
+    settings = site_settings({"id": "attic", "container": container})
+    assert [settings[f"{role}_runtime"] for role in ("launchers", "container_images")] == ["apptainer", "apptainer"]

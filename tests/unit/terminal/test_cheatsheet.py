@@ -5,12 +5,14 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.field_types import PEOPLE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import FIELDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, schema
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.cheatsheet import describe_texts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, one_screen, text_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, count_cells, plain
 
@@ -40,7 +42,7 @@ def complete() -> dict[str, Any]:
 
 
 def test_what_only_people_read_is_shown_and_what_has_a_label():
-    text = text_of(cheatsheet(complete(), 0, Terminal(width=4000)))
+    text = text_of(cheatsheet(complete(), None, Terminal(width=4000)))
     texts = SHOWN - {"home.backup", "storage[].backup"}
     assert {field for field in texts if f"<{field}>" not in text} == set()
     assert text.count("backed up") == 2
@@ -50,7 +52,7 @@ def test_what_only_people_read_is_shown_and_what_has_a_label():
 @pytest.mark.parametrize("width", [40, 80, 100])
 def test_it_fits_the_terminal(cluster, width):
     known = Catalogue().known(cluster)
-    lines = cheatsheet(known.profile, 0, Terminal(width=width))
+    lines = cheatsheet(known.profile, None, Terminal(width=width))
     assert max(count_cells(plain(line)) for line in lines) <= width
     assert "{" not in text_of(lines)
     for heading in ("Signing in", "Where to put what", "How to run", "Manual steps", "More"):
@@ -58,24 +60,36 @@ def test_it_fits_the_terminal(cluster, width):
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
-def test_what_is_needed_every_day_fits_one_screen(cluster):
-    profile = Catalogue().known(cluster).profile
-    lines = [plain(line) for line in one_screen(profile, "hpc-onboard cheatsheet x --all", 0, Terminal(width=80))]
-    assert len(lines) <= 32
+def test_what_a_newcomer_needs_first_is_in_25_lines(cluster):
+    known = Catalogue().known(cluster)
+    profile = known.profile
+    texts = describe_texts(known, "2026-11-25")
+    lines = [plain(line) for line in one_screen(profile, "hpc-onboard cheatsheet x --all", texts, Terminal(width=80))]
+    assert len(lines) <= 25
     assert max(map(count_cells, lines)) <= 80
     text = " ".join(" ".join(lines).split())
-    for said in (profile["login"]["host"], profile["container"]["runtime"], profile["conda"]["policy"], "--all"):
-        assert said in text
-    assert text.count("https://") >= min(2, sum("url" in source for source in profile["sources"]))
-    assert len(lines) < len(cheatsheet(profile, 0, Terminal(width=80)))
+    login, scheduler = profile["login"], profile.get("scheduler", {})
+    usual = re.findall(r"--partition=(\S+)", scheduler.get("gpu", "")) or scheduler.get("partitions", [])
+    said = [login["host"], *login.get("host_keys", []), *(area["name"] for area in profile["storage"]), *usual[:1]]
+    said += [scheduler.get("gpu", "jobs"), *([] if "policies" not in profile else ["Rules of the site"]), "--all"]
+    assert [words for words in said if words not in text] == []
+    assert len(lines) < len(cheatsheet(profile, None, Terminal(width=80)))
+
+
+def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked():
+    known = Catalogue().known("iris")
+    lines = [plain(line) for line in one_screen(known.profile, "x", describe_texts(known, "2026-11-25"), Terminal(100))]
+    assert lines[0].startswith("ULHPC Iris  iris, documented, oldest text 13 months old, read 2026-11-25; * older")
+    assert [line.split()[0] for line in lines[1:] if line.endswith(" *")] == ["containers"]
+    assert not any(" *" in plain(line) for line in one_screen(known.profile, "x", None, Terminal(100)))
 
 
 @pytest.mark.parametrize(("cluster", "hours"), [("clariden", 12), ("sherlock", 48), ("wilson", 24), ("lumi", 72)])
 def test_hours_are_those_of_the_partition_that_a_job_gets(cluster, hours):
-    lines = [plain(line) for line in one_screen(Catalogue().known(cluster).profile, "x", 0, Terminal(width=100))]
+    lines = [plain(line) for line in one_screen(Catalogue().known(cluster).profile, "x", None, Terminal(width=100))]
     assert any(f"Slurm, at most {hours} hours" in line for line in lines)
 
 
 def test_manual_steps_have_their_addresses():
-    text = " ".join(text_of(cheatsheet(Catalogue().known("daint").profile, 0, Terminal(width=100))).split())
+    text = " ".join(text_of(cheatsheet(Catalogue().known("daint").profile, None, Terminal(width=100))).split())
     assert "Be invited to a project by its principal investigator. https://portal.cscs.ch" in text
