@@ -10,7 +10,6 @@ import re
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple
 
 from .._core.host import Host
-from .._formats.key_files import is_uninteresting
 from .._formats.lines import split_lines
 from .._scan.search import Search
 from .._scan.start_up import login_shell_files
@@ -78,7 +77,8 @@ class JobRequests(AuditCheck):
 
     def _scripts(self, search: Search, host: Host) -> Iterator[str]:
         number = 0
-        for listing in search.walk_tree(host.home, is_uninteresting):
+        for listing in search.walk_tree(host.home):
+            listing.folders = [name for name in listing.folders if not name.startswith(".")]
             for name in listing.files:
                 if name.endswith(ENDS) and not name.startswith(".") and number < MOST:
                     real = search.resolve_file(listing.path(name))

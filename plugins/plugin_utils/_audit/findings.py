@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from ...module_utils._core.resource import hash_fields
-from ...module_utils._formats.key_forms import find_keys
+from ...module_utils._key_search.issuers import find_issued
+from ...module_utils._key_search.keys_in_texts import find_keys
 from ...module_utils._receipt.notes import DONE, is_keyed
 from .._roles.table import ELSEWHERE
 from .._text.sanitise import flat
@@ -197,7 +198,7 @@ def _without_keys(text: str, desired: str) -> list[str]:
     """Return the lines of a text; a line that may have a key is replaced, unless it is one of the desired ones."""
     lines = text.splitlines()
     keyed = {key.line - 1 for key in find_keys("\n".join(lines), lambda _word: "")}
-    keyed |= {number for number, line in enumerate(lines) if MAY_BE_KEY.search(line)}
+    keyed |= {number for number, line in enumerate(lines) if MAY_BE_KEY.search(line) or find_issued(line)}
     ours = set(desired.splitlines())
     return [NOT_SHOWN if number in keyed and line not in ours else line for number, line in enumerate(lines)]
 

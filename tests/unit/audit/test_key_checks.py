@@ -42,7 +42,14 @@ KEYS = {
     "wandb": "0123456789" * 4,
     "huggingface": "hf_" + "aB" * 17,
 }
-ABOUT_JOBS = {"wilson": ["KEY-010 ~/.cache/huggingface/token", "KEY-010 ~/.netrc"]}  # which have no ticket there
+ABOUT_JOBS = {  # which have no ticket at Wilson, and no home at Cirrus
+    "wilson": ["KEY-010 ~/.cache/huggingface/token", "KEY-010 ~/.netrc"],
+    "cirrus": [
+        "KEY-010 ~/.apptainer/docker-config.json",
+        "KEY-010 ~/.cache/huggingface/token",
+        "KEY-010 ~/.netrc",
+    ],
+}
 
 
 def cluster(name: str) -> dict[str, Any]:

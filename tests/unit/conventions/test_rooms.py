@@ -88,6 +88,7 @@ CONTROLLER = {
             "_formats",
             "_receipt",
             "_fixes",
+            "_key_search",
             "_audit_checks",
             "_key_checks",
             "_storage_checks",

@@ -95,7 +95,7 @@ def test_what_is_wrong_differs(name: str) -> None:
 
 def test_what_only_a_job_shows_comes_from_a_test_job() -> None:
     profile = {"home": {"on_compute": "rw"}, "storage": [], "compute": {"internet": "none"}}
-    tried = (("~ is writable", "writes", False), ("nvcr.io is reachable", "reach", True), ("a GPU", "gpu", True))
+    tried = (
         ("~ is writable", "writes", False),
         ("nvcr.io is reachable", "reach", True),
         ("a GPU is visible", "gpu", True),
