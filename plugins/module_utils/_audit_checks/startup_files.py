@@ -23,6 +23,10 @@ from .shell_effects import check_effects, is_executable
 
 ALL_SECONDS = 24.0
 SSHD_RUNS = ".ssh/rc"
+NO_SHELLS = (
+    "audit_no_shells is set: what start-up files print, how long they take, and what arrives at a terminal, in a"
+    " command over ssh and in a job was not looked at"
+)
 
 
 class StartupFiles(AuditCheck):
@@ -45,7 +49,9 @@ class StartupFiles(AuditCheck):
         self._causes = Causes(self, host, deadline)
         command, login, terminal, batch = shell_views.shell_ways(host)
         views = [self._view_login(login, host)]
-        if self.options["shells"] and self._check_starts(command, login, names, host, deadline, views):
+        if not self.options["shells"]:
+            self.skip(NO_SHELLS)
+        elif self._check_starts(command, login, names, host, deadline, views):
             views += [self._view(way, names, host, deadline) for way in (terminal, batch)]
         self._check_options(host, [view for view in views if view])
         check_effects(self, host, [view for view in views if view], programs, self._causes)
