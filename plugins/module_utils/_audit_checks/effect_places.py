@@ -8,7 +8,7 @@ that is written so.
 
 import os
 import re
-from typing import Dict, Iterator, List, NamedTuple, Optional, Pattern, Sequence, Set
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Pattern, Sequence, Set
 
 from .._core.host import Host
 from .._formats import environment, key_files, startup
@@ -22,6 +22,9 @@ ENDS = r"(?:[^#\n]*[;&|)\s])?(?:return|exit)\b"
 COMMAND = r"(?:[^#\n]*(?:[;&|{(]|\bthen|\bdo|\belse)[ \t]*)?"  # what may be before a command in its line
 UNSETS = r"(?:unset|unsetenv|set -eg?|export -n|(?:declare|typeset) \+\w*x\w*)\b[^\n;]*\b%s\b"
 PRINTS = COMMAND + r"(?:echo|printf|print|cat|date|uptime|fortune|quota|figlet|neofetch)\b(?![^\n]*[>|])"
+SETS_PATH = (
+    r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH=|path=\(?|set(?: -\w+)* PATH |setenv PATH |set path ?= ?\(?)"
+)
 FISH = (".config/fish/conf.d", ".config/fish/functions")
 
 
@@ -64,18 +67,29 @@ class Causes:
 
     def of_path(self, view: ShellView, folder: str) -> Optional[Place]:
         """Return the line after which PATH has a folder no more."""
+        keeps = r"[^\n]*(?:\$\{?PATH|\$path|%s)" % re.escape(folder)
+        return self._first_path(view, lambda value: folder not in value) or (
+            None if self._trace(view) else self.search(r"\s*%s%s(?!%s)" % (COMMAND, SETS_PATH, keeps))
+        )
+
+    def of_current_folder(self, view: ShellView) -> Optional[Place]:
+        """Return the line that puts the current folder on PATH."""
+        relative = r"(?:[^\n]*[:\s'\"])?(?:\.(?![\w/.])|:|$)"
+        is_relative = re.compile(r"(?:^|:)['\"]?\.?['\"]?(?:\Z|:)").search
+        return self._first_path(view, lambda value: bool(is_relative(value))) or (
+            None if self._trace(view) else self.search(r"\s*" + COMMAND + SETS_PATH + relative)
+        )
+
+    def _first_path(self, view: ShellView, is_wrong: Callable[[str], bool]) -> Optional[Place]:
+        """Return the first line since which PATH is always wrong."""
         found: Optional[TracedLine] = None
         for one in self._trace(view):
             value = re.match(r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH|path)=(.*)", one.text)
-            if value and folder in value.group(1):
+            if value and not is_wrong(value.group(1)):
                 found = None
             elif value and found is None and self._is_of_account(one):
                 found = one
-        if found or self._trace(view):
-            return self._place(found) if found else None
-        sets = r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH=|path=|set(?: -\w+)* PATH |setenv PATH |set path ?=)"
-        keeps = r"[^\n]*(?:\$\{?PATH|\$path|%s)" % re.escape(folder)
-        return self.search(r"\s*%s%s(?!%s)" % (COMMAND, sets, keeps))
+        return self._place(found) if found else None
 
     def of_name(self, view: ShellView, name: str) -> Optional[Place]:
         """Return the line that defines an alias or a function."""

@@ -20,10 +20,6 @@ from .audit_check import CURRENT_FOLDER, NAME_TAKEN, NOT_ON_PATH, PATH_REPLACED,
 from .effect_places import Causes
 
 EVERY_USER_WRITES = 0o002  # which a umask must take from what is created
-RELATIVE = (  # a line that puts a folder on PATH that is not absolute
-    r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH=|setenv PATH |set(?: -\w+)* PATH |set path ?= ?\()"
-    r"(?:[^\n]*[:\s'\"])?(?:\.(?![\w/.])|:|$)"
-)
 
 
 class ViewDifference(NamedTuple):
@@ -196,7 +192,7 @@ def _check_current_folder(check: AuditCheck, host: Host, views: Sequence[ShellVi
     for view in views:
         folders = view.environment.get("PATH", "/").split(":")
         if not all(one.startswith("/") for one in folders):
-            place = causes.of_command(view, RELATIVE)
+            place = causes.of_current_folder(view)
             if place or "." in folders:  # a site's file may leave an empty entry
                 text = "PATH has the current folder in %s: a program there starts in the place of the usual one"
                 shown = place.shown(host) if place else "$PATH"

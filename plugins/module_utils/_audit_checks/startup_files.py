@@ -23,6 +23,10 @@ from .shell_effects import check_effects, is_executable
 
 ALL_SECONDS = 24.0
 SSHD_RUNS = ".ssh/rc"
+NO_SHELLS = (
+    "audit_no_shells is set: what start-up files print, how long they take, and what arrives at a terminal, in a"
+    " command over ssh and in a job was not looked at"
+)
 
 
 class StartupFiles(AuditCheck):
@@ -45,8 +49,11 @@ class StartupFiles(AuditCheck):
         self._causes = Causes(self, host, deadline)
         command, login, terminal, batch = shell_views.shell_ways(host)
         views = [self._view_login(login, host)]
-        if self.options["shells"] and self._check_starts(command, login, names, host, deadline, views):
-            views += [self._view(way, names, host, deadline) for way in (terminal, batch)]
+        if not self.options["shells"]:
+            self.skip(NO_SHELLS)
+        elif self._check_starts(command, login, names, host, deadline, views):
+            at_terminal = self._view(terminal, names, host, deadline)
+            views += [at_terminal, self._view(batch, names, host, deadline, at_terminal)]  # which submits jobs
         self._check_options(host, [view for view in views if view])
         check_effects(self, host, [view for view in views if view], programs, self._causes)
 
@@ -143,14 +150,19 @@ class StartupFiles(AuditCheck):
             return None
         return ShellView(way, environment, None, {})
 
-    def _view(self, way: ShellWay, names: List[str], host: Host, deadline: float) -> Optional[ShellView]:
-        """Return what is in a shell at a terminal, which may not be started, or in a job, which has the login's."""
+    def _view(
+        self, way: ShellWay, names: List[str], host: Host, deadline: float, submits: Optional[ShellView] = None
+    ) -> Optional[ShellView]:
+        """Return what is in a shell at a terminal, which may not be started, or in a job.
+
+        submits: the shell whose environment the job gets; without one it gets the login's.
+        """
         more: Dict[str, str] = {}
         if way.is_job:
             if host.account.start is None:
                 return None  # the environment of a simulated account is no shell's
             try:
-                more = host.account.environment()
+                more = submits.environment if submits else host.account.environment()
             except AccountError:
                 return None
         elif shell_views.starts_session(host):

@@ -75,6 +75,7 @@ SERVICES = ((".config/systemd/user", (".service", ".timer", ".socket")), (".conf
 PROGRAMS = ("bin", ".local/bin")  # in the home; other folders on PATH count as well
 MOST = 300  # programs of one folder
 GROUP, EVERYBODY = 0o020, 0o002
+EVERY_USER = "every user can change it (mode %04o)"
 LIMITS = Limits(entries=2000, seconds=3.0, depth=1)  # of the search for setuid programs in one area
 VARIABLES = re.compile(
     r"^[^#\n]*?\b(?:PATH|path|fish_add_path|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|ZDOTDIR|LD_LIBRARY_PATH|LD_PRELOAD"
@@ -203,7 +204,8 @@ class TrustedFiles(AuditCheck):
             return
         for place in [*_folders_down_to(os.path.dirname(real), real_home(host)), real]:
             there = host.entry(place)
-            who = _who_can_change(there, place, host) if there else ""
+            ask = _who_can_change if place == real or is_in(place, real_home(host)) else _who_can_replace
+            who = ask(there, place, host) if there else ""
             if who and place not in self._open:
                 self._open.add(place)
                 fix = offers.offer_access_fix(host, place, "write") if there and there.mine else None
@@ -228,6 +230,13 @@ def _folders_down_to(folder: str, home: str) -> List[str]:
     return [home] + [home + "/" + "/".join(names[: number + 1]) for number in range(len(names))]
 
 
+def _who_can_replace(entry: FileEntry, path: str, host: Host) -> str:
+    """Return who can replace what is in a folder out of the home; that of a project may be its owner's and group's."""
+    if entry.mine:
+        return _who_can_change(entry, path, host)
+    return EVERY_USER % entry.mode if entry.mode & EVERYBODY and not entry.mode & stat.S_ISVTX else ""
+
+
 def _who_can_change(entry: FileEntry, path: str, host: Host) -> str:
     """Return who can change a file or a folder, as a sentence; empty if only the account and root can."""
     if entry.is_foreign:
@@ -236,7 +245,7 @@ def _who_can_change(entry: FileEntry, path: str, host: Host) -> str:
     if entry.kind == "link" or is_shared:
         return ""
     if entry.mode & EVERYBODY:
-        return "every user can change it (mode %04o)" % entry.mode
+        return EVERY_USER % entry.mode
     if not entry.mode & GROUP:
         return ""
     if host.has_acl(path):

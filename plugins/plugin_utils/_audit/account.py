@@ -13,6 +13,7 @@ from ...module_utils._receipt import notes as _notes
 from ...module_utils._receipt.receipt import IDENTITY
 from .._delivery import offboarding
 from .._delivery.plan import KINDS, Plan, key_of, skip_missing_keys
+from .._input import extra_vars
 from .._roles.collect import DeclaredResources
 from .._state import receipts
 from .._state.fingerprint_key import account_key
@@ -163,7 +164,8 @@ class AccountAudit:
         self._marks = key_ages.map_fingerprints(self._secrets, name)
         current = key_checks.current_marks(names, name, key) if key else {}
         known = key_checks.known_keys(self._secrets, self._marks, current)
-        self._checks = audit_checks.plan_checks(cluster, account, every, known) if watching else []
+        shells = not extra_vars.read_bool("audit_no_shells", variables.get("audit_no_shells") or False)
+        self._checks = audit_checks.plan_checks(cluster, account, every, known, shells) if watching else []
         self._watching = watching
 
     @property

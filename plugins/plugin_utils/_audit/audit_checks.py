@@ -21,13 +21,15 @@ def plan_checks(
     account: Mapping[str, Any],
     declared: Sequence[PlanEntry],
     known: key_checks.KnownKeys,
+    shells: bool = True,
 ) -> list[PlanEntry]:
     """Return the plan entries {kind, capability, options} of an account's checks, their options complete.
 
-    known: the keys that this machine knows, by the fingerprints that the account shows of them.
+    known: the keys that this machine knows, by the fingerprints that the account shows of them. shells: whether shells
+    are started for what start-up files do.
     """
     keys = key_checks.plan_key_checks(cluster, account, declared, known)
-    places = place_checks.plan_place_checks(cluster, account, declared) if cluster else []
+    places = place_checks.plan_place_checks(cluster, account, declared, shells) if cluster else []
     return sorted(
         [*keys, *places], key=lambda entry: entry["kind"] != "areas"
     )  # reading files there would count as their use

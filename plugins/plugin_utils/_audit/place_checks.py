@@ -42,7 +42,9 @@ RUNTIMES = {
 }  # the tool whose cache the profile's place is for
 
 
-def plan_place_checks(cluster: Facts, account: Facts, declared: Iterable[PlanEntry]) -> list[PlanEntry]:
+def plan_place_checks(
+    cluster: Facts, account: Facts, declared: Iterable[PlanEntry], shells: bool = True
+) -> list[PlanEntry]:
     """The entries {kind, capability, options} of one account's watches, their options complete, in a fixed order.
 
     cluster: the profile with the account's names filled in. account: as the inventory gives it. declared: {kind,
@@ -58,7 +60,7 @@ def plan_place_checks(cluster: Facts, account: Facts, declared: Iterable[PlanEnt
         _plan("areas", **_areas(cluster, entries, present)),
         *([] if account.get("sandbox") else [quota]),  # a sandbox has none
         *(_slurm_checks(cluster, present) if is_slurm and not account.get("sandbox") else []),
-        _plan("startup_files", programs=_programs(present)),
+        _plan("startup_files", programs=_programs(present), shells=shells),
         _plan("tool_settings", off_home=_off_home(cluster)),
     ]
 

@@ -44,6 +44,7 @@ SETTINGS: dict[str, Reader] = {
     "audit_baseline": extra_vars.read_any,
     "audit_baseline_write": extra_vars.read_bool,
     "audit_max_age": extra_vars.read_number,
+    "audit_no_shells": extra_vars.read_bool,
     "audit_seconds": extra_vars.read_number,
     "audit_patience": extra_vars.read_number,
 }

@@ -96,6 +96,7 @@ AUDIT = (
     SettingOption("--baseline", "audit_baseline", "only findings that are not in this file fail", "FILE"),
     SettingOption("--baseline-write", "audit_baseline_write", "write that file from this audit"),
     SettingOption("--max-age", "audit_max_age", "age at which a profile must be checked again", "DAYS"),
+    SettingOption("--no-shells", "audit_no_shells", "start no shell for what start-up files do"),
     SettingOption("--seconds", "audit_seconds", "time limit of one check; default: 30", "SECONDS"),
     SettingOption("--patience", "audit_patience", "time limit of one account; default: 600", "SECONDS"),
 )

@@ -91,8 +91,8 @@ DFKI = [
     Drift("another program before the script on PATH", ("ENV-005 changed hand medium",),
           "mkdir mine; cp bin/usrun.sh mine; echo 'PATH=$HOME/mine:$PATH' >> .profile",
           by_hand="rm -r mine; sed -i '$d' .profile", place="~/mine/usrun.sh"),
-    Drift("enroot's cache where the site wants none", ("ENV-001 unmanaged hand medium",),
-          "mkdir -p .local/share/enroot; echo a > .local/share/enroot/layer", place="~/.local/share/enroot",
+    Drift("containers where the site wants none", ("IMG-004 unmanaged hand medium",),
+          "mkdir -p .local/share/enroot; truncate -s 2M .local/share/enroot/layer", place="~/.local/share/enroot",
           by_hand="rm -r .local/share/enroot"),
 ]  # fmt: skip
 
@@ -106,7 +106,7 @@ WILSON = [
           "echo 'setenv APPTAINER_DOCKER_PASSWORD mine' >> .cshrc",
           by_hand="sed -i /DOCKER_PASSWORD/d .cshrc", place="~/.cshrc:"),
     Drift("a cache where the site wants none", ("ENV-001 unmanaged hand medium",),
-          "mkdir -p .cache/pip; echo a > .cache/pip/wheel", place="~/.cache/pip"),
+          "mkdir -p .cache/pip; truncate -s 2M .cache/pip/wheel", place="~/.cache/pip"),
     Drift("a variable of ours that a tutorial's line sets anew", ("ENV-007 changed hand medium",),
           "echo 'setenv APPTAINER_CACHEDIR $HOME/.apptainer/cache' >> .cshrc", place="~/.cshrc:"),
     Drift("a copy of a login file", ("SEC-006 unmanaged hand high",), f"cp -p {JSON} {JSON}~", place=f"~/{JSON}~:1"),

@@ -56,14 +56,16 @@ SAFE = [
     Plant("ln -s loop loop", "LNK-005", "~/loop", "loop"),
     Plant("mkdir -p -m 700 .cache/enroot/.tokens.1; echo t > .cache/enroot/.tokens.1/nvcr.io", "SEC-009",
           "~/.cache/enroot/.tokens.1", ".cache/enroot/.tokens.1"),
-    Plant("echo l > .cache/enroot/layer", "ENV-001", "~/.cache/enroot", ".cache/enroot/layer"),
+    Plant("truncate -s 2M .cache/enroot/layer", "ENV-001", "~/.cache/enroot", ".cache/enroot/layer"),
     Plant("echo 'other line {0}' > .bashrc.bak; chmod 600 .bashrc.bak", "SEC-006", "~/.bashrc.bak"),
-    Plant("mkdir -p .cache/pip/http; echo a > .cache/pip/http/wheel", "ENV-001", "~/.cache/pip", ".cache/pip/http"),
-    Plant("mkdir -p .cache/huggingface/hub; echo m > .cache/huggingface/hub/model; echo t > .cache/huggingface/token;"
+    Plant("mkdir -p .cache/pip/http; truncate -s 2M .cache/pip/http/wheel", "ENV-001", "~/.cache/pip",
+          ".cache/pip/http"),
+    Plant("mkdir -p .cache/huggingface/hub; truncate -s 2M .cache/huggingface/hub/model;"
+          " echo t > .cache/huggingface/token;"
           " chmod 600 .cache/huggingface/token", "ENV-001", "~/.cache/huggingface", ".cache/huggingface/hub"),
 ]  # fmt: skip
 LEFT_TO_A_PERSON = [
-    Plant("mkdir -p .cache/torch/hub; echo w > .cache/torch/hub/weights", "ENV-001", "~/.cache/torch"),
+    Plant("mkdir -p .cache/torch/hub; truncate -s 2M .cache/torch/hub/weights", "ENV-001", "~/.cache/torch"),
     Plant("mkdir -p .local/share/enroot/mine; echo r > .local/share/enroot/mine/root", "ENV-001",
           "~/.local/share/enroot"),
     Plant("mkdir -p .conda/pkgs; echo p > .conda/pkgs/a.tar", "ENV-001", "~/.conda/pkgs"),

@@ -119,6 +119,12 @@ def test_what_the_site_says_arrives() -> None:
     assert lrz["areas"]["own"] == [{"path": "~/dss"}]
 
 
+def test_the_shells_of_the_audit_can_be_turned_off() -> None:
+    host = next(iter(ACCOUNTS.values()))
+    listed = plan_place_checks(host.variables["cluster"], {}, declared(host), shells=False)
+    assert [one["options"]["shells"] for one in listed if one["kind"] == "startup_files"] == [False]
+
+
 def test_a_purged_area_is_watched_by_its_clock() -> None:
     name = next(name for name in ACCOUNTS if name.endswith("@daint"))
     assert given(name)["areas"]["purged"] == [{"name": "scratch", "path": "$SCRATCH", "days": 30, "clock": "atime"}]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from account_scene import HOME, Folder, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.startup_files import StartupFiles
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.startup_files import NO_SHELLS, StartupFiles
 from audit_check_runs import run_check
 
 OURS = {"CACHE": "/work/cache", "OTHER": "1"}
@@ -18,7 +18,7 @@ def found(scene: Scene, **environment: str) -> dict[str, str]:
     """Return what the check finds where the login shell has this environment."""
     scene.environment = environment
     report = run_check(scene, StartupFiles, shells=False)
-    assert report.remarks == []
+    assert report.remarks == [NO_SHELLS]
     return report.found
 
 
