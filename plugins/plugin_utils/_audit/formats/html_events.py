@@ -15,7 +15,8 @@ from .groups import FindingGroup, age, group_findings
 from .shared import CAUSES, declared, fields, help_url, without_choice, words
 
 MOST = 300  # events; with more of them, those of one rule are one
-IDENTIFYING = ("fingerprint",)  # facts that no two findings share, and that no row has room for
+LEFT_OUT = ("fingerprint", "declared in")  # facts that no two accounts share, and that no row has room for
+LONGEST = 80  # characters of a value in a row
 
 States = Sequence[tuple[str, str, str]]
 
@@ -59,37 +60,53 @@ def list_events(findings: Sequence[Finding]) -> Iterator[tuple[str, int, list[Ev
 
 def _event(group: FindingGroup, numbers: Mapping[int, int]) -> Event:
     first, every = group.first, group.findings
-    facts = [_facts(one) for one in every]
-    same = {name: value for name, value in facts[0].items() if all(one.get(name) == value for one in facts)}
-    states = [fields(one) for one in every]
-    shared_states = states[0] if all(one == states[0] for one in states) else []
-    fixes = [_unchosen(one["fix"]) for one in every]
+    facts, states, fixes = _shared_facts(every), _shared_states(every), [_unchosen(one["fix"]) for one in every]
     is_one_fix = all(one == fixes[0] for one in fixes)
+    rows = sorted((_row(group, one, numbers[id(one)], facts, states, is_one_fix) for one in every), key=_cluster)
     rule = RULES.get(first["rule"])
-    rows = [
-        Row(
-            numbers[id(one)],
-            one,
-            "" if one["text"] == group.text else one["text"],
-            [] if shared_states else fields(one),
-            [] if group.diff else one["diff"],
-            {name: value for name, value in fact.items() if name not in same and name not in IDENTIFYING},
-            "" if is_one_fix else render_in_one_line(one["fix"]),
-        )
-        for one, fact in zip(every, facts, strict=True)
-    ]
     return Event(
         group,
         all(one["new"] for one in every),
         all(one["waiver"] for one in every),
         group.place,
-        shared_states,
+        states,
         _shared_fix(every, fixes[0]) if is_one_fix else [],
-        same,
+        facts,
         f"{first['rule']}: {rule.title if rule else 'a rule of another version'}",
         help_url(first["help"]),
-        [(name, list(alike)) for name, alike in groupby(sorted(rows, key=_cluster), key=_cluster)],
+        [(name, list(alike)) for name, alike in groupby(rows, key=_cluster)],
     )
+
+
+def _row(
+    group: FindingGroup, finding: Finding, number: int, facts: Mapping[str, str], states: States, is_one_fix: bool
+) -> Row:
+    """Return the row of a finding. facts, states: those of the whole event, which no row repeats."""
+    text = "" if finding["text"] == group.text else finding["text"]
+    own = {name: value for name, value in _facts(finding).items() if name not in facts and name not in LEFT_OUT}
+    return Row(
+        number,
+        finding,
+        text,
+        [(name, _cut(desired), _cut(found)) for name, desired, found in fields(finding) if found] if not states else [],
+        [] if group.diff else finding["diff"],
+        {name: value for name, value in own.items() if value not in text},
+        "" if is_one_fix else render_in_one_line(finding["fix"]),
+    )
+
+
+def _shared_states(findings: Sequence[Finding]) -> States:
+    first = fields(findings[0])
+    return first if all(fields(one) == first for one in findings) else []
+
+
+def _shared_facts(findings: Sequence[Finding]) -> dict[str, str]:
+    every = [_facts(one) for one in findings]
+    return {name: value for name, value in every[0].items() if all(one.get(name) == value for one in every)}
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
 
 
 def _cluster(row: Row) -> str:
