@@ -35,10 +35,16 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key
 from tests.testbed.pythons import python
 
 CHECKOUT = Path(__file__).parent.parent.parent.parent
+
+from tests.effort import clusters
+
 PROFILES = {Path(name).stem: read_profile(Path(name)) for name in glob.glob(f"{CHECKOUT}/inventory/clusters/*.yml")}
 PROGRAMS = [{"program": name} for name in ("wandb", "huggingface", "ngc")]
 KEYS = {"ngc": "nvapi-" + "aZ0_-" * 12 + "abcd", "wandb": "0123456789" * 4, "huggingface": "hf_" + "aB" * 17}
-ABOUT_JOBS = {"wilson": ["KEY-010 ~/.cache/huggingface/token", "KEY-010 ~/.netrc"]}  # which have no ticket there
+ABOUT_JOBS = {  # which have no ticket there, or no home
+    "wilson": ["KEY-010 ~/.cache/huggingface/token", "KEY-010 ~/.netrc"],
+    "cirrus": ["KEY-010 ~/.apptainer/docker-config.json", "KEY-010 ~/.cache/huggingface/token", "KEY-010 ~/.netrc"],
+}
 
 
 def cluster(name: str) -> dict[str, Any]:
@@ -65,7 +71,7 @@ def options(entries: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [entry["options"] for entry in entries if entry["kind"] == kind]
 
 
-@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize("name", clusters(sorted(PROFILES)))
 def test_an_account_that_was_just_set_up_has_no_finding_but_what_the_site_forbids(name: str, scene: Scene) -> None:
     areas = [area["path"] for area in cluster(name)["storage"] if area.get("path")]
     named = {area["variable"].lstrip("$") for area in cluster(name)["storage"] if "variable" in area}
