@@ -32,9 +32,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versio
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import shown_by
 
+from tests.effort import clusters
 from tests.testbed.pythons import python
 
 CHECKOUT = Path(__file__).parent.parent.parent.parent
+
 PROFILES = {Path(name).stem: read_profile(Path(name)) for name in glob.glob(f"{CHECKOUT}/inventory/clusters/*.yml")}
 PROGRAMS = [{"program": name} for name in ("wandb", "huggingface", "ngc")]
 KEYS = {
@@ -76,7 +78,7 @@ def options(entries: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [entry["options"] for entry in entries if entry["kind"] == kind]
 
 
-@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize("name", clusters(sorted(PROFILES)))
 def test_an_account_that_was_just_set_up_has_no_finding_but_what_the_site_forbids(name: str, scene: Scene) -> None:
     areas = [area["path"] for area in cluster(name)["storage"] if area.get("path")]
     named = {area["variable"].lstrip("$") for area in cluster(name)["storage"] if "variable" in area}

@@ -37,6 +37,7 @@ ALLOWED: dict[str, set[str]] = {  # what is looked into is no sentence of ours, 
     "plugin_utils._audit.findings": {"text"},  # a reason that it names already is not added
     "plugin_utils._readiness.doctor_checks": {"text"},  # a version
     "plugin_utils._rotation.options": {"error"},  # its last character, for the full stop
+    "plugin_utils._text.profile_words": {"text"},  # of a profile, cut to its first sentence
     "plugin_utils._terminal.layout": {"text"},  # laid out in a terminal's width
     "plugin_utils._terminal.summary": {"reason"},  # cut to its first sentence, to stand in a list
 }

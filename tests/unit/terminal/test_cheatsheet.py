@@ -16,6 +16,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.cheatsheet im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, one_screen, text_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, count_cells, plain
 
+from tests.effort import clusters
+
 SHOWN = {field.name for field in FIELDS if field.reader == PEOPLE or field.label}
 CLUSTERS = sorted(Catalogue().ids())
 
@@ -48,7 +50,7 @@ def test_what_only_people_read_is_shown_and_what_has_a_label():
     assert text.count("backed up") == 2
 
 
-@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("cluster", clusters(CLUSTERS))
 @pytest.mark.parametrize("width", [40, 80, 100])
 def test_it_fits_the_terminal(cluster, width):
     known = Catalogue().known(cluster)
