@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -155,7 +156,7 @@ def drift(desk: Desk) -> None:
     )
     shutil.rmtree(lrz / ".config/hpc.onboard")
     with (dfki / ".bashrc").open("a") as file:
-        file.write("export WANDB_API_KEY=" + "0123456789" * 4 + "\n")
+        file.write("export WANDB_API_KEY=" + hashlib.sha256(b"of hand").hexdigest()[:40] + "\n")
     for script in dfki.rglob("usrun.sh"):
         script.write_text("#!/bin/sh\necho mine\n")
 

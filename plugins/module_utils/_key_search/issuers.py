@@ -97,7 +97,7 @@ ISSUERS: Tuple[Issuer, ...] = (
 )
 
 _AROUND = "A-Za-z0-9_-"  # characters that must not be next to a key: it would be part of another word
-_ESCAPED = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})"  # what is written before a key in JSON, and in an address
+_ESCAPED = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=[ \"']-p)"  # in JSON, in an address, as an option
 _KEY = re.compile(
     "(?:(?<![%s])|%s)(?:%s)(?![%s])" % (_AROUND, _ESCAPED, "|".join("(%s)" % one.pattern for one in ISSUERS), _AROUND)
 )

@@ -3,7 +3,7 @@
 """Where keys are in a text: known ones, whatever their form, and those that have the form of an issuer.
 
 A text is cut into words once. A word that is too short, or that was looked at before, costs next to nothing, so that a
-home is searched at some hundred megabytes a second; only around a word that may be a key the text itself is read.
+home is searched at a hundred megabytes a second; only around a word that may be a key the text itself is read.
 """
 
 import base64
@@ -16,7 +16,7 @@ from .issuers import POSSIBLE, describe, find_issued
 from .placeholders import is_made_up, is_placeholder
 from .private_keys import BEGINNING, PRIVATE_KEY, find_private_keys
 
-SHORTEST = 20
+SHORTEST, LONGEST = 20, 4000  # characters of a word in which a key is sought
 ALLOW = "hpc.onboard:allow"
 MOST = 5000  # words of one text
 _PIECE = 256 * 1024  # bytes that are cut into words at a time
@@ -66,24 +66,15 @@ class KeyFinder:
         text = content.decode("latin-1")
         found: Dict[Tuple[int, str], str] = {}
         for start, value, what in sorted(self._in_text(text, words)):
-            if value in self._known or not (is_placeholder(value) or is_made_up(value)):
+            if value in self._known or self._recall(value) or not (is_placeholder(value) or is_made_up(value)):
                 found.setdefault((start, value), self._known.get(value) or what)
         return _with_lines(text, found)
 
     def _words(self, content: bytes) -> List[str]:
         """Return the words of a text that may be keys, each once; hexadecimal numbers last, where they may be."""
-        apart, start = content.translate(_SPACES), 0
-        words: Set[bytes] = set()
-        while start < len(apart):
-            end = apart.find(b" ", start + _PIECE)
-            end = len(apart) if end < 0 else end
-            words.update(
-                [word for word in apart[start:end].split() if len(word) >= SHORTEST]
-            )  # faster than a generator
-            start = end
         if len(self._may_be) > _REMEMBERED:
             self._may_be.clear()
-        found = [word.decode("ascii") for word in words if self._is_possible(word)]
+        found = sorted(word.decode("ascii") for word in _long_words(content) if self._is_possible(word))
         numbers = {word for word in found if _HEX.fullmatch(word) and word not in self._known}
         strong = [word for word in found if word not in numbers]
         return strong + (sorted(numbers) if numbers and b"wandb" in content.lower() else [])
@@ -143,6 +134,18 @@ def find_keys(text: str, known: Callable[[str], str]) -> List[KeyInText]:
     commit, counts as a key of wandb only near that name.
     """
     return KeyFinder(known).find(text.encode("latin-1", "replace"))
+
+
+def _long_words(content: bytes) -> Set[bytes]:
+    """Return the words of a text that are as long as a key, piece by piece: a list of all words may be large."""
+    apart, start = content.translate(_SPACES), 0
+    words: Set[bytes] = set()
+    while start < len(apart):
+        end = apart.find(b" ", start + _PIECE)
+        end = len(apart) if end < 0 else end
+        words.update([word for word in apart[start:end].split() if SHORTEST <= len(word) <= LONGEST])
+        start = end
+    return words
 
 
 def decode_login(word: str) -> str:

@@ -4,7 +4,7 @@
 
 import os
 import re
-from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional
+from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Set
 
 from .._core.files import DRAFT
 from .._core.host import Host
@@ -16,6 +16,7 @@ from .amounts import format_count
 from .search import Search
 
 INDEX_BYTES = 32 * 1024 * 1024
+EXAMPLES = 20  # keys of tests and examples, which must not use up the others' room
 SHOWN = 200  # findings of one search; a user with more begins with these
 BARE = (".dotfiles", ".dotfiles.git", ".cfg", ".local/share/yadm/repo.git")  # git folders that keep a home's files
 TOKENS = ".tokens."  # enroot's store of tokens in its cache, and the user's number
@@ -51,7 +52,7 @@ class MisplacedKeys:
         self._known = known
         self._finder = KeyFinder(self._describe_key)
         self._in_git: Dict[str, FrozenSet[str]] = {}
-        self._searched = set(own)
+        self._searched = self._with_targets(own)
 
     def in_home(self) -> Iterator[MisplacedKey]:
         """Yield those in the places that every home has."""
@@ -78,18 +79,27 @@ class MisplacedKeys:
         A file in which a program keeps keys is where they belong, and so is ~/.ssh for private keys.
         """
         home, real = self._host.home, self._host.resolve(folder) or folder
-        belonging = {home + "/" + name for name in key_files.CREDENTIALS}
+        belonging = self._with_targets([home + "/" + name for name in key_files.CREDENTIALS])
+        examples = 0
 
         def is_meant(name: str) -> bool:
             return folder == home or key_files.is_script(name) or key_files.is_text(name)
 
         for path, content in self._search.texts(folder, is_meant):
-            if path in belonging or {path, real + path[len(folder) :]} & self._searched:
+            if {path, real + path[len(folder) :]} & (belonging | self._searched):
                 continue
             is_shell = key_files.is_script(os.path.basename(path)) or bool(_SHELL.match(content))
             rule = "SEC-011" if key_files.is_example(path[len(folder) :]) else "SEC-004"
             for key in self._keys_in(path, content, rule):
-                yield key._replace(is_of_shell=is_shell)
+                examples += key.rule == "SEC-011"
+                if key.rule != "SEC-011" or examples <= EXAMPLES:
+                    yield key._replace(is_of_shell=is_shell)
+        if examples > EXAMPLES:
+            self._search.skip("more than %d keys in tests and examples" % EXAMPLES, folder)
+
+    def _with_targets(self, paths: List[str]) -> Set[str]:
+        """Return the paths, and the files that they are links to."""
+        return set(paths) | {self._search.resolve_file(path) or path for path in paths}
 
     def in_caches(self) -> Iterator[MisplacedKey]:
         """Yield enroot's tokens, which its pulls leave: ${ENROOT_CACHE_PATH}/.tokens.UID (enroot, src/docker.sh)."""

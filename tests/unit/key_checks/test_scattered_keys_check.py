@@ -196,6 +196,20 @@ def test_a_program_keeps_its_keys_and_ssh_its_private_keys_where_they_belong(sce
     assert list(looked(scene).found) == ["SEC-004 ~/.ssh/config:1", "SEC-004 ~/old/id:1"]
 
 
+def test_a_file_of_a_role_or_a_program_that_is_a_link_stays_where_it_belongs(scene: Scene) -> None:
+    scene.make({"~/dots": Folder(), "~/dots/netrc": Plain(NETRC, 0o600), "~/.netrc": Link("~/dots/netrc")})
+    scene.make({"~/dots/npmrc": Plain(KEY_LINE, 0o600), "~/.npmrc": Link("~/dots/npmrc")})
+    assert looked(scene, own=["~/.netrc"]).found == {}
+
+
+def test_many_keys_of_tests_do_not_hide_another(scene: Scene) -> None:
+    scene.make({"~/a": Folder(), "~/a/tests": Folder(), "~/z": Folder(), "~/z/z": Folder(), "~/z/z/z": Plain(KEY_LINE)})
+    scene.make({f"~/a/tests/{number}.py": Plain(KEY_LINE) for number in range(250)})
+    report = looked(scene)
+    assert [one for one in report.found if "tests" not in one] == ["SEC-004 ~/z/z/z:1"]
+    assert (len(report.found), report.remarks) == (21, ["not checked: ~ (more than 20 keys in tests and examples)"])
+
+
 @pytest.mark.parametrize("name", ["a.py", "a.yml", "run", "notes.md"])
 def test_what_is_no_shell_script_is_never_edited(scene: Scene, name: str) -> None:
     scene.make({"~/.netrc": Plain(NETRC, 0o600)})

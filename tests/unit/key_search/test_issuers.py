@@ -44,6 +44,7 @@ PLACES = [
     "'{}\\n',",
     "{}\r\n",
     "a,{},b",
+    "docker login -u me -p{} x",
 ]
 
 
