@@ -61,7 +61,8 @@ FILES = (
 FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
 MOST = 50  # files of one folder
 CONDARC = (".condarc", ".conda/.condarc", ".config/conda/.condarc")
-INSTALLS = re.compile(r"^[ \t]*(target|prefix|root|find-links|log|cert)[ \t]*=[ \t]*(\S+)")
+INSTALLS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
+CREATED = ("target", "prefix", "root")  # by pip, in a folder that exists
 PIP = (".pip/pip.conf", ".config/pip/pip.conf")
 MOVES = re.compile(r"(?i)CACHE|GRAPHROOT|(?:HF|TORCH)_HOME|ENROOT_(?:DATA|TEMP)_PATH")  # names of folders that grow
 
@@ -179,7 +180,8 @@ class ToolSettings(AuditCheck):
             found = INSTALLS.match(line)
             folder = _expand(found.group(2), host.home) if found else ""
             try:
-                if found and folder and host.resolved_kind(folder) == "nothing":
+                needed = os.path.dirname(folder) if found and found.group(1) in CREATED else folder
+                if found and folder and host.resolved_kind(needed) == "nothing":
                     where, text = "%s:%d" % (host.shown(path), number), "%s names %s, which does not exist"
                     self.report("ENV-009", where, text % (found.group(1), host.shown(folder)))
             except AccountError as error:

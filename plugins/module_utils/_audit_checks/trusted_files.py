@@ -77,10 +77,12 @@ MOST = 300  # programs of one folder
 GROUP, EVERYBODY = 0o020, 0o002
 EVERY_USER = "every user can change it (mode %04o)"
 LIMITS = Limits(entries=2000, seconds=3.0, depth=1)  # of the search for setuid programs in one area
+LOADED = (
+    r"(?:PATH|path|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|ZDOTDIR|LD_LIBRARY_PATH|LD_PRELOAD|MODULEPATH|PERL5LIB|R_LIBS"
+    r"|R_LIBS_USER|JULIA_LOAD_PATH|NODE_PATH|GIT_CONFIG_GLOBAL)"
+)
 VARIABLES = re.compile(
-    r"^[^#\n]*?\b(?:PATH|path|fish_add_path|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|ZDOTDIR|LD_LIBRARY_PATH|LD_PRELOAD"
-    r"|MODULEPATH|PERL5LIB|R_LIBS|R_LIBS_USER|JULIA_LOAD_PATH|NODE_PATH|GIT_CONFIG_GLOBAL)\b(.*)$",
-    re.MULTILINE,
+    r"^[^#\n]*?(?:\b%s\+?=|\b(?:set|setenv)(?: -\w+)* %s\b|\bfish_add_path\b)(.*)$" % (LOADED, LOADED), re.MULTILINE
 )
 """Lines of start-up files that name what other programs run or load."""
 SETTINGS = {  # files of settings, and lines in them that name what their program runs

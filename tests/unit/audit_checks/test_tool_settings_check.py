@@ -37,6 +37,7 @@ OUTRANKS = "is set here, and hpc-onboard's HF_HUB_CACHE outranks it"
         (".config/environment.d/c.conf", "PIP_CACHE_DIR=/work/pip", ""),
         (".config/environment.d/c.conf", "JAVA_HOME=~/jdk", ""),
         (".pip/pip.conf", "target = /gone/site-packages", "target names /gone/site-packages, which does not exist"),
+        (".pip/pip.conf", "target = ~/new", ""),
         (".config/pip/pip.conf", "cache-dir = ~/pip", "cache-dir names ~/pip, and hpc-onboard's PIP_CACHE_DIR names"),
         (".condarc", "pkgs_dirs: [~/pkgs]", "pkgs_dirs names ~/pkgs, in the home; this site wants it in /work"),
         (".condarc", "envs_dirs: [/work/envs, ~/envs]", ""),

@@ -54,7 +54,13 @@ EVERY = "every user can change it (mode %s)"
             {"~/.gitconfig": Plain(b"[core]\n\thooksPath = ~/h\n"), "~/h": Folder(), "~/h/pre-push": Plain(b"", 0o777)},
             {"SEC-010 ~/h/pre-push": EVERY % "0777"},
         ),
-        ({"~/.bashrc": Plain(b"# PATH=~/notes\ncd ~/notes\n"), "~/notes": Folder(0o777)}, {}),
+        (
+            {
+                "~/.bashrc": Plain(b"# PATH=~/notes\nfind . -path ~/notes\necho $PATH >~/notes\n"),
+                "~/notes": Folder(0o777),
+            },
+            {},
+        ),
     ],
 )
 def test_what_others_can_change_is_found(
