@@ -283,6 +283,7 @@ def hostile() -> dict[str, Any]:
         findings.append(
             finding(
                 rules[number], "ada@dfki", text, place=text, text=text, desired={text: text}, actual={text: text},
+                diff=["--- desired", "+++ found", f"-{text}", f"+{text}", text], event=text, changed=True,
                 fix=steps(text, number), declared={"file": text, "line": 1}, cause=CAUSES[number % len(CAUSES)],
                 waiver={"justification": text, "expires": "2027-01-01", "by": text, "where": text}
                 if number % 3 == 0 else None,

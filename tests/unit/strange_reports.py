@@ -20,6 +20,7 @@ fixes = st.builds(steps, texts, st.integers(0, 3))
 findings = st.builds(
     lambda rule, resource, place, text, fix, states, waived, declared: finding(
         rule, "ada@dfki", resource, place=place, text=text, fix=fix, desired=states, actual=states,
+        diff=[text, f"+{text}"], event=text,
         waiver={**WAIVER, "justification": text, "where": place} if waived else None,
         declared={"file": resource, "line": 3} if declared else None,
     ),

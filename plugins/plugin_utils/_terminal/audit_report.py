@@ -91,10 +91,12 @@ def lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), ev
 def _changes(report: AuditReport, terminal: Terminal, files: Sequence[str], rest: str) -> list[Line]:
     """Return what is new, changed or resolved since the last audit; one line if nothing is."""
     last, summary = last_started(report), report["summary"]
-    since = f"since the last audit ({moment(last)})" if last else "since the last audit; this is the first one"
     if not (summary["new"] or summary["changed"] or summary["resolved"]):
         known = sum(not is_recent(one) for one in unwaived(report["findings"]))
-        out = indented_lines(f"Nothing new {since}. {count(known, 'finding')} unchanged.", 0, terminal)
+        since = (
+            f"Nothing new since the last audit ({moment(last)})" if last else "Nothing new; there is no earlier audit"
+        )
+        out = indented_lines(f"{since}. {count(known, 'finding')} unchanged.", 0, terminal)
         return out + _failures(report, terminal)
     fresh = recent(report)
     lost = {one["account"] for one in fresh["findings"] if one["rule"] == "RUN-002"}

@@ -17,7 +17,7 @@ from strange_reports import reports
 
 from tests.testbed.screen import width
 
-STYLES = {"", "ok", "changed", "error", "note", "bold", "faint"}
+STYLES = {"", "ok", "changed", "error", "note", "bold", "faint", "added", "removed"}
 
 
 def measured(said: str) -> int:
