@@ -32,12 +32,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versio
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import shown_by
 
+from tests.effort import clusters
 from tests.testbed.pythons import python
 
 CHECKOUT = Path(__file__).parent.parent.parent.parent
-
-from tests.effort import clusters
-
 PROFILES = {Path(name).stem: read_profile(Path(name)) for name in glob.glob(f"{CHECKOUT}/inventory/clusters/*.yml")}
 PROGRAMS = [{"program": name} for name in ("wandb", "huggingface", "ngc")]
 KEYS = {"ngc": "nvapi-" + "aZ0_-" * 12 + "abcd", "wandb": "0123456789" * 4, "huggingface": "hf_" + "aB" * 17}
