@@ -79,6 +79,8 @@ def describe_wrong_area(area: dict[str, Any], before: list[str]) -> str | None:
         return "is here again."
     if len({"path", "variable", "ask"} & area.keys()) != 1:
         return 'needs one of "path", "variable" and "ask".'
+    if {"hard_bytes", "grace_days"} & area.keys() and not {"bytes", "hard_bytes", "grace_days"} <= area.keys():
+        return 'needs "bytes", "hard_bytes" and "grace_days" together.'
     if area.get("create") and "root" not in area:
         return 'has "create", so it needs "root", the folder that the site has made.'
     return None

@@ -16,6 +16,7 @@ IMPORTING = ("enroot", *STARTING)  # those with which images are imported
 CACHING = ("apptainer", "enroot")  # container tools with a cache of the user's
 UNREADABLE = ("ticket", "absent")  # homes that jobs cannot read, by their on_compute
 UNWRITABLE = (*UNREADABLE, "ro")
+FOR_PEOPLE = ("per", "hard_bytes", "grace_days")  # facts of an area that no role has a setting for
 LIMITS = (  # what a profile says of scheduler, and a job request heeds
     *("gpu_vendor", "gpus_per_node", "whole_nodes", "cpus_per_gpu", "memory_per_gpu", "memory_per_cpu"),
     *("partition_required", "partitions", "partition_hours", "hours", "account_suffixes", "gpu_nodes"),
@@ -30,7 +31,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
     """
     container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
     slurm = _scheduler_settings(cluster, project, account)
-    areas = [{key: value for key, value in one.items() if key != "per"} for one in cluster.get("storage", [])]
+    areas = [{key: value for key, value in one.items() if key not in FOR_PEOPLE} for one in cluster.get("storage", [])]
     there = container_tools(container)
     # Singularity reads the same variables as Apptainer, but keeps its logins in a file of its own.
     caching = next((name for name in there if name in CACHING), "apptainer" if "singularity" in there else "none")

@@ -60,7 +60,8 @@ def first_sentence(text: str) -> str:
 
 def list_limits(place: Part) -> list[str]:
     """What holds of a place: its size, whose that is, backup, purge, jobs."""
-    said = [size(place["bytes"])] if "bytes" in place else []
+    over = f" ({size(place['hard_bytes'])} for {count(place['grace_days'], 'day')})" if "hard_bytes" in place else ""
+    said = [size(place["bytes"]) + over] if "bytes" in place else []
     said += [count(place["files"], "file")] if "files" in place else []
     said += [WHOSE[place["per"]]] if place.get("per") in WHOSE and said else []
     if "backup" in place:

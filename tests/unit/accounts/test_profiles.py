@@ -129,6 +129,7 @@ def changed(tmp_path: Path, name: str, old: str, new: str) -> Path:
         ("area: wclustre", "area: wcluster", ['unknown storage area "wcluster"', '"wclustre"']),
         ("    root: /work1/{project}\n", "", ['area "work1" has "create"', '"root"']),
         ("/work1/{project}/{user}", "/work1/{group}/{user}", ['"path" has not the form']),
+        ("    root: /work1/{project}\n", "    root: /work1/{project}\n    hard_bytes: 9\n", ['"grace_days" together']),
         ("bytes: 5000000000", "bytes: 5 GB", ['"bytes" must be a whole number, not text']),
         ("  host: wc.fnal.gov\n", "  host: wc.fnal.gov\n  host: b.c\n", ['"host" is here again']),
         ("login:\n", "login: [\n", ["this is not YAML"]),

@@ -45,7 +45,7 @@ def complete() -> dict[str, Any]:
 
 def test_what_only_people_read_is_shown_and_what_has_a_label():
     text = text_of(cheatsheet(complete(), None, Terminal(width=4000)))
-    texts = SHOWN - {"home.backup", "storage[].backup"}
+    texts = SHOWN - {"home.backup", "storage[].backup", "storage[].hard_bytes", "storage[].grace_days"}
     assert {field for field in texts if f"<{field}>" not in text} == set()
     assert text.count("backed up") == 2
 
@@ -90,6 +90,11 @@ def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked(
 def test_hours_are_those_of_the_partition_that_a_job_gets(cluster, hours):
     lines = [plain(line) for line in one_screen(Catalogue().known(cluster).profile, "x", None, Terminal(width=100))]
     assert any(f"Slurm, at most {hours} hours" in line for line in lines)
+
+
+def test_a_soft_limit_is_told_with_the_hard_one():
+    text = " ".join(text_of(cheatsheet(Catalogue().known("nibi").profile, None, Terminal(width=100))).split())
+    assert "1 TB (20 TB for 60 days)" in text
 
 
 def test_manual_steps_have_their_addresses():
