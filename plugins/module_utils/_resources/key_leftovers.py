@@ -14,8 +14,8 @@ from .._scan.search import Search, expand_paths
 class KeyLeftovers(Resource):
     """Remove what a replaced key left behind, and report where else it is.
 
-    Searches the home for a replaced key, which it knows only by its fingerprint, in start-up files, histories, scripts
-    and copies of key files.
+    Searches the texts of the home for a replaced key, which it knows only by its fingerprint, histories and copies of
+    key files included.
 
     Removes drafts that a killed run of hpc-onboard left next to the files in O(own), and the tokens that enroot keeps
     of its pulls. All else stays; the outcome names it with its line.
