@@ -62,7 +62,11 @@ def _event(group: FindingGroup, numbers: Mapping[int, int]) -> Event:
     first, every = group.first, group.findings
     facts, states, fixes = _shared_facts(every), _shared_states(every), [_unchosen(one["fix"]) for one in every]
     is_one_fix = all(one == fixes[0] for one in fixes)
-    rows = sorted((_row(group, one, numbers[id(one)], facts, states, is_one_fix) for one in every), key=_cluster)
+    is_one_text = len({one["text"] for one in every}) == 1
+    rows = sorted(
+        (_row(group, one, numbers[id(one)], facts, (is_one_text, bool(states), is_one_fix)) for one in every),
+        key=_cluster,
+    )
     rule = RULES.get(first["rule"])
     return Event(
         group,
@@ -79,18 +83,21 @@ def _event(group: FindingGroup, numbers: Mapping[int, int]) -> Event:
 
 
 def _row(
-    group: FindingGroup, finding: Finding, number: int, facts: Mapping[str, str], states: States, is_one_fix: bool
+    group: FindingGroup, finding: Finding, number: int, facts: Mapping[str, str], shared: tuple[bool, bool, bool]
 ) -> Row:
-    """Return the row of a finding. facts, states: those of the whole event, which no row repeats."""
-    text = "" if finding["text"] == group.text else finding["text"]
-    own = {name: value for name, value in _facts(finding).items() if name not in facts and name not in LEFT_OUT}
+    """Return the row of a finding. facts: those of the whole event; shared: whether text, states and fix are, too."""
+    is_one_text, has_states, is_one_fix = shared
+    left_out = {*facts, *LEFT_OUT, *(() if is_one_text else ("resource",))}  # which the text names
+    states = (
+        [] if has_states else [(name, _cut(wanted), _cut(found)) for name, wanted, found in fields(finding) if found]
+    )
     return Row(
         number,
         finding,
-        text,
-        [(name, _cut(desired), _cut(found)) for name, desired, found in fields(finding) if found] if not states else [],
+        "" if is_one_text else finding["text"],
+        states,
         [] if group.diff else finding["diff"],
-        {name: value for name, value in own.items() if value not in text},
+        {name: value for name, value in _facts(finding).items() if name not in left_out},
         "" if is_one_fix else render_in_one_line(finding["fix"]),
     )
 
