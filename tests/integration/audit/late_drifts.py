@@ -94,6 +94,11 @@ DFKI = [
     Drift("containers where the site wants none", ("IMG-004 unmanaged hand medium",),
           "mkdir -p .local/share/enroot; truncate -s 2M .local/share/enroot/layer", place="~/.local/share/enroot",
           by_hand="rm -r .local/share/enroot"),
+    Drift("a settings file that names the home", ("ENV-009 unmanaged hand low",),
+          "mkdir -p .config/enroot; echo 'ENROOT_DATA_PATH $HOME/c' > .config/enroot/enroot.config",
+          by_hand="rm .config/enroot/enroot.config", place="~/.config/enroot/enroot.config:1"),
+    Drift("a carriage return", ("ENV-010 unmanaged hand medium",), "printf 'A=b\\r\\n' >> .bashrc",
+          by_hand="sed -i '$d' .bashrc", place="~/.bashrc:"),
 ]  # fmt: skip
 
 PEGASUS = [

@@ -66,9 +66,9 @@ SAFE = [
 ]  # fmt: skip
 LEFT_TO_A_PERSON = [
     Plant("mkdir -p .cache/torch/hub; truncate -s 2M .cache/torch/hub/weights", "ENV-001", "~/.cache/torch"),
-    Plant("mkdir -p .local/share/enroot/mine; echo r > .local/share/enroot/mine/root", "ENV-001",
+    Plant("mkdir -p .local/share/enroot/mine; truncate -s 2M .local/share/enroot/mine/root", "IMG-004",
           "~/.local/share/enroot"),
-    Plant("mkdir -p .conda/pkgs; echo p > .conda/pkgs/a.tar", "ENV-001", "~/.conda/pkgs"),
+    Plant("mkdir -p .conda/pkgs; truncate -s 2M .conda/pkgs/a.tar", "ENV-001", "~/.conda/pkgs"),
     Plant("printf '#!/bin/sh\nexport TEAM={2}\nsrun x\n' > jobs/team.sbatch", "SEC-004", "~/jobs/team.sbatch:2"),
     Plant("printf '#!/bin/sh\nexport WANDB_API_KEY={0}\nsrun x\n' > jobs/other.sbatch", "SEC-004",
           "~/jobs/other.sbatch:2"),
