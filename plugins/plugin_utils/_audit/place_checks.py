@@ -59,7 +59,7 @@ def plan_place_checks(
         _plan("conda_traces", **_conda(cluster, present)),
         _plan("areas", **_areas(cluster, entries, present)),
         *([] if account.get("sandbox") else [quota]),  # a sandbox has none
-        *(_slurm_checks(cluster, present) if is_slurm and not account.get("sandbox") else []),
+        *(_slurm_checks(cluster, account, present) if is_slurm and not account.get("sandbox") else []),
         _plan("startup_files", programs=_programs(present), shells=shells),
         _plan("tool_settings", off_home=_off_home(cluster)),
     ]
@@ -117,9 +117,13 @@ def _areas(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanE
     }
 
 
-def _slurm_checks(cluster: Facts, present: Sequence[PlanEntry]) -> list[PlanEntry]:
+def _slurm_checks(cluster: Facts, account: Facts, present: Sequence[PlanEntry]) -> list[PlanEntry]:
+    """Return the checks of what jobs request. A project's folder, which holds other users' files, is not searched."""
     in_jobs = str(cluster["home"].get("on_compute", ""))
-    return [_plan("slurm_rights", **_slurm(cluster, present)), _plan("job_requests", home_in_jobs=in_jobs)]
+    user = str(account.get("name", "")).rpartition("@")[0]
+    own = [{"path": path} for path in map(_path, cluster["storage"]) if user and user in path.split("/")]
+    requests = _plan("job_requests", home_in_jobs=in_jobs, areas=own)
+    return [_plan("slurm_rights", **_slurm(cluster, present)), requests]
 
 
 def _slurm(cluster: Facts, present: Sequence[PlanEntry]) -> Options:

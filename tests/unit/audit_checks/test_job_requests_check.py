@@ -13,7 +13,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.account import A
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import examine
 
-OFFERS = {"accounts": [{"name": "p1", "qos": ["opp"]}], "partitions": [{"name": "gpu"}, {"name": "cpu"}]}
+OFFERS = {
+    "accounts": [{"name": "p1", "qos": ["opp"]}],
+    "partitions": [{"name": "gpu", "gpus": ["a100"], "minutes": 1440}, {"name": "cpu", "gpus": [], "minutes": 60}],
+}
 HEAD = "#!/bin/bash\n#SBATCH "
 
 
@@ -38,6 +41,17 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ("a.job", HEAD + "--chdir=$HOME/x\n", "JOB-005 ~/a.job:2"),
         ("notes.txt", HEAD + "-p gone\n", ""),
         (".hidden/a.sh", HEAD + "-p gone\n", ""),
+        ("a.job", HEAD + "--gres=gpu:v100:2\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "-G A100:2\n#SBATCH --gpus=2 --gres=gpu:1\n", ""),
+        ("a.job", HEAD + "-t 3-00:00\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "--time=24:00:00 --output=%j.out\n", ""),
+        ("a.job", HEAD + "--output=/nowhere/logs/%j.out\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "-e ~/logs/a.err\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "--output=/dev/null --error=$HOME/a.err\n", ""),
+        ("go.sh", "#!/bin/bash\nsrun -p gone --pty bash -c 'ls -p x'\n", "JOB-002 ~/go.sh:2"),
+        ("go.sh", "#!/bin/bash\n# srun -p gone\necho -p gone\nsrun -p $P --gpus=$N a.out -t 9-00:00\n", ""),
+        (".bashrc", "alias gpu='srun --partition=gone --pty bash'\n", "JOB-002 ~/.bashrc:1"),
+        (".bashrc", "export SBATCH_TIMELIMIT=9-00:00:00\n", "JOB-006 ~/.bashrc:1"),
         (".bashrc", "export SBATCH_ACCOUNT=gone\n", "JOB-001 ~/.bashrc:1"),
         (".bashrc", "# export SBATCH_PARTITION=gone\nexport SLURM_PARTITION=gpu\n", ""),
     ],
@@ -47,6 +61,15 @@ def test_what_slurm_does_not_offer_is_found(tmp_path: Path, file: str, text: str
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(text.encode())
     assert list(look(tmp_path, OFFERS, home_in_jobs="ticket")) == ([field] if field else [])
+
+
+def test_scripts_in_the_storage_area_of_the_user_count_too(tmp_path: Path) -> None:
+    area = tmp_path / "data"
+    (area / "run").mkdir(parents=True)
+    (area / "run" / "a.sbatch").write_text(HEAD + "-p gone\n")
+    home = tmp_path / "home"
+    home.mkdir()
+    assert list(look(home, OFFERS, areas=[{"path": str(area)}])) == [f"JOB-002 {area}/run/a.sbatch:2"]
 
 
 def test_one_name_is_one_problem_and_what_is_unknown_is_none(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_images": {"_core", "_options", "_scan", "_jobs", "_slurm"},
     "_resources": {"_formats", "_core", "_options", "_receipt", "_scan", "_jobs", "_slurm", "_registry", "_images"},
     "_fixes": {"_formats", "_core", "_key_search", "_scan"},
-    "_audit_checks": {"_formats", "_core", "_scan", "_slurm/offers", "_fixes"},
+    "_audit_checks": {"_formats", "_core", "_scan", "_slurm/offers", "_slurm/directives", "_fixes"},
     "_key_checks": {"_formats", "_core", "_key_search", "_scan", "_fixes", "_audit_checks/audit_check"},
     "_storage_checks": {"_formats/quota", "_core", "_scan", "_fixes", "_audit_checks/audit_check"},
     "_engine": {"_core", "_receipt"},

@@ -134,6 +134,15 @@ SOFTWARE_RULES = {
         fix="Work in a storage area: `#SBATCH --chdir=/work1/...`.",
         advice="Name a folder of a storage area in {place}.",
     ),
+    "JOB-006": Rule(
+        title="A job of yours requests what Slurm cannot give",
+        severity="low",
+        owner=CHECKS,
+        why="A job script, an alias or a variable of yours names GPUs that no partition has, a time that none allows,"
+        " or an output file in a folder that does not exist. Slurm refuses the job, or ends it without a message.",
+        fix="Change the line. `hpc-onboard cheatsheet ACCOUNT` lists partitions, limits and GPUs.",
+        advice="Change {place}, or remove the line if it is for another site.",
+    ),
     "IMG-001": Rule(
         title="A container image is missing",
         severity="high",
