@@ -21,16 +21,20 @@ MOST = 50  # problems of one account
 
 
 class LineProblem(NamedTuple):
-    """A line, counted from 1, the rule that it breaks, a description and the machine of its entry."""
+    """A line, counted from 1, the rule that it breaks, a description and the machine of its entry.
+
+    severity: empty for that of the rule.
+    """
 
     line: int
     rule: str
     text: str
     machine: str
+    severity: str = ""
 
 
 class EnrootLines(AuditCheck):
-    """All lines of the files except those that a role keeps, which the role's own rules cover."""
+    """All lines of the files except those that a role keeps, which the role's own rules cover; and second logins."""
 
     KIND = "enroot_lines"
     TITLE = "lines that enroot reads"
@@ -48,7 +52,7 @@ class EnrootLines(AuditCheck):
             for problem in find_problems(search.read_text(path), kept.get(path, ()))
         ]
         for file, problem in problems[:MOST]:
-            self.report(problem.rule, "%s:%d" % (file, problem.line), problem.text)
+            self.report(problem.rule, "%s:%d" % (file, problem.line), problem.text, problem.severity)
         self.skip_unread(search)
 
 
@@ -57,7 +61,8 @@ def find_problems(text: str, kept: Sequence[str]) -> List[LineProblem]:
     found = list(_malformed_lines(text)) + list(_repeated_entries(text))
     if text.startswith(BYTE_ORDER_MARK):
         found.append(LineProblem(1, "KEY-004", "a byte-order mark hides this line from enroot: delete the mark", ""))
-    return sorted(one for one in found if one.rule == "SEC-007" or one.machine not in kept)
+    found = [one for one in found if one.rule == "SEC-007" or one.machine not in kept]
+    return sorted(found + list(_other_logins(text, kept)))
 
 
 def _malformed_lines(text: str) -> Iterator[LineProblem]:
@@ -102,6 +107,16 @@ def _repeated_entries(text: str) -> Iterator[LineProblem]:
             if first != number:
                 what = "enroot uses line %d for %s: delete one of the two" % (first, _display(entry.group(1)))
                 yield LineProblem(number, "KEY-003", what, entry.group(1))
+
+
+def _other_logins(text: str, kept: Sequence[str]) -> Iterator[LineProblem]:
+    """Yield the lines with another login for a machine whose line a role keeps: no rotation replaces that key."""
+    logins: Dict[str, str] = {}
+    for number, line in enumerate(split_lines(text), 1):
+        entry = ENTRY.match(line)
+        if entry and entry.group(1) in kept and logins.setdefault(entry.group(1), entry.group(2)) != entry.group(2):
+            what = "a second login for %s, whose key hpc-onboard does not replace: delete the line if you do not use it"
+            yield LineProblem(number, "KEY-003", what % _display(entry.group(1)), entry.group(1), "medium")
 
 
 def _display(machine: str) -> str:

@@ -70,6 +70,8 @@ def test_the_lines_that_a_role_keeps_are_its_own_to_judge(scene: Scene) -> None:
     assert set(found(scene, content)) == {"KEY-004 :1", "KEY-003 :3"}
     assert found(scene, content, kept={FILE: ["a"]}) == {}
     assert set(found(scene, GOOD + "machine a login b password $x\n", kept={FILE: ["a"]})) == {"SEC-007 :2"}
+    other = GOOD + "machine a login other password c\nmachine d login other password c\n"
+    assert set(found(scene, other, kept={FILE: ["a"]})) == {"KEY-003 :2"}
 
 
 def test_hostile_names_are_shown_harmlessly(scene: Scene) -> None:
