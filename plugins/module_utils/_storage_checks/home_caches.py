@@ -22,6 +22,7 @@ from .._scan.walk import Limits, Walk, format_walked
 ENTRIES = 20000  # of one cache; one that holds more is big
 SECONDS = 12.0  # for all of them
 IMAGES = (".sqsh", ".sif")
+UNKNOWN_BYTES = 50000000  # a cache of a tool that is not in the table is reported from this size on
 MOST = 200  # folders of the home that are searched for images
 FILE, FOLDER = (FileEntry(kind, 0, True, False, 1, "") for kind in ("file", "folder"))  # for what is gone by now
 KEYS = ("token", "stored_tokens")  # huggingface_hub keeps them next to its caches
@@ -65,6 +66,29 @@ CACHES = (
     Cache("CUDA", ".nv/ComputeCache", "CUDA_CACHE_PATH"),
     Cache("spack", ".spack/cache", "SPACK_USER_CACHE_PATH", "cache"),
     Cache("npm", ".npm", "npm_config_cache", remade=("_cacache", "_npx", "_logs")),
+    Cache("yarn", ".cache/yarn", "YARN_CACHE_FOLDER"),
+    Cache("pnpm", ".local/share/pnpm", "PNPM_HOME", remade=NONE),
+    Cache("pixi", ".cache/rattler", "RATTLER_CACHE_DIR"),
+    Cache("poetry", ".cache/pypoetry", "POETRY_CACHE_DIR", remade=("cache", "artifacts")),
+    Cache("mamba", ".mamba/pkgs", "CONDA_PKGS_DIRS", remade=NONE, holds="the packages of %s hold"),
+    Cache("pip --user", ".local/lib", "PYTHONUSERBASE", "lib", remade=NONE, holds="the packages of %s hold"),
+    Cache("virtualenvwrapper", ".virtualenvs", "WORKON_HOME", remade=NONE, holds="the environments of %s hold"),
+    Cache("podman", ".local/share/containers", "CONTAINERS_STORAGE", remade=NONE, holds="the images of %s hold"),
+    Cache("julia", ".julia", "JULIA_DEPOT_PATH", remade=NONE, holds="the packages of %s hold"),
+    Cache("cargo", ".cargo/registry", "CARGO_HOME", "registry", remade=NONE),
+    Cache("rustup", ".rustup", "RUSTUP_HOME", remade=NONE, holds="the toolchains of %s hold"),
+    Cache("go", "go/pkg", "GOPATH", "pkg", remade=NONE),
+    Cache("go", ".cache/go-build", "GOCACHE"),
+    Cache("ccache", ".ccache", "CCACHE_DIR"),
+    Cache("gradle", ".gradle", "GRADLE_USER_HOME", remade=NONE),
+    Cache("maven", ".m2/repository", "MAVEN_REPOSITORY", remade=NONE),
+    Cache("nextflow", ".nextflow", "NXF_HOME", remade=NONE, holds="the data of %s holds"),
+    Cache("Keras", ".keras", "KERAS_HOME", remade=NONE),
+    Cache("NLTK", "nltk_data", "NLTK_DATA", remade=NONE, holds="the data of %s holds"),
+    Cache("TensorFlow", "tensorflow_datasets", "TFDS_DATA_DIR", remade=NONE, holds="the data sets of %s hold"),
+    Cache("scikit-learn", "scikit_learn_data", "SCIKIT_LEARN_DATA", remade=NONE, holds="the data of %s holds"),
+    Cache("Ollama", ".ollama/models", "OLLAMA_MODELS", remade=NONE, holds="the models of %s hold"),
+    Cache("VS Code", ".vscode-server", "VSCODE_AGENT_FOLDER", remade=NONE, holds="the data of %s holds"),
 )
 """Tools, folders and variables as the tools' own documentation names them."""
 
@@ -96,7 +120,7 @@ class HomeCaches(AuditCheck):
         variables, deadline = self._environment(host), time.time() + SECONDS
         self._check_containers(host, [variables.get(one.variable, "") for one in CACHES])
         checked: List[str] = []
-        for cache in CACHES:
+        for cache in CACHES + self._unknown_caches(host):
             for location in _locations(cache, variables, host):
                 real = self._resolve_in_home(location.folder, host)
                 if real and real not in checked:
@@ -132,6 +156,15 @@ class HomeCaches(AuditCheck):
                 shown = host.shown(host.home + folder[len(home) :])
                 self.report("IMG-004", shown, text + ", and no variable points there")
 
+    def _unknown_caches(self, host: Host) -> Tuple[Cache, ...]:
+        """Return the folders of tools that the table lacks in the common folder for caches."""
+        folder = os.path.join(host.home, ".cache")
+        try:
+            names = host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
+        except AccountError:
+            return ()
+        return tuple(Cache(name, ".cache/" + name, "", remade=NONE) for name in names)
+
     def _environment(self, host: Host) -> Dict[str, str]:
         try:
             return host.account.environment()
@@ -154,7 +187,8 @@ class HomeCaches(AuditCheck):
         shown = host.shown(host.home + location.folder[len(real_home(host)) :])
         wanted = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
         is_big = size >= self.options["big_bytes"] or files >= self.options["big_files"]
-        if size and ((wanted and size >= self.options["least_bytes"]) or is_big or walk.cut == "entries"):
+        least = max(self.options["least_bytes"], 0 if cache.variable else UNKNOWN_BYTES)
+        if size and ((wanted and size >= least) or is_big or walk.cut == "entries"):
             amount = format_walked(files, "file", walk)
             amount += ", %s" % format_size(size) if walk.cut != "time" else " (too many to count in time)"
             text = "%s %s%s" % (cache.holds % cache.tool, amount, location.note)

@@ -85,6 +85,14 @@ EVERY = {"*": "/work/p"}
             {"wanted": {"enroot": "/work"}},
             {"~/.local/share/enroot": "containers of enroot hold 1 file, 5 bytes that enroot no longer uses"},
         ),
+        ("of a tool that the table lacks, and small", cache("~/.cache/strange", 10**6), {}, {"wanted": EVERY}, {}),
+        (
+            "of a tool that the table lacks",
+            cache("~/.cache/strange", 6 * 10**7),
+            {},
+            {"wanted": EVERY},
+            {"~/.cache/strange": "strange holds 1 file, 60.0 MB; this site wants it in /work/p"},
+        ),
         ("too small for a word", cache("~/.cache/pip", 999), {}, {"wanted": EVERY, "least_bytes": 1000}, {}),
         (
             "a folder of containers",

@@ -169,8 +169,8 @@ KEY_RULES = {
         title="A machine has several lines, and the first one counts",
         severity="high",
         owner=BOTH,
-        why="One machine has several lines, and programs read the first one. A new key after an old one is never used. The"
-        " key of a second login for the machine is one that no rotation replaces; the severity is medium then.",
+        why="One machine has several lines, and programs read the first one. A new key after an old one is never used."
+        " No rotation replaces the key of a second login for the machine; the severity is medium then.",
         fix="Delete the lines that you do not need, or run `hpc-onboard onboard ACCOUNT`, which sets the one that"
         " counts.",
         found_class="broken",
