@@ -53,7 +53,7 @@ LRZ = [
           by_hand="rm -r lib", place="~/lib/tests/a.py:1"),
     Drift("a backup copy of a key file", ("SEC-006 unmanaged hand high",),
           f"cp -p {ENROOT} {ENROOT}.bak", place=f"~/{ENROOT}.bak:1"),
-    Drift("a store of enroot's tokens", ("ENV-001 unmanaged hand medium", "SEC-009 unmanaged hand low"),
+    Drift("a store of enroot's tokens", ("SEC-009 unmanaged hand low",),
           "mkdir -p -m 700 .cache/enroot/.tokens.1000; echo t > .cache/enroot/.tokens.1000/nvcr.io"),
     Drift("a key that was replaced", ("KEY-002 stale hand high",) * 2, f"sed -i s/kkkk/oooo/ {ENROOT}"),
     Drift("a file of keys of nobody's that others can read", ("SEC-001 unmanaged hand critical",),
