@@ -3,6 +3,7 @@
 """A conda where the site does not want it, the blocks of 'conda init', and channels that the user did not choose."""
 
 import os
+import re
 from typing import Any, Dict, List, Optional
 
 from .._core.errors import AccountError
@@ -12,6 +13,7 @@ from .audit_check import AuditCheck, is_in, read_text, real_home
 
 MOST = 500  # folders of one parent that are searched
 HISTORY = "conda-meta/history"  # of every environment that conda or mamba has made, base ones included
+NAMES = re.compile(r"(?i)conda|mamba|miniforge")
 PARENTS = (".conda/envs", "micromamba/envs", "mamba/envs", ".local/share/mamba/envs")
 SETTINGS = (".condarc", ".conda/.condarc", ".config/conda/.condarc")
 UNDO = {"conda": ("conda init", "conda init --reverse"), "mamba": ("mamba shell init", "mamba shell deinit")}
@@ -50,7 +52,7 @@ class CondaTraces(AuditCheck):
         inside = [home] + [host.resolve(area["path"]) or area["path"] for area in self.entries("purged")]
         parents = inside + [os.path.join(home, parent) for parent in PARENTS] + self._envs_dirs(host)
         candidates = [path for parent in parents for path in self._subfolders(parent, host)]
-        candidates += self._recorded_environments(host)
+        candidates += self._recorded_environments(host) + self._named_like_conda(home, host)
         found: List[str] = []
         for path in sorted({real for real in map(host.resolve, candidates) if real}):
             if any(is_in(path, folder) for folder in inside) and not any(is_in(path, outer) for outer in found):
@@ -68,6 +70,16 @@ class CondaTraces(AuditCheck):
         except AccountError as error:
             self.skip(str(error))
             return []
+
+    def _named_like_conda(self, home: str, host: Host) -> List[str]:
+        """Return what has a name of conda's in the folders of the home: ~/software/miniconda3."""
+        found = []
+        for folder in self._subfolders(home, host):
+            try:
+                found += [os.path.join(folder, name) for name in host.names(folder)[:MOST] if NAMES.search(name)]
+            except AccountError:
+                continue  # no permission: nothing of the user's
+        return found
 
     def _recorded_environments(self, host: Host) -> List[str]:
         """Return the environments of conda's own list that are in the home or a purged area."""

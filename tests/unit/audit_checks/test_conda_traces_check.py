@@ -46,6 +46,12 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
         ),
         ("advises against it", prefix("~/forge"), {"policy": "discouraged"}, {"PKG-001 ~/forge": "advises against"}),
         ("wants it elsewhere", prefix("~/mambaforge"), {"belongs": "/work1/p"}, {"PKG-001 ~/mambaforge": "/work1/p"}),
+        (
+            "in a folder of the home",
+            {"~/software": Folder(), **prefix("~/software/miniconda3")},
+            {"policy": "refused"},
+            {"PKG-001 ~/software/miniconda3": "does not allow conda"},
+        ),
         ("it may lie in the home", prefix("~/miniforge3"), {}, {}),
         (
             "on purged storage, whatever the site says",
