@@ -46,8 +46,24 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ("a.job", HEAD + "-t 3-00:00\n", "JOB-006 ~/a.job:2"),
         ("a.job", HEAD + "--time=24:00:00 --output=%j.out\n", ""),
         ("a.job", HEAD + "--output=/nowhere/logs/%j.out\n", "JOB-006 ~/a.job:2"),
-        ("a.job", HEAD + "-e ~/logs/a.err\n", "JOB-006 ~/a.job:2"),
-        ("a.job", HEAD + "--output=/dev/null --error=$HOME/a.err\n", ""),
+        ("a.job", HEAD + "--output=/dev/null\n", ""),
+        ("a.job", HEAD + "-e ~/a.err\n", "JOB-005 ~/a.job:2"),
+        ("a.job", HEAD + "-p gpu\ncd $HOME/project\n", "JOB-005 ~/a.job:3"),
+        ("a.job", HEAD + "-p gpu\nsource ~/venvs/torch/bin/activate\n", "JOB-005 ~/a.job:3"),
+        ("a.job", HEAD + "-p gpu\ncd /work/p; cat ~/notes\n", ""),
+        ("setup.sh", "#!/bin/bash\ncd ~/src\n", ""),
+        ("a.job", HEAD + "--container-image=/nowhere/a.sqsh\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "-p gpu\nsrun apptainer exec --nv /nowhere/a.sif python3\n", "JOB-006 ~/a.job:3"),
+        ("submit.py", 'run(["sbatch", "--partition=gone", "a.job"])\n', "JOB-002 ~/submit.py:1"),
+        ("launch.py", 'import submitit\nex.update(slurm_partition="gone", timeout=1)\n', "JOB-002 ~/launch.py:2"),
+        ("job.py", "#!/usr/bin/env python3\n#SBATCH -p gone\n", "JOB-002 ~/job.py:2"),
+        ("nextflow.config", "process {\n executor = 'slurm'\n queue = 'gone'\n}\n", "JOB-002 ~/nextflow.config:3"),
+        (
+            ".config/snakemake/x/config.yaml",
+            "executor: slurm\nslurm_account: gone\n",
+            "JOB-001 ~/.config/snakemake/x/config.yaml:2",
+        ),
+        ("disks.py", 'partition = "sda1"\naccount = "gone"\n', ""),
         ("go.sh", "#!/bin/bash\nsrun -p gone --pty bash -c 'ls -p x'\n", "JOB-002 ~/go.sh:2"),
         ("go.sh", "#!/bin/bash\n# srun -p gone\necho -p gone\nsrun -p $P --gpus=$N a.out -t 9-00:00\n", ""),
         (".bashrc", "alias gpu='srun --partition=gone --pty bash'\n", "JOB-002 ~/.bashrc:1"),
@@ -58,7 +74,7 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
 )
 def test_what_slurm_does_not_offer_is_found(tmp_path: Path, file: str, text: str, field: str) -> None:
     path = tmp_path / file
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
     assert list(look(tmp_path, OFFERS, home_in_jobs="ticket")) == ([field] if field else [])
 

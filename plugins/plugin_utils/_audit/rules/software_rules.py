@@ -126,7 +126,7 @@ SOFTWARE_RULES = {
         advice="Choose one in the accounts file, without a suffix such as _gpu: scheduler: {{account: NAME}}",
     ),
     "JOB-005": Rule(
-        title="A job script works in the home, which jobs cannot use",
+        title="A job script uses the home, which jobs cannot use",
         severity="low",
         owner=CHECKS,
         why="At this site jobs do not see the home, cannot write to it, or have no ticket for it. The job fails at its"
@@ -139,7 +139,7 @@ SOFTWARE_RULES = {
         severity="low",
         owner=CHECKS,
         why="A job script, an alias or a variable of yours names GPUs that no partition has, a time that none allows,"
-        " or an output file in a folder that does not exist. Slurm refuses the job, or ends it without a message.",
+        " an image or a folder for its output that is gone. Slurm refuses the job, or ends it without a message.",
         fix="Change the line. `hpc-onboard cheatsheet ACCOUNT` lists partitions, limits and GPUs.",
         advice="Change {place}, or remove the line if it is for another site.",
     ),

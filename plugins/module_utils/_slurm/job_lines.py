@@ -1,0 +1,104 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the lines of job scripts, start-up files, launchers and workflow settings request of Slurm.
+
+Options of sbatch: https://slurm.schedmd.com/sbatch.html. Names in settings: submitit (slurm_partition), the Slurm
+executors of Snakemake (slurm_partition, slurm_account) and Nextflow (queue, clusterOptions).
+"""
+
+import re
+from typing import Iterator, List, NamedTuple
+
+from .._formats.lines import split_lines
+
+DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*)")
+_COMMAND = re.compile(r"(?:^|[\s;&|(\"'=])(?:srun|sbatch|salloc)[ \t]+((?:-[^|;&]*)?)")
+_SHORT = {"p": "partition", "A": "account", "q": "qos", "D": "chdir"}
+_SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error"})
+_LONG = "partition|account|qos|chdir|gres|gpus|gpus-per-node|gpus-per-task|time|output|error|container-image"
+_OPTION = re.compile(r"(?<!\S)(?:--(%s)(?:=|[ \t]+)|-([pAqDGtoe])[ \t]*)[\"']?([^\s\"'#]+)" % _LONG)
+_VARIABLE = re.compile(
+    r"\b(?:SBATCH|SALLOC|SLURM)_(PARTITION|ACCOUNT|QOS|TIMELIMIT|GRES|GPUS)(?:=|[ \t]+)[\"']?([\w.,:+-]+)"
+)
+_WHAT = {"timelimit": "time", "gpus-per-node": "gpus", "gpus-per-task": "gpus", "gres": "gpus", "error": "output"}
+_WHAT.update({"container-image": "image", "queue": "partition"})
+_OF_SLURM = re.compile(r"slurm|sbatch|srun|submitit", re.IGNORECASE)
+_SETTING = re.compile(
+    r"(?:^|[\s{(,\"'])(?:slurm[_-])?(partition|account|qos|queue)[\"']?[ \t]*[:=][ \t]*[\"']?([A-Za-z][\w.,-]*)"
+)
+_QUOTED = re.compile(r"[\"'\s\[(]--(partition|account|qos)(?:=|[\"'],?[ \t]*[\"'])([A-Za-z][\w.,-]*)")
+_IMAGE = re.compile(
+    r"(?:apptainer|singularity|enroot)[ \t]+(?:exec|run|shell|start|create)\b[^\n]*?[ \t](/\S+\.(?:sif|sqsh))\b"
+)
+_USE = re.compile(
+    r"(?:^|[;&|]|\bsource|\bcd|\.)[ \t]*(?:source|cd|\.)?[ \t]+[\"']?((?:~|\$HOME|\$\{HOME\})/[^\s\"';&|]*)"
+)
+
+
+class JobRequest(NamedTuple):
+    """What a line requests: partition, account, qos, chdir, gpus (with their type), time, output, image or use (a path
+    in the home that a job's own commands use). line: from 1."""
+
+    what: str
+    name: str
+    line: int
+
+
+def find_in_script(text: str) -> Iterator[JobRequest]:
+    """Yield what the directives of a job script request, unless they are below its first command, and its commands."""
+    is_head, is_job = True, False
+    for number, line in enumerate(split_lines(text), 1):
+        is_head = is_head and (not line.strip() or line.startswith("#"))
+        directive = DIRECTIVE.match(line) if is_head else None
+        is_job = is_job or directive is not None
+        if directive:
+            yield from _of_options(directive.group(1), number)
+        elif not line.lstrip().startswith("#"):
+            yield from _of_commands(line, number)
+            for path in _IMAGE.findall(line):
+                yield JobRequest("image", path, number)
+            for path in _USE.findall(line) if is_job else ():
+                yield JobRequest("use", path, number)
+
+
+def find_in_start_up_file(text: str) -> Iterator[JobRequest]:
+    """Yield what the variables and aliases of a start-up file request."""
+    for number, line in enumerate(split_lines(text), 1):
+        for what, name in _VARIABLE.findall(line.partition("#")[0]):
+            yield JobRequest(_WHAT.get(what.lower(), what.lower()), name, number)
+        yield from _of_commands(line, number)
+
+
+def find_in_settings(text: str) -> Iterator[JobRequest]:
+    """Yield what a launcher in Python or a workflow's settings request, if they speak of Slurm at all."""
+    if not _OF_SLURM.search(text):
+        return
+    for number, line in enumerate(split_lines(text), 1):
+        if not line.lstrip().startswith("#"):
+            for pattern in (_SETTING, _QUOTED):
+                for what, name in pattern.findall(line):
+                    yield JobRequest(_WHAT.get(what, what), name, number)
+
+
+def _of_commands(line: str, number: int) -> Iterator[JobRequest]:
+    """Yield what srun, sbatch and salloc request in a line of a shell, by options before their program."""
+    for words in _COMMAND.findall(line):
+        yield from _of_options(" ".join(_before_program(words.split())), number)
+
+
+def _before_program(words: List[str]) -> Iterator[str]:
+    """Yield the options and their values: the first word that can be neither is the program."""
+    may_be_value = False
+    for word in words:
+        if not word.startswith("-") and not may_be_value:
+            return
+        may_be_value = word.startswith("-") and "=" not in word
+        yield word
+
+
+def _of_options(options: str, number: int) -> Iterator[JobRequest]:
+    for long, short, name in _OPTION.findall(options):
+        what = long or _SHORT[short]
+        what = _WHAT.get(what, what)
+        if what == "output" or ("%" not in name and ("$" not in name or what == "chdir")):
+            yield JobRequest(what, name, number)
