@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How many drifts, planted by somebody who knew the documentation alone, one audit reports; and what it should not.
 
-HPC_ONBOARD_PLANTS=held takes the half that is held back, and prints its numbers alone.
+HPC_ONBOARD_PLANTS=held takes the half that is held back, and prints its numbers alone; =more takes those added later.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ HALF = os.environ.get("HPC_ONBOARD_PLANTS", "open")
 
 
 def test_each_thing_can_be_judged() -> None:
-    drifts = [*things("plants_open"), *things("plants_held")]
-    innocents = [*things("innocents_open"), *things("innocents_held")]
+    parts = ("open", "held", "more")
+    drifts = [one for part in parts for one in things(f"plants_{part}")]
+    innocents = [one for part in parts for one in things(f"innocents_{part}")]
     rules = set(re.findall(r"^### (\w+-\d+)$", (REPOSITORY / "docs" / "rules.md").read_text(), re.MULTILINE))
     assert len(drifts) >= 250
     assert len(innocents) >= 120
@@ -63,7 +64,7 @@ def test_the_numbers_of_today(bed: Any, tmp_path: Path, say: Callable[[str], Non
 
 
 def summary(half: str, verdicts: list[Verdict], false: dict[str, list[Any]], innocents: int) -> list[str]:
-    """Return recall by class, cause and line; for the open half the misses and false alarms by name, too."""
+    """Return recall by class, cause and line; but for the held half the misses and false alarms by name, too."""
     every = Counter(one.laid.thing["class"] for one in verdicts)
     found = Counter(one.laid.thing["class"] for one in verdicts if one.found)
     lines = [f"{half}: {found.total()} of {every.total()} drifts found ({100 * found.total() / every.total():.0f} %)"]
@@ -72,7 +73,7 @@ def summary(half: str, verdicts: list[Verdict], false: dict[str, list[Any]], inn
         asked = [getattr(one, name) for one in verdicts if getattr(one, name) is not None]
         lines.append(f"  {name}: right in {sum(asked)} of {len(asked)}")
     lines.append(f"  innocent: {len(false)} of {innocents} reported")
-    if half == "open":
+    if half != "held":
         lines += [f"  missed: {one.laid.thing['class']}: {one.laid.thing['id']}" for one in verdicts if not one.found]
         lines += [
             f"  wrong cause: {one.laid.thing['id']}: {_of(one, 'cause')}" for one in verdicts if one.cause is False
