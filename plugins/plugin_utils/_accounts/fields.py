@@ -245,7 +245,8 @@ FIELDS = (
     Field("scheduler.partition_required", BOOL, "True when Slurm has no default partition there.", "_roles"),
     Field("scheduler.gpu_vendor", one_of("nvidia", "amd"), "Who makes the GPUs.", "_roles", "nvidia"),
     Field("scheduler.gpus_per_node", list_of(COUNT),
-          "All numbers of GPUs that a job can have on one node; 0 alone where none has any.", "_roles", [1, 2, 3, 4]),
+          "All numbers of GPUs that a job can have on one node with the GPUs that `gpu` names; 0 alone where none has "
+          "any.", "_roles", [1, 2, 3, 4]),
     Field("scheduler.gpu_nodes", mapping(PARTITION, POSITIVE), "Nodes with GPUs of a type.", "_roles", {"a100": 1}),
     Field("scheduler.whole_nodes", BOOL, "True when a job gets, and is charged for, whole nodes.", "_roles"),
     Field("scheduler.cpus_per_gpu", POSITIVE, "Processors for each GPU, as the site advises.", "_roles", 12),

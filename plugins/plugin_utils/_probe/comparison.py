@@ -249,7 +249,9 @@ def _gpus(says: Profile, seen: Observations) -> Iterator[ProbedFact]:
         )
         yield _fact("scheduler.gpu_nodes", expected, shown, SINFO, agrees=agrees, value=shown)
     if says.get("gpus_per_node"):
-        most = max(sum(nodes.gpus.values()) for nodes in seen.nodes)
+        named = split_site_options(says.get("gpu", "")).gpu_type
+        usual = [nodes for nodes in seen.nodes if named in nodes.gpus] or seen.nodes
+        most = max(sum(nodes.gpus.values()) for nodes in usual)
         expected = says["gpus_per_node"]
         offered = sorted({*(one for one in expected if one < most), most})
         yield _fact("scheduler.gpus_per_node", expected, f"at most {most}", SINFO, agrees=max(expected) == most,
