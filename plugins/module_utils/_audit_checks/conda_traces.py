@@ -13,6 +13,7 @@ from .audit_check import AuditCheck, is_in, read_text, real_home
 
 MOST = 500  # folders of one parent that are searched
 HISTORY = "conda-meta/history"  # of every environment that conda or mamba has made, base ones included
+MOST_IN_FOLDERS = 200  # names in the folders of the home
 NAMES = re.compile(r"(?i)conda|mamba|miniforge")
 PARENTS = (".conda/envs", "micromamba/envs", "mamba/envs", ".local/share/mamba/envs")
 SETTINGS = (".condarc", ".conda/.condarc", ".config/conda/.condarc")
@@ -52,7 +53,7 @@ class CondaTraces(AuditCheck):
         inside = [home] + [host.resolve(area["path"]) or area["path"] for area in self.entries("purged")]
         parents = inside + [os.path.join(home, parent) for parent in PARENTS] + self._envs_dirs(host)
         candidates = [path for parent in parents for path in self._subfolders(parent, host)]
-        candidates += self._recorded_environments(host) + self._named_like_conda(home, host)
+        candidates += self._recorded_environments(host) + self._in_folders(home, host)
         found: List[str] = []
         for path in sorted({real for real in map(host.resolve, candidates) if real}):
             if any(is_in(path, folder) for folder in inside) and not any(is_in(path, outer) for outer in found):
@@ -71,15 +72,16 @@ class CondaTraces(AuditCheck):
             self.skip(str(error))
             return []
 
-    def _named_like_conda(self, home: str, host: Host) -> List[str]:
-        """Return what has a name of conda's in the folders of the home: ~/software/miniconda3."""
-        found = []
+    def _in_folders(self, home: str, host: Host) -> List[str]:
+        """Return what may be a prefix in the folders of the home: ~/software/miniconda3, ~/paper/env."""
+        found: List[str] = []
         for folder in self._subfolders(home, host):
             try:
-                found += [os.path.join(folder, name) for name in host.names(folder)[:MOST] if NAMES.search(name)]
+                names = [name for name in host.names(folder)[:MOST] if "." not in name or NAMES.search(name)]
             except AccountError:
                 continue  # no permission: nothing of the user's
-        return found
+            found += [os.path.join(folder, name) for name in sorted(names, key=lambda one: not NAMES.search(one))]
+        return found[:MOST_IN_FOLDERS]
 
     def _recorded_environments(self, host: Host) -> List[str]:
         """Return the environments of conda's own list that are in the home or a purged area."""

@@ -24,6 +24,7 @@ from .audit_check import OWN_REQUEST, AuditCheck, is_in, read_text
 
 ENDS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
+ALIASES = (".bash_aliases", ".aliases", ".zsh_aliases")  # read by what users copy into their start-up files
 HIDDEN = (".config/snakemake", ".nextflow")  # folders of the home with such settings
 LIMITS = Limits(entries=4000, seconds=4.0, depth=2)
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")
@@ -54,7 +55,7 @@ class JobRequests(AuditCheck):
         return super().bound(host)
 
     def run(self, host: Host) -> None:
-        places = [host.home] + [one["path"] for one in self.entries("areas")]
+        places = [host.home] + [path for path in (one["path"] for one in self.entries("areas")) if _is_own(path, host)]
         search = Search(host, places, LIMITS)
         requests = list(self._of_start_up_files(host))
         for path in self._files(search, places, host):
@@ -81,7 +82,8 @@ class JobRequests(AuditCheck):
     # -- lines ---------------------------------------------------------------------------------
 
     def _of_start_up_files(self, host: Host) -> Iterator[PlacedRequest]:
-        for path in login_shell_files(host):
+        aliases = [os.path.join(host.home, name) for name in ALIASES]
+        for path in [*login_shell_files(host), *aliases]:
             yield from _placed(job_lines.find_in_start_up_file(read_text(self, host, path)), host.shown(path))
 
     def _files(self, search: Search, places: List[str], host: Host) -> Iterator[str]:
@@ -165,6 +167,14 @@ HOME_IN_JOBS = {  # on_compute of the profile's home -> what a job that works th
     "ro": "jobs cannot write to the home, so this job fails when it uses %s",
     "absent": "jobs do not see the home, so this job fails when it uses %s",
 }
+
+
+def _is_own(path: str, host: Host) -> bool:
+    try:
+        entry = host.resolved_entry(path)
+    except AccountError:
+        return False
+    return entry is not None and entry.kind == "folder" and entry.mine
 
 
 def _in_home(path: str, host: Host) -> str:

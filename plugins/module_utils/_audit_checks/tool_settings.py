@@ -36,7 +36,9 @@ IN_COMMON = {  # folders of variables that many programs share -> what the tools
     "XDG_DATA_HOME": ("enroot",),
 }
 ENROOT = ("enroot", ".config/enroot", ".enroot")
-KEY_VALUE = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:=|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$")
+KEY_VALUE = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:[=:]|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$"
+)
 
 
 class SettingsFile(NamedTuple):
@@ -60,6 +62,12 @@ FILES = (
 )
 FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
 MOST = 50  # files of one folder
+STARTERS = (  # folders whose files set variables for what is started, and the names of these files
+    (".config/systemd/user", r".*\.service\Z"),
+    (".ipython/profile_default/startup", r".*\.(?:py|ipy)\Z"),
+    (".local/share/jupyter/kernels", r"[^/]+/kernel\.json\Z"),
+)
+SETS = re.compile(r"\b([A-Z][A-Z0-9_]{4,40})\b[\"'\])]*[ \t]*[=:,][ \t]*([^\n]{3,400})")
 CONDARC = (".condarc", ".conda/.condarc", ".config/conda/.condarc")
 INSTALLS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
 CREATED = ("target", "prefix", "root")  # by pip, in a folder that exists
@@ -84,6 +92,8 @@ class ToolSettings(AuditCheck):
             self._check_line_ends(path, text, host)
         for file in self._files(host):
             self._check_file(file, ours, host)
+        for path in self._programs(host):
+            self._check_program(path, ours, host)
         for name in CONDARC:
             self._check_conda(host.home + "/" + name, host)
         for name in PIP:
@@ -148,7 +158,7 @@ class ToolSettings(AuditCheck):
         for number, line in enumerate(split_lines(read_text(self, host, path)), 1):
             found = None if line.lstrip().startswith(("#", ";")) else KEY_VALUE.match(line.rstrip("\n"))
             key, value = found.groups() if found else ("", "")
-            name = file.variables.get(key, "") if file.variables else key
+            name = file.variables.get(key.replace("_", "-"), "") if file.variables else key
             folder = _expand(value, host.home)
             if not name or not folder:
                 continue
@@ -158,6 +168,22 @@ class ToolSettings(AuditCheck):
                 self.report("ENV-009", where, text % (key, host.shown(folder), name))
             elif name not in ours and MOVES.search(name) and is_in(folder, host.home):
                 self._report_in_home(where, key, folder, host)
+
+    def _programs(self, host: Host) -> Iterator[str]:
+        """Yield the files by which services, notebooks and Python set variables for what they start."""
+        for folder, pattern in STARTERS:
+            try:
+                yield from _matching(host.home + "/" + folder, pattern, host)
+            except AccountError as error:
+                self.skip(str(error))
+
+    def _check_program(self, path: str, ours: Mapping[str, str], host: Host) -> None:
+        """Report a line that sets a variable of hpc-onboard's to another folder."""
+        for number, line in enumerate(split_lines(read_text(self, host, path)), 1):
+            for name, value in SETS.findall("" if line.lstrip().startswith("#") else line):
+                if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
+                    text = "%s is set here, and hpc-onboard's names another folder" % name
+                    self.report("ENV-009", "%s:%d" % (host.shown(path), number), text)
 
     def _report_in_home(self, where: str, key: str, folder: str, host: Host) -> None:
         wanted = self.options["off_home"]
@@ -186,6 +212,17 @@ class ToolSettings(AuditCheck):
                     self.report("ENV-009", where, text % (found.group(1), host.shown(folder)))
             except AccountError as error:
                 self.skip(str(error))
+
+
+def _matching(folder: str, pattern: str, host: Host) -> Iterator[str]:
+    """Yield the paths of the files in a folder, or in the folders in it, whose names match from there."""
+    if host.resolved_kind(folder) != "folder":
+        return
+    for name in host.names(folder)[:MOST]:
+        below = [name]
+        if "/" in pattern and host.resolved_kind(folder + "/" + name) == "folder":
+            below = [name + "/" + one for one in host.names(folder + "/" + name)[:MOST]]
+        yield from (folder + "/" + one for one in below if re.match(pattern, one))
 
 
 def _expand(value: str, home: str) -> str:

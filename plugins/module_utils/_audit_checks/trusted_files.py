@@ -127,6 +127,8 @@ class TrustedFiles(AuditCheck):
         for text in texts.values():
             yield from key_files.find_sourced_files(text, host.home)
         yield from (host.home + "/" + name for name in FILES + FOLDERS)
+        for name in FOLDERS[1:]:
+            yield from self._below(host.home + "/" + name, host)
         for folder, ends in SERVICES:
             for path in self._below(host.home + "/" + folder, host):
                 if path.endswith(ends):

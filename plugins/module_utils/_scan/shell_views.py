@@ -149,8 +149,9 @@ def query(shell: str, names: Sequence[str]) -> str:
 
 
 def without_answer(output: ProgramOutput) -> ProgramOutput:
-    """Return what a shell printed before it answered the query."""
-    return output._replace(output=output.output.partition(BEGIN.encode() + b"\n")[0])
+    """Return what a shell printed before it answered the query, and when it ended."""
+    before, _begun, answer = output.output.partition(BEGIN.encode() + b"\n")
+    return output._replace(output=before + answer.partition(END.encode() + b"\n")[2])
 
 
 def read_view(way: ShellWay, output: ProgramOutput) -> Optional[ShellView]:

@@ -17,6 +17,8 @@ from .._scan.walk import Limits, Walk, WalkedEntry, format_walked
 
 LINKS = 1000  # names in the home that are checked
 LINKS_IN_FOLDER = 200  # names in a folder of the home
+UNITS = ".config/systemd/user"
+ENVIRONMENTS = re.compile(r"(?i)env")  # in the names of Python environments, or of the folder that holds them
 ENTRIES = 20000  # of one area
 SECONDS = 8.0  # for one area
 SOON = 7  # days before a purge
@@ -94,7 +96,22 @@ class Areas(AuditCheck):
         kinds = {path: getattr(host.entry(path), "kind", "") for path in paths}
         links = [path for path in paths if path not in own and kinds[path] == "link"]
         folders = [path for path in paths if kinds[path] == "folder" and not os.path.basename(path).startswith(".")]
+        units = os.path.join(host.home, UNITS)
+        if host.resolved_kind(units) == "folder":
+            folders += [os.path.join(units, name) for name in host.names(units) if name.endswith(".wants")]
+        folders += [os.path.join(folder, "bin") for one in folders for folder in self._environments_in(one, host)]
         return links + [path for folder in folders for path in self._links_in(folder, host)]
+
+    def _environments_in(self, folder: str, host: Host) -> List[str]:
+        """Return the Python environments directly in a folder, and the folder if it is one."""
+        try:
+            names = host.names(folder)[:LINKS_IN_FOLDER]
+            all_of_them = ENVIRONMENTS.search(os.path.basename(folder)) is not None
+            below = [os.path.join(folder, name) for name in names if all_of_them or ENVIRONMENTS.search(name)]
+            found = [one for one in below if host.entry(os.path.join(one, "pyvenv.cfg"))]
+            return found + ([folder] if "pyvenv.cfg" in names else [])
+        except AccountError:
+            return []
 
     def _links_in(self, folder: str, host: Host) -> List[str]:
         """Return the links directly in a folder to absolute paths; others belong to what the folder holds."""

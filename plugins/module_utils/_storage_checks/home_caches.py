@@ -21,7 +21,7 @@ from .._scan.walk import Limits, Walk, format_walked
 
 ENTRIES = 20000  # of one cache; one that holds more is big
 SECONDS = 12.0  # for all of them
-IMAGES = (".sqsh", ".sif")
+IMAGES = (".sqsh", ".sif", ".squashfs", ".sqfs", ".simg")
 UNKNOWN_BYTES = 50000000  # a cache of a tool that is not in the table is reported from this size on
 MOST = 200  # folders of the home that are searched for images
 FILE, FOLDER = (FileEntry(kind, 0, True, False, 1, "") for kind in ("file", "folder"))  # for what is gone by now
@@ -130,11 +130,11 @@ class HomeCaches(AuditCheck):
                     self._check_cache(cache, location._replace(folder=real), host, walk)
 
     def _check_images(self, host: Host) -> None:
+        """Report images in the upper two levels of the home's folders."""
         home = real_home(host)
-        below = [os.path.join(home, name) for name in host.names(home)[:MOST]]
-        folders = [path for path in below if (host.entry(path) or FILE).kind == "folder"]
-        for folder in [home] + folders:
-            for name in host.names(folder):
+        upper = _folders_in([home], host)
+        for folder in [home, *upper, *_folders_in(upper, host)]:
+            for name in host.names(folder)[:MOST]:
                 path = os.path.join(folder, name)
                 if name.endswith(IMAGES) and (host.entry(path) or FOLDER).kind == "file":
                     size = os.stat(host.path_via_handle(path)).st_size
@@ -149,11 +149,14 @@ class HomeCaches(AuditCheck):
         for folder in [os.path.join(home, name) for name in host.names(home)[:MOST] if not name.startswith(".")]:
             if folder in known or (host.entry(folder) or FILE).kind != "folder":
                 continue
+            shown = host.shown(host.home + folder[len(home) :])
+            if _is_container(folder, host):
+                self.report("IMG-004", shown, "it is an unpacked container")
+                continue
             inside = [name for name in host.names(folder)[:MOST] if _is_container(os.path.join(folder, name), host)]
             if inside:
                 text = "%s and %d more containers are in it" % (inside[0], len(inside) - 1)
                 text = text if inside[1:] else "the container %s is in it" % inside[0]
-                shown = host.shown(host.home + folder[len(home) :])
                 self.report("IMG-004", shown, text + ", and no variable points there")
 
     def _unknown_caches(self, host: Host) -> Tuple[Cache, ...]:
@@ -202,6 +205,18 @@ class HomeCaches(AuditCheck):
             self.skip("%s: there was no time to check all of it" % shown)
         if walk.skipped.paths:
             self.skip("%s could not be checked completely: %s (%s)" % ((shown,) + walk.skipped.paths[0]))
+
+
+def _folders_in(parents: List[str], host: Host) -> List[str]:
+    """Return the account's folders directly in some, without those whose names begin with a dot."""
+    found: List[str] = []
+    for parent in parents:
+        try:
+            paths = [os.path.join(parent, name) for name in host.names(parent)[:MOST] if not name.startswith(".")]
+            found += [path for path in paths if (host.entry(path) or FILE).kind == "folder"]
+        except AccountError:
+            continue  # no permission: nothing of the user's
+    return found[:MOST]
 
 
 def _is_container(path: str, host: Host) -> bool:

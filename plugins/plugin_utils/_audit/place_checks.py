@@ -118,10 +118,11 @@ def _areas(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanE
 
 
 def _slurm_checks(cluster: Facts, account: Facts, present: Sequence[PlanEntry]) -> list[PlanEntry]:
-    """Return the checks of what jobs request. A project's folder, which holds other users' files, is not searched."""
+    """Return the checks of what jobs request. Of a project's folder only the user's own one is searched."""
     in_jobs = str(cluster["home"].get("on_compute", ""))
     user = str(account.get("name", "")).rpartition("@")[0]
-    own = [{"path": path} for path in map(_path, cluster["storage"]) if user and user in path.split("/")]
+    paths = [path for path in map(_path, cluster["storage"]) if path and user]
+    own = [{"path": path if user in path.split("/") else f"{path}/{user}"} for path in paths]
     requests = _plan("job_requests", home_in_jobs=in_jobs, areas=own)
     return [_plan("slurm_rights", **_slurm(cluster, present)), requests]
 
