@@ -258,7 +258,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
 
 def only_doctor(playbooks: Iterable[str]) -> bool:
-    """Whether nothing but doctor.yml is run, which wants a broken file as well."""
+    """Return True if nothing but doctor.yml is run, which wants a broken file as well."""
     names = list(playbooks)
     return bool(names) and all(DOCTOR.search(str(name)) for name in names)
 

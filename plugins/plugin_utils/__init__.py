@@ -25,7 +25,7 @@ class OurModules:
 
 
 def _place() -> int | None:
-    """Where Ansible looks for collections; nowhere, in a process without Ansible."""
+    """Return where Ansible looks for collections; nowhere, in a process without Ansible."""
     finders = enumerate(sys.meta_path)
     return next((at for at, finder in finders if type(finder).__module__.startswith("ansible.")), None)
 

@@ -54,7 +54,7 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
                 host.remove(path)
 
     def _found(self, host: Host) -> List[str]:
-        """What lies there and is the tool's to fetch again."""
+        """Return what lies there and is the tool's to fetch again."""
         folder = self.options["path"]
         if host.resolved_kind(folder) != "folder":
             return []
@@ -66,7 +66,7 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
         return [os.path.join(folder, name) for name in names]
 
     def _size(self, host: Host, paths: List[str]) -> str:
-        """How much these hold, as a person reads it."""
+        """Return how much these hold, as a person reads it."""
         from .._scan.amounts import format_size
         from .._scan.walk import Walk
 

@@ -98,7 +98,7 @@ def _counts(found: Any) -> bool:
 
 
 def compared(locked: List[str], there: List[str]) -> str:
-    """What is installed, by what was locked: as locked, or what came and what went."""
+    """Return what is installed, by what was locked: as locked, or what came and what went."""
     more, less = sorted(set(there) - set(locked)), sorted(set(locked) - set(there))
     words = ["+" + one for one in more] + ["-" + one for one in less]
     return " ".join(words) or AS_LOCKED

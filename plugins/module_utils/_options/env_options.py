@@ -96,7 +96,7 @@ class PythonEnvOptions(Options):
 
     @property
     def path(self) -> str:
-        """Where it is found: a link, which leads to the one that was made last."""
+        """Return where it is found: a link, which leads to the one that was made last."""
         return str(self.options["path"])
 
 

@@ -119,7 +119,7 @@ class SlurmJob:
         return standing.progress if standing.state in ("queued", "running") else None
 
     def given(self, host: Host) -> Dict[str, Any]:
-        """What was noted with the job when it was submitted; empty where there is none, or it has ended."""
+        """Return what was noted with the job when it was submitted; empty where there is none, or it has ended."""
         held = _held(host, self.folder)
         mark = _document(held, MARK) if held and _document(held, RESULT) is None else None
         noted = mark.get("given") if mark else None
@@ -243,7 +243,7 @@ def _began(held: str, mark: Dict[str, Any]) -> float:
 
 
 def refusal(said: str) -> str:
-    """Why Slurm takes no job, by what sbatch said."""
+    """Return why Slurm takes no job, by what sbatch said."""
     limit = LIMIT.search(said)
     if limit:
         return "Slurm took no job: %s. Run again when one has ended" % (AT_LIMIT % limit.group(0))

@@ -144,7 +144,7 @@ class SlurmTestJob(Resource):
         return SlurmJob(self.options["folder"]).standing(host)
 
     def _said(self, host: Host) -> State:
-        """What the job has said of each check."""
+        """Return what the job has said of each check."""
         text = host.read(os.path.join(self.options["folder"], TRIED)).decode("utf-8", "replace")
         rows = [line.split("\t") for line in text.splitlines()]
         found = {row[0]: (row[1], row[2].strip()) for row in rows if len(row) == 3}

@@ -53,7 +53,7 @@ Tree = Any  # mappings, lists and, at the ends, Said; below ABOUT_PROFILE, plain
 
 
 def is_wrapped(node: Any) -> bool:
-    """Whether a written node is a value with its source. No mapping of a profile has a key called value."""
+    """Return True if a written node is a value with its source. No mapping of a profile has a key called value."""
     return isinstance(node, dict) and "value" in node
 
 
@@ -67,7 +67,7 @@ def strip_sources(node: Any) -> Any:
 
 
 def find_written_place(document: Any, place: Place) -> Place:
-    """Where in the written profile the thing stands that is at this place when all is unwrapped."""
+    """Return where in the written profile the thing stands that is at this place when all is unwrapped."""
     way: list[str | int] = []
     node = document
     for step in (*place, None):

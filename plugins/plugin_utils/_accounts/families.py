@@ -22,7 +22,7 @@ NAMED_BY = {"sources": "id", "storage": "name", "human_steps": "id", "launchers"
 
 
 def merge_family(base: Tree, own: Tree, key: str = "") -> Tree:
-    """What a family says, with what a profile says in its place or beside it."""
+    """Return what a family says, with what a profile says in its place or beside it."""
     if isinstance(base, dict) and isinstance(own, dict):
         return {**base, **{name: merge_family(base.get(name), item, name) for name, item in own.items()}}
     if not (isinstance(base, list) and isinstance(own, list)):

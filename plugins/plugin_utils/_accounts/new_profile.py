@@ -26,16 +26,16 @@ class ProfileQuestion(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """What stands behind the question."""
+        """Return what stands behind the question."""
         return f"such as {self.example}" + ("" if self.is_needed else "; Enter: not said")
 
     @property
     def form(self) -> str:
-        """What an answer must be."""
+        """Return what an answer must be."""
         return str(self._schema()["description"]).rstrip(".")
 
     def fits(self, answer: str) -> bool:
-        """Whether an answer has the form that a profile needs."""
+        """Return True if an answer has the form that a profile needs."""
         asked = self._schema()
         allowed = not asked.get("enum") or answer in asked["enum"]
         return (

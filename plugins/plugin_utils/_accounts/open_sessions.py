@@ -38,7 +38,7 @@ MENTIONS = re.compile(r"^\s*(controlpath|include)\b(?!.*hpc\.onboard\.conf)", re
 
 
 def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """What is to be said to Ansible of an account that is entered by a session; nothing where none is needed.
+    """Return what is to be said to Ansible of an account that is entered by a session; nothing where none is needed.
 
     variables: the account's, to which these are added. account.session is the socket of the session that is ours;
     account.lapses says that a certificate or ticket has ended, or ends within minutes; account.asks_each_time that the
@@ -79,7 +79,7 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_by_hand(variables: Mapping[str, Any]) -> bool:
-    """Whether no program may enter the account: the account says so, or else its cluster."""
+    """Return True if no program may enter the account: the account says so, or else its cluster."""
     said = variables["account"].get("auth")
     archetype = (variables["cluster"].get("auth") or {}).get("archetype")
     return bool(said == "none" or (said is None and archetype == NO_AUTOMATION))
@@ -93,7 +93,7 @@ def is_asked(variables: Mapping[str, Any]) -> bool:
 
 
 def may_be_shared(variables: Mapping[str, Any]) -> bool:
-    """Whether the site lets several sessions share one connection: most do."""
+    """Return True if the site lets several sessions share one connection: most do."""
     return (variables["cluster"].get("auth") or {}).get("multiplexing") != "forbidden"
 
 
@@ -102,7 +102,7 @@ def _pick_documents(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_expiring(variables: Mapping[str, Any]) -> bool:
-    """Whether the account wants a certificate or a ticket that has ended, or ends within minutes."""
+    """Return True if the account wants a certificate or a ticket that has ended, or ends within minutes."""
     if (variables["cluster"].get("auth") or {}).get("archetype") not in LAPSING:
         return False
     from .._authentication import credential  # most have keys
@@ -113,7 +113,7 @@ def _is_expiring(variables: Mapping[str, Any]) -> bool:
 
 
 def _is_at_terminal() -> bool:
-    """Whether somebody is there to be asked, found by the process that has the terminal."""
+    """Return True if somebody is there to be asked, found by the process that has the terminal."""
     try:
         return os.isatty(0) and os.getpgrp() == os.tcgetpgrp(0)
     except OSError:
@@ -126,7 +126,7 @@ def control_path_options(socket: str) -> list[str]:
 
 
 def socket_path(arguments: Iterable[str]) -> Path:
-    """Where our session lies that these arguments of ssh lead to: two accounts with the same ones share it."""
+    """Return where our session lies that these arguments of ssh lead to: two accounts with the same ones share it."""
     return state_folder() / "ssh" / hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:12]
 
 
@@ -144,22 +144,22 @@ def _find_user_session(arguments: list[str], cluster: str) -> str:
 
 
 def _is_open(socket: str, arguments: list[str]) -> bool:
-    """Whether ssh says that the session at a socket is open."""
+    """Return True if ssh says that the session at a socket is open."""
     return _run_ssh("-O", "check", *control_path_options(socket), *arguments) is not None
 
 
 def _has_control_path(arguments: list[str]) -> bool:
-    """Whether the person's own settings say anything of sessions: most say nothing, and nobody need ask ssh."""
+    """Return True if the person's own settings say anything of sessions: most say nothing, and nobody need ask ssh."""
     return bool(MENTIONS.search(read_ssh_config(arguments)))
 
 
 def _effective_settings(arguments: Iterable[str]) -> dict[str, str]:
-    """What ssh would do, word to value; of a word that is there several times the last."""
+    """Return what ssh would do, word to value; of a word that is there several times the last."""
     return {word: values[-1] for word, values in parse_settings(_run_ssh("-G", *arguments) or "").items()}
 
 
 def _run_ssh(*arguments: str) -> str | None:
-    """What ssh says without connecting; None where it fails."""
+    """Return what ssh says without connecting; None where it fails."""
     from .._input.programs import run_program  # most have no session
 
     said = run_program(["ssh", *arguments], SECONDS)

@@ -153,13 +153,13 @@ def join_family(own: ProfileFile) -> tuple[list[ProfileFile], Tree]:
 
 
 def check_together(files: list[ProfileFile], tree: Tree) -> list[Mistake]:
-    """What does not fit together in files of the right form."""
+    """Return what does not fit together in files of the right form."""
     wrong = locate_in(files, tree)
     return [*check_references(bare_values(tree), files[0].lines.file.stem, wrong), *check_sources(files, tree, wrong)]
 
 
 def locate_in(files: list[ProfileFile], tree: Tree) -> MistakeAt:
-    """What makes a mistake of a place of the whole profile: it finds the file and the line."""
+    """Return what makes a mistake of a place of the whole profile: it finds the file and the line."""
 
     def wrong(place: Place, text: str, at_key: bool = False) -> Mistake:
         from .families import locate_mistake
@@ -181,7 +181,7 @@ def parse_profile(file: Path) -> ProfileFile:
 
 
 def check_form(file: ProfileFile, part: bool = False) -> list[tuple[Place, Mistake]]:
-    """What has not the right form, each with its place as written; what is the matter with it is in or at that.
+    """Return what has not the right form, each with its place as written; what is the matter with it is in or at that.
 
     part: one that needs another file to be whole, as does one that extends a family.
     """

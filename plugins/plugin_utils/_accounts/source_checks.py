@@ -45,7 +45,7 @@ def check_wrappers(document: Any) -> Iterator[tuple[Place, str, bool]]:
 
 
 def check_references(profile: dict[str, Any], name: str, wrong: MistakeAt) -> Iterator[Mistake]:
-    """What a schema cannot say: names that must agree, and areas that say where they are."""
+    """Yield what a schema cannot say: names that must agree, and areas that say where they are."""
     if profile.get("id", name) != name:
         yield wrong(("id",), f'"id" must be "{name}", the name of the file.')
     storage = profile.get("storage", [])
@@ -74,7 +74,7 @@ def check_references(profile: dict[str, Any], name: str, wrong: MistakeAt) -> It
 
 
 def describe_wrong_area(area: dict[str, Any], before: list[str]) -> str | None:
-    """What is wrong with an area of a profile, given the names of those before it."""
+    """Return what is wrong with an area of a profile, given the names of those before it."""
     if area["name"] in before:
         return "is here again."
     if len({"path", "variable", "ask"} & area.keys()) != 1:
@@ -129,7 +129,7 @@ def check_age(tree: Tree, wrong: MistakeAt) -> Iterator[Mistake]:
 
 
 def check_source_list(file: ProfileFile) -> Iterator[Mistake]:
-    """What is wrong with the sources of one file."""
+    """Yield what is wrong with the sources of one file."""
     listed = file.document.get("sources", [])
     for index, source in enumerate(listed):
         text = describe_wrong_source(source, [one.get("id") for one in listed[:index]])
@@ -149,7 +149,7 @@ def find_unknown_sources(file: ProfileFile, known: set[str]) -> Iterator[Mistake
 
 
 def describe_wrong_source(source: dict[str, Any], before: list[str]) -> str | None:
-    """What is wrong with a source, given the names of those before it."""
+    """Return what is wrong with a source, given the names of those before it."""
     if "id" not in source:
         return 'has no "id", by which facts name it; add it.'
     if source["id"] in before:

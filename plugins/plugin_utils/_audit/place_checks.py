@@ -153,7 +153,7 @@ def _places(cluster: Facts) -> list[Options]:
 
 
 def _size(facts: Facts) -> dict[str, int]:
-    """How much one user may have there; of a whole group's share, nobody knows what is one user's."""
+    """Return how much one user may have there; of a whole group's share, nobody knows what is one user's."""
     if facts.get("per", "user") in ("group", "project"):
         return {}
     return {key: facts[key] for key in ("bytes", "files") if key in facts}

@@ -60,7 +60,7 @@ def _read(file: Path | None) -> configparser.ConfigParser:
 
 
 def _collections(given: Mapping[str, str], own: configparser.ConfigParser, file: Path | None) -> str:
-    """Where the user keeps other collections. A path in ansible.cfg starts at its folder."""
+    """Return where the user keeps other collections. A path in ansible.cfg starts at its folder."""
     named = given.get("ANSIBLE_COLLECTIONS_PATH")
     keys = [key for key in ("collections_path", "collections_paths") if own.has_option("defaults", key)]
     if named or not keys or not file:

@@ -52,7 +52,7 @@ class AccountSession:
 
     @property
     def work(self) -> str:
-        """What the engine does with a plan: in check mode, it only previews the changes."""
+        """Return what the engine does with a plan: in check mode, it only previews the changes."""
         return "foresee" if self.is_check_run else "reconcile"
 
     def value(self, name: str) -> Any:

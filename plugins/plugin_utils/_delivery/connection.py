@@ -100,7 +100,7 @@ class AccountConnection:
 
     @property
     def typed(self) -> str:
-        """What a user types after "ssh" to log in to this account: its name in the inventory is not a host."""
+        """Return what a user types after "ssh" to log in to this account: its name in the inventory is not a host."""
         return typed_arguments(self.variables, self._name)
 
     @property

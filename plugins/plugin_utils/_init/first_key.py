@@ -19,13 +19,13 @@ def clusters_with_key(profiles: Iterable[Profile]) -> list[str]:
 
 
 def key_page(profiles: Iterable[Profile]) -> str:
-    """Where such a key is made, by the first profile that says."""
+    """Return where such a key is made, by the first profile that says."""
     steps = (step for one in profiles for step in one.get("human_steps", ()) if step.get("secret") == NAME)
     return next((str(step["url"]) for step in steps if "url" in step), "")
 
 
 def is_key_missing() -> bool:
-    """Whether the keyring has no such key, as far as it tells without a passphrase."""
+    """Return True if the keyring has no such key, as far as it tells without a passphrase."""
     try:
         backend, _warnings = backends.choose_backend()
         if backends.is_own(backend):

@@ -13,13 +13,13 @@ HASHED = "|1|"  # salt and HMAC-SHA1 of the name follow, both in base64: sshd(8)
 
 
 def is_known(text: str, host: str, port: int = 22) -> bool:
-    """Whether a line names this host, plainly or by its hash; patterns and authorities tell of no visit."""
+    """Return True if a line names this host, plainly or by its hash; patterns and authorities tell of no visit."""
     name = host.lower() if port == 22 else f"[{host.lower()}]:{port}"
     return any(_names_host(line.split()[0], name) for line in text.splitlines() if line.strip() and line[0] not in "#@")
 
 
 def _names_host(field: str, name: str) -> bool:
-    """Whether the first field of a line names it."""
+    """Return True if the first field of a line names it."""
     if not field.startswith(HASHED):
         return name in field.lower().split(",")
     salt, _bar, made = field[len(HASHED) :].partition("|")

@@ -50,7 +50,7 @@ def prompt_secret(prompt: str, fault: Callable[[str], str | None]) -> str:
 
 
 def confirm(text: str, usual: bool = True) -> bool:
-    """Whether the person says yes."""
+    """Return True if the person says yes."""
     print_paragraph(f"{text} [{'Y/n' if usual else 'y/N'}]")
     answer = _read_line("> ").strip().lower()
     return usual if not answer else answer in ("y", "yes")

@@ -52,5 +52,5 @@ def write_file(file: Path, text: str, before: str | None) -> None:
 
 
 def _read_existing(path: Path) -> str | None:
-    """What a file holds; None where nothing has its name."""
+    """Return what a file holds; None where nothing has its name."""
     return path.read_bytes().decode() if os.path.lexists(path) else None

@@ -59,7 +59,7 @@ class SshHistory:
         return {name: one for name, one in found.items() if one.where}
 
     def cluster(self, profile: Profile) -> SshTraces:
-        """What there is to know of one cluster."""
+        """Return what there is to know of one cluster."""
         login = profile["login"]
         hosts = [login["host"], *(one["host"] for one in login.get("hosts", ()))]
         plain = _effective_settings(login["host"])
@@ -81,7 +81,7 @@ class SshHistory:
 
 
 def _effective_settings(host: str) -> dict[str, list[str]]:
-    """What ssh would do for a host, by setting."""
+    """Return what ssh would do for a host, by setting."""
     said = run_program(["ssh", "-G", "--", host], SECONDS)
     return parse_settings(said.output) if said.code == 0 else {}
 

@@ -64,7 +64,7 @@ class AccountQuestion:
 
 
 def list_questions(wish: DesiredAccount, me: str) -> Iterator[AccountQuestion]:
-    """What is still to be said of an account, in the order in which one would ask. me: the user's name here."""
+    """Yield what is still to be said of an account, in the order in which one would ask. me: the user's name here."""
     profile, account = wish.profile, wish.user or "USER"
     if not wish.user:
         yield AccountQuestion("user", "Your user name there", f"--account USER@{wish.cluster}", wish.found.user or me)

@@ -68,7 +68,7 @@ def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None
 
 
 def read_text(file: Path) -> str:
-    """What the file says. Raises Mistakes for one that cannot be read, or that is not UTF-8."""
+    """Return what the file says. Raises Mistakes for one that cannot be read, or that is not UTF-8."""
     content = b""
     try:
         content = file.read_bytes()
@@ -117,7 +117,7 @@ class YamlText:
         return Mistake(self.file, self.of(place, at_key), text)
 
     def document(self) -> Any:
-        """What the text says, as plain data."""
+        """Return what the text says, as plain data."""
         root = self.root()
         if root is None:
             return None
@@ -207,7 +207,7 @@ def check_bounds(file: Path, text: str) -> None:
 
 
 def has_tab(text: str, line: int) -> bool:
-    """Whether that line of the text, counted from 0, is indented by a tab."""
+    """Return True if that line of the text, counted from 0, is indented by a tab."""
     there = text.splitlines()[line : line + 1]
     return any("\t" in one[: len(one) - len(one.lstrip())] for one in there)
 

@@ -45,7 +45,7 @@ def read_any(_name: str, value: Any) -> Any:
 
 
 def read_bool(name: str, value: Any) -> bool:
-    """What Ansible takes for true or false."""
+    """Return what Ansible takes for true or false."""
     try:
         return bool(boolean(value))
     except TypeError:

@@ -166,7 +166,7 @@ def json_type(value: Any) -> str | None:
 
 
 def is_of_type(value: Any, kind: str, wanted: str | list[str] | None) -> bool:
-    """Whether a value of this kind is of the wanted type, or of one of them."""
+    """Return True if a value of this kind is of the wanted type, or of one of them."""
     types = [wanted] if isinstance(wanted, str) else wanted
     return types is None or kind in types or (kind == "integer" and "number" in types)
 
@@ -177,12 +177,12 @@ def is_same(value: Any, allowed: Any) -> bool:
 
 
 def is_template(value: Any) -> bool:
-    """Whether Ansible will make the value out of a template."""
+    """Return True if Ansible will make the value out of a template."""
     return isinstance(value, str) and "{{" in value
 
 
 def name_subject(place: Place) -> str:
-    """How a message names the thing at a place."""
+    """Return how a message names the thing at a place."""
     names = [str(step) for step in place if isinstance(step, str)]
     if not names:
         return "the file"
@@ -192,7 +192,7 @@ def name_subject(place: Place) -> str:
 
 
 def example(key: str, schema: Schema) -> str:
-    """What to add when a key is missing: the whole line where only one value may stand there."""
+    """Return what to add when a key is missing: the whole line where only one value may stand there."""
     words = schema.get("examples") or schema.get("enum", ())
     return f'"{write_yaml(key, words[0])}"' if len(words) == 1 else "it"
 

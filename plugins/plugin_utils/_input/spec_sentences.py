@@ -45,7 +45,7 @@ def describe_violation(violation: SpecViolation) -> str:
 
 
 def name_place(place: Place) -> str:
-    """What a person calls a place: path in item 2 of storage_links_areas."""
+    """Return what a person calls a place: path in item 2 of storage_links_areas."""
     step, around = place[-1], place[:-1]
     if isinstance(step, int):
         return f"item {step + 1} of {name_place(around)}"

@@ -58,7 +58,7 @@ def login_of(values: Mapping[str, str], name: str) -> tuple[str, str]:
 
 
 def typed_arguments(values: Mapping[str, str], name: str) -> str:
-    """What a person types behind ssh to get where these variables lead: as short as may be, with USER@HOST."""
+    """Return what a person types behind ssh to get where these variables lead: as short as may be, with USER@HOST."""
     kept: list[str] = []
     for word in ssh_arguments(values, name)[:-1]:
         option, _equals, value = word.partition("=")
@@ -80,7 +80,7 @@ def scp_arguments(values: Mapping[str, str], name: str) -> str:
 
 
 def parse_settings(output: str) -> dict[str, list[str]]:
-    """What `ssh -G` says, by setting."""
+    """Return what `ssh -G` says, by setting."""
     found: dict[str, list[str]] = {}
     for line in output.splitlines():
         key, _blank, value = line.partition(" ")

@@ -40,7 +40,7 @@ class DeclaredResources(NamedTuple):
     refused: dict[str, str]
 
     def of(self, names: Iterable[str]) -> DeclaredResources:
-        """What these capabilities declare, and the resources that were given directly."""
+        """Return what these capabilities declare, and the resources that were given directly."""
         chosen = {*names, DIRECT}
         return DeclaredResources(
             [entry for entry in self.resources if entry["capability"] in chosen],
@@ -131,7 +131,7 @@ def plain_values(value: Any) -> Any:
 
 
 def _declare(name: str, value: Value) -> Declaration:
-    """What a capability declares from its role's settings, each of them looked up once and checked."""
+    """Return what a capability declares from its role's settings, each of them looked up once and checked."""
     role = role_settings(name)
     values = {option: plain_values(value(option)) for option in role.spec}
     given = {option: setting for option, setting in values.items() if setting is not None}
@@ -153,12 +153,12 @@ def _declare(name: str, value: Value) -> Declaration:
 
 
 def _complete_entries(name: str, resources: Iterable[ResourceEntry]) -> list[PlanEntry]:
-    """What a capability declares, as it is sent."""
+    """Return what a capability declares, as it is sent."""
     return [{"kind": one["kind"], "options": one["options"], "capability": name} for one in resources]
 
 
 def _skips_missing_keys(name: str, value: Value) -> bool:
-    """Whether nobody has said a word about the keys of a capability, which it keeps because of the site."""
+    """Return True if nobody has said a word about the keys of a capability, which it keeps because of the site."""
     asked_by = ROLES[name].asked_by
     return bool(asked_by) and all(value(f"{name}_{setting}") is None for setting in asked_by)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets.
+    """Return what an account gets.
 
     settings: those of the role; site is what the profile says, complete with the defaults of the argument specs.
     """

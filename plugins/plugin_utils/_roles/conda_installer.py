@@ -35,7 +35,7 @@ def read_pins() -> dict[str, Any]:
 
 
 def reason_to_skip(settings: Settings) -> str | None:
-    """Why no conda is set up, in a sentence; None when one is."""
+    """Return why no conda is set up, in a sentence; None when one is."""
     site = settings["site"]
     if site["policy"] == "discouraged" and not settings["despite_advice"]:
         return f"{site['why']} If you want it all the same, say so: conda: {{despite_advice: true}}"
@@ -138,5 +138,5 @@ def shell_functions(prefix: str) -> dict[str, dict[str, str]]:
 
 
 def uses_anaconda_channels(channels: list[str]) -> bool:
-    """Whether packages would come from Anaconda's own channels, which have terms of their own."""
+    """Return True if packages would come from Anaconda's own channels, which have terms of their own."""
     return any(name in ANACONDAS or "repo.anaconda.com" in name for name in channels)

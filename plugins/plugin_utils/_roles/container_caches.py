@@ -40,7 +40,7 @@ STORE = {  # enroot's default place for containers, which no other variable lead
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets.
+    """Return what an account gets.
 
     settings: runtime, folder (empty where the site gives none), root, why, clean, state; paths {variable: folder}, the
     user's own. Raises AccountError for a variable that is not known.

@@ -18,7 +18,7 @@ TOOLS = ("enroot", "apptainer")
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets. settings: those of the role. Raises AccountError."""
+    """Return what an account gets. settings: those of the role. Raises AccountError."""
     if not settings["images"]:
         return {"resources": [], "notes": []}
     if settings["runtime"] not in TOOLS:

@@ -18,7 +18,7 @@ KEYS = {"enroot_credential": KeyFileType("ngc", by_containers=True)}
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets.
+    """Return what an account gets.
 
     settings: path (empty where nobody knows where it reads), runtime of the site, registries
     [{machine, login?, secret?}], secret, state.

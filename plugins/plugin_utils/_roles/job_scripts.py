@@ -104,7 +104,7 @@ def why_no_import(settings: Settings) -> str:
 
 
 def _test_only_command(command: str, name: str, content: str) -> str | None:
-    """What Slurm is asked of a script; nothing of one that is run on the login node."""
+    """Return what Slurm is asked of a script; nothing of one that is run on the login node."""
     return command if command and name not in RUN_BY_HAND and "#SBATCH" in content else None
 
 

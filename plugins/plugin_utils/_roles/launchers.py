@@ -44,7 +44,7 @@ FACTS = ("cpus_per_gpu", "memory_per_gpu", "memory_per_cpu")  # limits that usru
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets. settings: those of the role."""
+    """Return what an account gets. settings: those of the role."""
     if settings["scheduler"] != "slurm":
         return declare_nothing("not_here", "usrun.sh starts jobs of Slurm, which is not here")
     folder, state = settings["folder"], settings["state"]

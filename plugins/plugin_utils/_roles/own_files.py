@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets. settings: files [{file, path, mode}], folder, files_from, state."""
+    """Return what an account gets. settings: files [{file, path, mode}], folder, files_from, state."""
     folder = Path(settings["files_from"], Path(settings["folder"]).expanduser())
     resources = [
         resource(

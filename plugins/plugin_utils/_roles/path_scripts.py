@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets. settings: scripts [{name, content or file}], folder, files_from, state."""
+    """Return what an account gets. settings: scripts [{name, content or file}], folder, files_from, state."""
     folder, start, state = settings["folder"], settings["files_from"], settings["state"]
     resources = [
         resource("path_script", path=f"{folder}/{script['name']}", content=read_script(script, start), state=state)

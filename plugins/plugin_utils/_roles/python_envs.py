@@ -19,7 +19,7 @@ SHARED = ("maker", "offline", "wheels", "index", "search", "in_job", "proxies", 
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets. Raises AccountError for a file that cannot be read, or a name that two have."""
+    """Return what an account gets. Raises AccountError for a file that cannot be read, or a name that two have."""
     names = [one["name"] for one in settings["environments"]]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:

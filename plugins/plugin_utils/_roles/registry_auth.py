@@ -15,7 +15,7 @@ KEYS = {"registry_auth": KeyFileType("ngc", by_containers=True)}
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets.
+    """Return what an account gets.
 
     settings: path, runtime of the site, registries [{registry, login?, secret?}], secret, state.
     """

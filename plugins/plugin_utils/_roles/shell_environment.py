@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets. settings: variables, path, state."""
+    """Return what an account gets. settings: variables, path, state."""
     if not settings["variables"] and not settings["path"] and settings["state"] == "present":
         return {"resources": [], "notes": []}
     section = resource(

@@ -73,7 +73,7 @@ def first_of(container: Settings, tools: Iterable[str]) -> str:
 
 
 def _cache_settings(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
-    """Where the site wants the caches of all tools, where it says so and the place is known."""
+    """Return where the site wants the caches of all tools, where it says so and the place is known."""
     area = next((one for one in areas if one["name"] == caches.get("off_home") and "path" in one), None)
     if not area:
         return {"folder": "", "root": ""}
@@ -104,7 +104,7 @@ def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, 
 
 
 def _script_settings(cluster: Settings) -> dict[str, Any]:
-    """What scripts of jobs take from the site: as the launcher, and where a job can read and write.
+    """Return what scripts of jobs take from the site: as the launcher, and where a job can read and write.
 
     Several GPUs are all of a node where jobs get whole ones, else up to two; several nodes are up to two.
     """
@@ -149,7 +149,7 @@ def job_folder(cluster: Settings) -> str:
 
 
 def _scheduler_settings(cluster: Settings, project: str, account: str) -> dict[str, Any]:
-    """What a role that names a Slurm account goes by: it is found on the cluster, in the same trip."""
+    """Return what a role that names a Slurm account goes by: it is found on the cluster, in the same trip."""
     scheduler = cluster.get("scheduler", {})
     return {
         "account": account,
@@ -159,7 +159,7 @@ def _scheduler_settings(cluster: Settings, project: str, account: str) -> dict[s
 
 
 def _launcher_settings(cluster: Settings) -> dict[str, Any]:
-    """How a job is started here, as usrun.sh needs it."""
+    """Return how a job is started here, as usrun.sh needs it."""
     container, scheduler = cluster.get("container", {}), cluster.get("scheduler", {})
     usual: Settings = next(iter(cluster.get("launchers", [])), {})
     is_unreadable = cluster.get("home", {}).get("on_compute") in UNREADABLE
@@ -187,7 +187,7 @@ def _launcher_settings(cluster: Settings) -> dict[str, Any]:
 
 
 def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
-    """Where images lie, beside the caches of their tool, and what imports them.
+    """Return where images lie, beside the caches of their tool, and what imports them.
 
     A job does where that tool is on nodes only; it asks for what one without a GPU does.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets.
+    """Return what an account gets.
 
     settings: areas [{name, path?, root?, create?, link?, ask?}], by ('us' or 'site'), why, state; own {link: folder},
     which the account's owner wants wherever it is, and in the place of an area's link.

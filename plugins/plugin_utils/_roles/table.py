@@ -36,7 +36,7 @@ class Role(NamedTuple):
     """Whether it keeps keys, and has a table KEYS of the kinds of files in which it does."""
 
     def is_off(self, settings: Settings) -> bool:
-        """Whether it declares nothing, not even a note. settings: without the role's name before them."""
+        """Return True if it declares nothing, not even a note. settings: without the role's name before them."""
         if not self.unless or settings.get("state") == "absent":  # what was there may have to be taken out
             return False
         return all(settings.get(name) in (None, "", "none", [], {}) for name in self.unless)
@@ -125,7 +125,7 @@ def find_options_class(kind: str) -> type[Options] | None:
 
 
 def usual_path(kind: str) -> str:
-    """Where a file of this kind lies when nobody says. The kind is one of those with a path."""
+    """Return where a file of this kind lies when nobody says. The kind is one of those with a path."""
     asked = find_options_class(kind)
     return str(asked.OPTIONS["path"]["default"]) if asked else ""
 

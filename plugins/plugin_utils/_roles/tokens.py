@@ -28,7 +28,7 @@ KEYS = {
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets.
+    """Return what an account gets.
 
     settings: programs [{program, secret?, path?}], state.
     """
@@ -46,7 +46,7 @@ def declare(settings: Settings) -> Declaration:
 
 
 def declare_copies(mine: Sequence[PlanEntry], every: Sequence[PlanEntry]) -> list[ResourceEntry]:
-    """What makes Hugging Face's programs find the token where the account's own variables lead them elsewhere.
+    """Return what makes Hugging Face's programs find the token where the account's own variables lead them elsewhere.
 
     If its home is the user's own (tool_caches_paths), the token is kept there, where the user has theirs.
     """

@@ -40,7 +40,7 @@ HUB = {  # a model that is there already must not be hidden, for it would be fet
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets. Raises AccountError for a tool that is not known.
+    """Return what an account gets. Raises AccountError for a tool that is not known.
 
     settings: folder, root, tools, state; paths {tool: folder}, which are the user's own: the variable names that folder
     itself, and of Hugging Face it is the whole of HF_HOME, with the token.

@@ -63,7 +63,7 @@ class View(NamedTuple):
 
 
 def detail_of(accounts: int, verbosity: int, diff: bool) -> Detail:
-    """How much to say: all of it when asked for, and with many accounts what went wrong."""
+    """Return how much to say: all of it when asked for, and with many accounts what went wrong."""
     if verbosity > 0:
         return Detail.EVERYTHING
     return Detail.EXCEPTIONS if accounts > MANY and not diff else Detail.CHANGES
@@ -77,7 +77,7 @@ def _reason(result: Result) -> str:
 
 
 def worst(first: AccountEnd | None, then: AccountEnd) -> AccountEnd:
-    """How an account ended after several tasks: the first failure stays, and one change is enough."""
+    """Return how an account ended after several tasks: the first failure stays, and one change is enough."""
     order = ("empty", "ok", "changed", "failed", "unreachable")
     return max(filter(None, (first, then)), key=lambda end: order.index(end.state))
 
@@ -99,7 +99,7 @@ class Renderer:
     tells_skips = True
 
     def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
-        """How the account ended."""
+        """Return how the account ended."""
         steps_left = tuple(result.get("human_steps", []))
         if result.get("failed") and not unreachable:
             return AccountEnd("failed", _reason(result), steps_left)
@@ -108,7 +108,7 @@ class Renderer:
         return AccountEnd("changed" if result.get("changed") else "ok", "", steps_left)
 
     def kept(self, first: AccountEnd | None, then: AccountEnd) -> AccountEnd:
-        """How an account ended that had a result before."""
+        """Return how an account ended that had a result before."""
         return worst(first, then)
 
     def is_planned(self, result: Result, view: View) -> bool:
@@ -117,17 +117,17 @@ class Renderer:
         return is_brief and "outcomes" in result and result.get("kind") in PLANNED
 
     def is_quiet(self, result: Result, view: View) -> bool:
-        """Whether there is nothing to say of this account by itself: among many, one that is up to date."""
+        """Return True if there is nothing to say of this account by itself: among many, one that is up to date."""
         if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
             return False
         return all(outcome["status"] == "ok" for outcome in result.get("outcomes", [{"status": ""}]))
 
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        """What came of it. like: an account that failed for the same reason, which need not be told again."""
+        """Return what came of it. like: an account that failed for the same reason, which need not be told again."""
         return account(name, result, view, like)
 
     def error(self, result: Result) -> str:
-        """What is told as an error of Ansible's, since it is about no account; usually nothing."""
+        """Return what is told as an error of Ansible's, since it is about no account; usually nothing."""
         return ""
 
     def next_command(self, result: Result) -> str | None:
@@ -181,7 +181,7 @@ RENDERERS = {  # for each kind that a result names, its class, in the file of th
 
 
 def renderer(kind: str) -> Renderer:
-    """What shows the results of this kind; most runs have no other than those of accounts."""
+    """Return what shows the results of this kind; most runs have no other than those of accounts."""
     if kind not in RENDERERS:
         return Renderer()
     file, _dot, name = RENDERERS[kind].partition(".")
@@ -291,7 +291,7 @@ def describe_progress(progress: Progress) -> str:
 
 
 def steps(heading: str, left: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:
-    """What only a person can do, each with its link on a line of its own, to be opened or copied."""
+    """Return what only a person can do, each with its link on a line of its own, to be opened or copied."""
     lines = indented_lines(heading, indent, terminal, "note") if left else []
     for step in left:
         lines += list_item("-", step["text"] + (f" (due {step['due']})" if "due" in step else ""), indent, terminal)

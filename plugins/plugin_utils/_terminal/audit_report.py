@@ -228,7 +228,7 @@ def _steps(rows: Sequence[AuditedAccount], columns: Sequence[str], terminal: Ter
 
 
 def _legend(rows: Iterable[AuditedAccount], columns: Sequence[str], terminal: Terminal) -> list[Line]:
-    """What the symbols that occur stand for."""
+    """Return what the symbols that occur stand for."""
     found = sorted({state(account, name) for account in rows for name in columns}, key=rank)
     said = [Span(f"{SYMBOLS[one][terminal.ascii]} {word(one)}", "faint") for one in found]
     return wrap_spans(tuple(span for one in said for span in (one, Span("   "))), terminal)

@@ -167,7 +167,7 @@ def _list(heading: str, texts: Iterable[str], terminal: Terminal) -> list[Line]:
 
 
 def _standing(profile: Part, texts: Texts) -> str:
-    """How far the profile can be trusted."""
+    """Return how far the profile can be trusted."""
     words = [profile["id"], profile.get("status", "own").replace("own", "a profile of your own")]
     if texts.months is not None:
         words.append(f"oldest text {count(texts.months, 'month')} old")
@@ -252,7 +252,7 @@ def _running(profile: Part) -> Rows:
 
 
 def _scheduling(scheduler: Part) -> Rows:
-    """How a job is asked for, and what limits it."""
+    """Yield how a job is asked for, and what limits it."""
     account = "a job names its account" if scheduler.get("account_required") else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
     yield SheetRow("jobs", joined(KINDS.get(scheduler.get("kind", "")), describe_longest(scheduler), jobs, account))

@@ -74,7 +74,7 @@ def marked(check: CheckRow, terminal: Terminal) -> tuple[str, str]:
 
 
 def verdict(found: Sequence[CheckRow]) -> str:
-    """How many checks failed, warn and are fine, in words."""
+    """Return how many checks failed, warn and are fine, in words."""
     counts = {status: sum(check["status"] == status for check in found) for status in ("failed", "warning", "ok")}
     words = {"failed": "failed", "warning": "warning" if counts["warning"] == 1 else "warnings", "ok": "ok"}
     return ", ".join(f"{number} {words[status]}" for status, number in counts.items() if number) or "nothing to check"

@@ -25,7 +25,7 @@ ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # one text for each family o
 
 
 def difference(before: State, after: State, terminal: Terminal, every: bool = False) -> Iterator[Line]:
-    """What changes of a state, line by line; what stays is shown only near it.
+    """Yield what changes of a state, line by line; what stays is shown only near it.
 
     What is written in the words of several shells is shown in those of the login shell, and a long new text by its
     beginning; every: all of it.

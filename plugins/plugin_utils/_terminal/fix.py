@@ -73,7 +73,7 @@ class FixedAccountRenderer(PartRenderer):
 
 
 def _named(outcome: Mapping[str, Any]) -> str:
-    """What was fixed; of a link, its target, so that it can be made again."""
+    """Return what was fixed; of a link, its target, so that it can be made again."""
     target = outcome["before"].get("target")
     said = [field for field in outcome["fields"] if field != "holds"]
     fields = f"it pointed to {target}" if target else ", ".join(said)

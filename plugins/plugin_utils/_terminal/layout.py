@@ -50,7 +50,7 @@ class Terminal(NamedTuple):
 
 
 def limit_width(columns: int) -> int:
-    """How wide the lines are on a terminal of so many columns."""
+    """Return how wide the lines are on a terminal of so many columns."""
     return max(NARROWEST, min(WIDEST, columns))
 
 
@@ -182,7 +182,7 @@ def _shell_words(text: str, room: int) -> Iterator[str]:
 
 
 def count_cells(text: str) -> int:
-    """How many cells the text takes: two for wide characters, none for those that combine."""
+    """Return how many cells the text takes: two for wide characters, none for those that combine."""
     if text.isascii():
         return len(text)
     return sum(_cell(character) for character in text)

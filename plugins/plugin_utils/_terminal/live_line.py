@@ -24,13 +24,13 @@ ECHO = 2  # cells that the terminal itself may add: ^C
 
 
 def is_live(environment: Mapping[str, str], is_terminal: bool, verbosity: int) -> bool:
-    """Whether a line may be drawn over again and again."""
+    """Return True if a line may be drawn over again and again."""
     dumb = environment.get("TERM", "dumb") in ("dumb", "")
     return is_terminal and not dumb and not environment.get("CI") and verbosity == 0
 
 
 def erasure(drawn: int, columns: int, escapes: bool) -> str:
-    """What wipes a line of so many cells, also after the terminal became narrower and broke it into rows."""
+    """Return what wipes a line of so many cells, also after the terminal became narrower and broke it into rows."""
     above = (drawn - 1) // columns if drawn > columns else 0
     if above and escapes:
         return f"\r\033[{above}A\033[J"
@@ -38,7 +38,7 @@ def erasure(drawn: int, columns: int, escapes: bool) -> str:
 
 
 def redrawn(text: str, cells: int, drawn: int) -> str:
-    """What replaces a line of so many drawn cells by a text, with the cursor at its end."""
+    """Return what replaces a line of so many drawn cells by a text, with the cursor at its end."""
     spare = max(0, drawn - cells)
     return f"\r{text}{' ' * spare}{chr(8) * spare}"
 
@@ -86,7 +86,7 @@ class LiveLine:
 
 
 def _in_front() -> bool:
-    """Whether this program has the terminal now, and does not run behind another one (bg)."""
+    """Return True if this program has the terminal now, and does not run behind another one (bg)."""
     try:
         return os.tcgetpgrp(sys.stdout.fileno()) == os.getpgrp()
     except (OSError, ValueError):

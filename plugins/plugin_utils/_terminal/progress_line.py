@@ -68,7 +68,7 @@ def _step(name: str, progress: JobProgress, room: int, terminal: Terminal) -> Li
 
 
 def progress_bar(done: float, total: float, width: int, terminal: Terminal) -> Line:
-    """How much of the whole is done; full and empty cells differ in shape, not by colour alone."""
+    """Return how much of the whole is done; full and empty cells differ in shape, not by colour alone."""
     full, empty = BAR[terminal.ascii]
     filled = int(width * min(1.0, max(0.0, done / total)))
     return (Span(full * filled, "ok"), Span(empty * (width - filled), "faint"))

@@ -115,11 +115,11 @@ class Story:
         return first if first != name else None
 
     def is_emptied(self) -> bool:
-        """Whether things were taken out, and none was made or changed."""
+        """Return True if things were taken out, and none was made or changed."""
         return "extra" in self._found and not self._found & {"missing", "different"}
 
     def is_bad(self) -> bool:
-        """Whether an account is not up to date."""
+        """Return True if an account is not up to date."""
         return any(end.state in BAD for end in self.accounts.values())
 
 
@@ -146,7 +146,7 @@ def recap(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> li
 
 
 def keys(keyrings: Sequence[str], terminal: Terminal) -> list[Line]:
-    """Where keys came from, said once a run."""
+    """Return where keys came from, said once a run."""
     return indented_lines(f"Keys came from {' and '.join(keyrings)}.", 0, terminal, "faint") if keyrings else []
 
 
@@ -217,7 +217,7 @@ def _line_of(mark: Span, said: str, names: Sequence[str], terminal: Terminal) ->
 
 
 def _steps_of_many(accounts: Mapping[str, AccountEnd], terminal: Terminal) -> list[Line]:
-    """What persons must do, each step once, with the number of accounts that it is for."""
+    """Return what persons must do, each step once, with the number of accounts that it is for."""
     counts = Counter((s["id"], s["text"], s.get("url", "")) for end in accounts.values() for s in end.steps)
     told: list[ManualStep] = [
         {"id": name, "text": text if number == 1 else f"{text} ({number} accounts)", "url": url}
@@ -263,7 +263,7 @@ def took(seconds: float | None) -> str:
 
 
 def practised(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
-    """Where the accounts were that were none, and how to have real ones."""
+    """Return where the accounts were that were none, and how to have real ones."""
     if not sandboxes:
         return []
     where = os.path.commonpath(sandboxes) if len({*map(os.path.isabs, sandboxes)}) == 1 else "sandboxes"
@@ -272,7 +272,7 @@ def practised(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
 
 
 def _advice(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
-    """What to do now, in the last lines."""
+    """Return what to do now, in the last lines."""
     terminal = view.terminal
     bad = [name for name, end in accounts.items() if end.state in BAD]
     changed = [name for name, end in accounts.items() if end.state == "changed"]

@@ -59,7 +59,7 @@ def first_sentence(text: str) -> str:
 
 
 def list_limits(place: Part) -> list[str]:
-    """What holds of a place: its size, whose that is, backup, purge, jobs."""
+    """Return what holds of a place: its size, whose that is, backup, purge, jobs."""
     over = f" ({size(place['hard_bytes'])} for {count(place['grace_days'], 'day')})" if "hard_bytes" in place else ""
     said = [size(place["bytes"]) + over] if "bytes" in place else []
     said += [count(place["files"], "file")] if "files" in place else []
@@ -82,14 +82,14 @@ def list_partitions(scheduler: Part) -> str:
 
 
 def describe_longest(scheduler: Part) -> str:
-    """How long a job may last in the partition that it gets with a GPU, else anywhere."""
+    """Return how long a job may last in the partition that it gets with a GPU, else anywhere."""
     partition = "".join(re.findall(r"(?:--partition=|-p )(\S+)", scheduler.get("gpu", "")))
     hours = scheduler.get("partition_hours", {}).get(partition, scheduler.get("hours"))
     return f"at most {hours:g} hours" if hours else ""
 
 
 def describe_share(scheduler: Part) -> str:
-    """What a job with GPUs may have of a node."""
+    """Return what a job with GPUs may have of a node."""
     numbers = [number for number in scheduler.get("gpus_per_node", []) if number]
     is_range = len(numbers) > 2 and numbers == [*range(numbers[0], numbers[-1] + 1)]
     many = f"{numbers[0]} to {numbers[-1]}" if is_range else " or ".join(map(str, numbers))

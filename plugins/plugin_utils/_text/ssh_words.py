@@ -78,7 +78,7 @@ def removal(words: str) -> list[str]:
 
 
 def is_dropped_at_the_door(words: str) -> bool:
-    """Whether the login node let go before it had greeted us: nothing was asked for, refused or begun then."""
+    """Return True if the login node let go before it had greeted us: nothing was asked for, refused or begun then."""
     return (
         meaning(words) == "dropped"
         and bool(GREETING.search(PROXY_ENDED.sub("", words)))
@@ -87,7 +87,7 @@ def is_dropped_at_the_door(words: str) -> bool:
 
 
 def is_session_taken(words: str) -> bool:
-    """Whether the login node gave no second session in an open connection (MaxSessions); nothing began then."""
+    """Return True if the login node gave no second session in an open connection (MaxSessions); nothing began then."""
     return "Session open refused by peer" in words
 
 
@@ -97,7 +97,7 @@ def may_knock_again(words: str) -> bool:
 
 
 def without_asides(words: str) -> str:
-    """What ssh said, by Ansible's words for its failure, without what it says at -v besides.
+    """Return what ssh said, by Ansible's words for its failure, without what it says at -v besides.
 
     What the login node said before its greeting stays.
     """
