@@ -50,9 +50,10 @@ class Observations:
         )
 
     def quotas(self, what: str) -> dict[str, int]:
-        """Return the limits of bytes or files, by the place that the site's command names."""
+        """Return the limits of bytes or files, by the place that the command names: /home of "/home (user ada)"."""
         start = f"quota {what} "
-        return {name.removeprefix(start): int(text) for name, text in self.texts.items() if name.startswith(start)}
+        places = {name: name.removeprefix(start).partition(" (")[0] for name in self.texts if name.startswith(start)}
+        return {place: int(self.texts[name]) for name, place in places.items()}
 
     def partitions(self) -> list[str]:
         """Return the names of the partitions, also of hidden ones; empty if Slurm was not seen."""

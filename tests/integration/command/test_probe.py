@@ -34,6 +34,12 @@ WRONG: dict[str, Any] = {  # facts that the cluster's own Slurm, folders and mac
     "scheduler.gpu_nodes": {"a100": 3},
     "scheduler.partition_required": True,
 }
+QUOTA = """#!/bin/sh
+cat <<'END'
+                             Description                Space           # of files
+                     /home (user x)           4 GB/50 GB              489/250k
+END
+"""
 WITHOUT = ("extends", "sources", "verified_on", "status", "human_steps", "formerly")  # of a profile of one's own
 
 
@@ -124,6 +130,25 @@ def test_wrong_facts_of_a_profile_are_shown_and_corrected(bed: Any, person: Pers
     assert corrected["home"]["path"] == account.home.replace(account.user, "{user}")
     left = {line.split()[2].rstrip(":") for line in person.types("probe").stdout.splitlines() if "! differs" in line}
     assert left == {"storage.work1.path", "container.images", "scheduler.gpu", "scheduler.test"}, "none has a value"
+
+
+def test_modules_and_quotas_are_those_that_a_login_shell_has(bed: Any, person: Person) -> None:
+    """Lmod itself, and the site's quota command in the form that the Alliance documents."""
+    account = bed.new_account("narval")
+    bed.modules("narval").add_module("apptainer/1.3.5", "")
+    tool = account.cluster.world.root / "usr/local/bin/diskusage_report"
+    tool.write_text(QUOTA, encoding="ascii")
+    tool.chmod(0o755)
+    person.knows("narval.alliancecan.ca", "narval")
+    entry = {"auth": "key", "ssh": "narval.alliancecan.ca", "project": account.project}
+    accounts = {"plugin": "hpc.onboard.accounts", "accounts": {account.name: entry}}
+    (person.home / "accounts.yml").write_text(yaml.safe_dump(accounts), encoding="utf-8")
+    ran = person.types("probe", "-v")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    rows = {words[2].rstrip(":"): words[1] for line in ran.stdout.splitlines() if len(words := line.split()) > 2}
+    assert rows["container.module"] == "agrees"
+    assert rows["home.bytes"] == "agrees"
+    assert rows["home.files"] == "differs", ran.stdout
 
 
 def _set(node: Any, steps: list[str], value: Any) -> None:
