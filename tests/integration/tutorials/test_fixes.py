@@ -43,6 +43,7 @@ NO_DRIFT = {  # rules that nothing on an account can break, and where they are t
     "JOB-002": "wants Slurm; jobs/test_slurm_offers.py",
     "JOB-003": "wants Slurm; jobs/test_slurm_offers.py",
     "JOB-004": "wants Slurm; jobs/test_slurm_offers.py",
+    "PRO-002": "wants two probes; unit/probe/test_comparison.py",
     "JOB-005": "wants Slurm; unit/audit_checks/test_job_requests_check.py",
     "JOB-006": "wants Slurm; unit/audit_checks/test_job_requests_check.py",
     "USE-004": "wants a file system of one's own; audit/plants/test_plants.py",
