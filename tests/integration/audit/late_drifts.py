@@ -46,7 +46,7 @@ LRZ = [
           f"git init -q code; echo 'KEY = \"{STRAY}\"' > code/main.py; git -C code add main.py",
           by_hand="rm -rf code/.git; sed -i 1d code/main.py", place="~/code/main.py:1"),
     Drift("a key in a notebook", (SEC_004,),
-          f"mkdir -p notes; echo '{{\"source\": [\"k = \\\"{STRAY}\\\"\"]}}' > notes/a.ipynb",
+          f"mkdir -p notes; echo '{{{{\"source\": [\"k = \\\"{STRAY}\\\"\"]}}}}' > notes/a.ipynb",
           by_hand="rm -r notes", place="~/notes/a.ipynb:1"),
     Drift("a key in a test", ("SEC-011 unmanaged hand info",),
           f"mkdir -p lib/tests; echo 'K = \"{STRAY}\"' > lib/tests/a.py",
