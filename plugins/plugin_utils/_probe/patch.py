@@ -60,9 +60,8 @@ def _replace(text: str, node: yaml.Node, value: Any) -> str:
 def _add_source(file: Path, text: str, day: str) -> str:
     """Return the text with `probe` among its sources, of which it has some."""
     sources = find_value(YamlText(file, text).root(), "sources")
-    assert sources is not None
-    names = [find_value(item, "id") for item in sources.value]
-    if SOURCE in [one.value for one in names if one]:
+    names = [find_value(item, "id") for item in sources.value] if sources else []
+    if sources is None or SOURCE in [one.value for one in names if one]:
         return text
     item = f"  - {{id: {SOURCE}, what: what hpc-onboard probe saw, read: {day}, third_party: true}}\n"
     lines = text.splitlines(keepends=True)
