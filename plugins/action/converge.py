@@ -59,7 +59,7 @@ class ActionModule(AccountAction):
             return deliver_one(self._resource_type, checked, session)
         checked = check_arguments(OF_ROLES, arguments)
         names = session.select(checked["capabilities"])
-        declared = session.collect(names, checked["resources"], (RefusedValue,))
+        declared = session.collect(names, checked["resources"], (RefusedValue,)).without_repeats()
         if (state_folder() / "secrets").is_dir() and not session.sandbox:
             from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders
 

@@ -46,7 +46,16 @@ class DeclaredResources(NamedTuple):
             [entry for entry in self.resources if entry["capability"] in chosen],
             [note for note in self.notes if note["capability"] in chosen],
             {name: without_role for name, without_role in self.refused.items() if name in chosen},
-        )
+        ).without_repeats()
+
+    def without_repeats(self) -> DeclaredResources:
+        """Return the same without what an earlier role declares alike, such as one folder for the caches of both.
+
+        It would meet its own creation as a change by another program. root only says what must exist above.
+        """
+        contents = [(entry["kind"], {**entry["options"], "root": None}) for entry in self.resources]
+        kept = [entry for at, entry in enumerate(self.resources) if contents[at] not in contents[:at]]
+        return self._replace(resources=kept)
 
 
 def select_roles(names: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources, collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.container_caches import declare as declare_containers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
@@ -103,3 +103,14 @@ def test_container_caches_of_the_users_are_used_with_their_twins() -> None:
     assert store["resources"][-1]["options"]["variables"] == {"ENROOT_DATA_PATH": "~/c"}
     with pytest.raises(AccountError, match='unknown variable "ENROOT_DATA" in paths; did you mean "ENROOT_DATA_PATH"'):
         declare_containers({**usual, "runtime": "enroot", "paths": {"ENROOT_DATA": "~/c"}})
+
+
+def test_a_folder_that_two_roles_declare_is_there_once_for_both_and_for_each() -> None:
+    def folder(role: str, root: str | None) -> Any:
+        return {"kind": "directory", "capability": role, "options": {"path": "/work/ada/caches", "root": root}}
+
+    both = DeclaredResources([folder("container_caches", "/work"), folder("tool_caches", None)], [], {})
+    assert [one["capability"] for one in both.without_repeats().resources] == ["container_caches"]
+    assert [one["capability"] for one in both.of(["tool_caches"]).resources] == ["tool_caches"]
+    other = {**folder("tool_caches", None), "kind": "storage_link"}
+    assert len(both._replace(resources=[both.resources[0], other]).without_repeats().resources) == 2
