@@ -63,7 +63,8 @@ class AccountConnection:
         """Send a plan in one SSH session and return the answer. Raise NoAnswer."""
         python = str(self._action._templar.template(self.host_variables.get("ansible_python_interpreter")) or "auto")
         site = (self.host_variables.get("cluster") or {}) if self._account else {}
-        ticket = {"ticket": True} if (site.get("auth") or {}).get("delegate") else {}
+        is_real = not self._account.get("sandbox")
+        ticket = {"ticket": True} if is_real and (site.get("auth") or {}).get("delegate") else {}
         command = payload.build_command(None if python.startswith("auto") else python, site.get("python", []))
         output = self._send(command, payload.build_payload({**document, **ticket}, self._places), document)
         answer = _answer.parse(output["stdout"], output["stderr"], output["rc"], self.typed)
