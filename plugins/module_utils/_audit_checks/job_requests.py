@@ -181,6 +181,6 @@ def _in_home(path: str, host: Host) -> str:
     return re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/|\Z)", lambda _found: host.home, path)
 
 
-def _placed(requests: Iterable[job_lines.JobRequest], shown: str) -> Iterator[PlacedRequest]:
+def _placed(requests: Iterable[job_lines.LineRequest], shown: str) -> Iterator[PlacedRequest]:
     for one in requests:
         yield PlacedRequest(one.what, one.name, "%s:%d" % (shown, one.line))

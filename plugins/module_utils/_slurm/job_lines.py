@@ -35,7 +35,7 @@ _USE = re.compile(
 )
 
 
-class JobRequest(NamedTuple):
+class LineRequest(NamedTuple):
     """What a line requests: partition, account, qos, chdir, gpus (with their type), time, output, image or use (a path
     in the home that a job's own commands use). line: from 1."""
 
@@ -44,7 +44,7 @@ class JobRequest(NamedTuple):
     line: int
 
 
-def find_in_script(text: str) -> Iterator[JobRequest]:
+def find_in_script(text: str) -> Iterator[LineRequest]:
     """Yield what the directives of a job script request, unless they are below its first command, and its commands."""
     is_head, is_job = True, False
     for number, line in enumerate(split_lines(text), 1):
@@ -56,20 +56,20 @@ def find_in_script(text: str) -> Iterator[JobRequest]:
         elif not line.lstrip().startswith("#"):
             yield from _of_commands(line, number)
             for path in _IMAGE.findall(line):
-                yield JobRequest("image", path, number)
+                yield LineRequest("image", path, number)
             for path in _USE.findall(line) if is_job else ():
-                yield JobRequest("use", path, number)
+                yield LineRequest("use", path, number)
 
 
-def find_in_start_up_file(text: str) -> Iterator[JobRequest]:
+def find_in_start_up_file(text: str) -> Iterator[LineRequest]:
     """Yield what the variables and aliases of a start-up file request."""
     for number, line in enumerate(split_lines(text), 1):
         for what, name in _VARIABLE.findall(line.partition("#")[0]):
-            yield JobRequest(_WHAT.get(what.lower(), what.lower()), name, number)
+            yield LineRequest(_WHAT.get(what.lower(), what.lower()), name, number)
         yield from _of_commands(line, number)
 
 
-def find_in_settings(text: str) -> Iterator[JobRequest]:
+def find_in_settings(text: str) -> Iterator[LineRequest]:
     """Yield what a launcher in Python or a workflow's settings request, if they speak of Slurm at all."""
     if not _OF_SLURM.search(text):
         return
@@ -77,10 +77,10 @@ def find_in_settings(text: str) -> Iterator[JobRequest]:
         if not line.lstrip().startswith("#"):
             for pattern in (_SETTING, _QUOTED):
                 for what, name in pattern.findall(line):
-                    yield JobRequest(_WHAT.get(what, what), name, number)
+                    yield LineRequest(_WHAT.get(what, what), name, number)
 
 
-def _of_commands(line: str, number: int) -> Iterator[JobRequest]:
+def _of_commands(line: str, number: int) -> Iterator[LineRequest]:
     """Yield what srun, sbatch and salloc request in a line of a shell, by options before their program."""
     for words in _COMMAND.findall(line):
         yield from _of_options(" ".join(_before_program(words.split())), number)
@@ -96,9 +96,9 @@ def _before_program(words: List[str]) -> Iterator[str]:
         yield word
 
 
-def _of_options(options: str, number: int) -> Iterator[JobRequest]:
+def _of_options(options: str, number: int) -> Iterator[LineRequest]:
     for long, short, name in _OPTION.findall(options):
         what = long or _SHORT[short]
         what = _WHAT.get(what, what)
         if what == "output" or ("%" not in name and ("$" not in name or what == "chdir")):
-            yield JobRequest(what, name, number)
+            yield LineRequest(what, name, number)

@@ -21,7 +21,7 @@ LONGEST = 80  # characters of a value in a row
 States = Sequence[tuple[str, str, str]]
 
 
-class Row(NamedTuple):
+class FindingRow(NamedTuple):
     """One finding of an event: its number in the report, and what it does not share with the others."""
 
     number: int
@@ -33,7 +33,7 @@ class Row(NamedTuple):
     fix: str
 
 
-class Event(NamedTuple):
+class PageEvent(NamedTuple):
     """The findings of one event, and what all of them share. clusters: name and rows of each."""
 
     group: FindingGroup
@@ -45,10 +45,10 @@ class Event(NamedTuple):
     facts: Mapping[str, str]
     rule: str
     url: str
-    clusters: Sequence[tuple[str, Sequence[Row]]]
+    clusters: Sequence[tuple[str, Sequence[FindingRow]]]
 
 
-def list_events(findings: Sequence[Finding]) -> Iterator[tuple[str, int, list[Event]]]:
+def list_events(findings: Sequence[Finding]) -> Iterator[tuple[str, int, list[PageEvent]]]:
     """Yield each severity with its number of findings and its events."""
     numbers = {id(finding): number for number, finding in enumerate(findings)}
     events = [_event(group, numbers) for group in group_findings(findings, MOST)]
@@ -58,7 +58,7 @@ def list_events(findings: Sequence[Finding]) -> Iterator[tuple[str, int, list[Ev
             yield severity, sum(event.group.number for event in alike), alike
 
 
-def _event(group: FindingGroup, numbers: Mapping[int, int]) -> Event:
+def _event(group: FindingGroup, numbers: Mapping[int, int]) -> PageEvent:
     first, every = group.first, group.findings
     facts, states, fixes = _shared_facts(every), _shared_states(every), [_unchosen(one["fix"]) for one in every]
     is_one_fix = all(one == fixes[0] for one in fixes)
@@ -68,7 +68,7 @@ def _event(group: FindingGroup, numbers: Mapping[int, int]) -> Event:
         key=_cluster,
     )
     rule = RULES.get(first["rule"])
-    return Event(
+    return PageEvent(
         group,
         all(one["new"] for one in every),
         all(one["waiver"] for one in every),
@@ -84,14 +84,14 @@ def _event(group: FindingGroup, numbers: Mapping[int, int]) -> Event:
 
 def _row(
     group: FindingGroup, finding: Finding, number: int, facts: Mapping[str, str], shared: tuple[bool, bool, bool]
-) -> Row:
+) -> FindingRow:
     """Return the row of a finding. facts: those of the whole event; shared: whether text, states and fix are, too."""
     is_one_text, has_states, is_one_fix = shared
     left_out = {*facts, *LEFT_OUT, *(() if is_one_text else ("resource",))}  # which the text names
     states = (
         [] if has_states else [(name, _cut(wanted), _cut(found)) for name, wanted, found in fields(finding) if found]
     )
-    return Row(
+    return FindingRow(
         number,
         finding,
         "" if is_one_text else finding["text"],
@@ -116,7 +116,7 @@ def _cut(value: str) -> str:
     return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
 
 
-def _cluster(row: Row) -> str:
+def _cluster(row: FindingRow) -> str:
     return row.finding["account"].rpartition("@")[2]
 
 
