@@ -24,7 +24,7 @@ def is_placeholder(word: str) -> bool:
 
 
 def is_made_up(key: str) -> bool:
-    """Return True if nobody drew the key at random: few characters, a sequence (abcd, 4321), or a part repeated."""
+    """Return True if a key was not drawn at random: few characters, a sequence (abcd, 4321), or a part repeated."""
     match = _PREFIX.match(key)
     body = key[match.end() if match and len(key) - match.end() >= 16 else 0 :]
     if len(body) >= 24 and len(set(body)) < FEWEST:

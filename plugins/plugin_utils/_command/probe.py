@@ -8,12 +8,13 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from .._accounts import new_profile
 from .._accounts.profiles import SHIPPED, Catalogue
+from .._init.ssh_world import effective_settings
 from .._input.diagnostics import Mistakes, nearest
 from .._state.fingerprint_key import make_private, state_folder
 from . import accounts
@@ -21,7 +22,6 @@ from .accounts import CommandError
 from .profile import choose_folder
 
 HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
-NAME = re.compile(r"[a-z][a-z0-9_-]*")
 GENERAL = re.compile(r"(login|ssh|gate|access|cluster|hpc|node|head|ln)[0-9-]*\Z")
 """Words in names of hosts that do not name a cluster."""
 
@@ -85,11 +85,11 @@ def _describe_new(host: str, name: str, output: Path, folder: Path) -> dict[str,
 
     output: the folder that the first profile will be in. Raises CommandError if the cluster cannot be probed so.
     """
-    known = _read_ssh(host)
+    known = {word: values[0] for word, values in effective_settings(host).items()}
     real = known.get("hostname", host)
     if not HOST.fullmatch(host):
         raise CommandError(f'"{host}" is neither a known cluster nor the name of a host')
-    if not NAME.fullmatch(name):
+    if not new_profile.NAME.fullmatch(name):
         raise CommandError(
             f'"{name}" is invalid; a cluster name has lower-case letters, digits, _ and -, a letter first'
         )
@@ -103,9 +103,3 @@ def _describe_new(host: str, name: str, output: Path, folder: Path) -> dict[str,
     (folder / f"{name}.yml").write_text(json.dumps(profile), encoding="utf-8")
     asks = {"auth": "ask"} if sys.stdin.isatty() and sys.stdout.isatty() else {}
     return {**asks, **({"ssh": host} if real != host else {})}
-
-
-def _read_ssh(host: str) -> dict[str, str]:
-    """Return the user's ssh settings for a host, as `ssh -G` prints them; empty if that fails."""
-    asked = subprocess.run(["ssh", "-G", "--", host], capture_output=True, text=True, check=False)
-    return dict(line.split(" ", 1) for line in asked.stdout.splitlines() if " " in line)

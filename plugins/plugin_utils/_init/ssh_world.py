@@ -49,7 +49,7 @@ class SshHistory:
         self.folder = (home or Path(me.pw_dir)) / ".ssh"
         self.me = me.pw_name
         self.named = {
-            name: _effective_settings(name) for name in dict.fromkeys(_list_hosts(self.folder / "config", self.folder))
+            name: effective_settings(name) for name in dict.fromkeys(_list_hosts(self.folder / "config", self.folder))
         }
         self.known = "\n".join(_read_lenient(self.folder / name) for name in ("known_hosts", "known_hosts2"))
 
@@ -62,11 +62,11 @@ class SshHistory:
         """Return what there is to know of one cluster."""
         login = profile["login"]
         hosts = [login["host"], *(one["host"] for one in login.get("hosts", ()))]
-        plain = _effective_settings(login["host"])
+        plain = effective_settings(login["host"])
         own = (profile["id"], *hosts)  # who names an entry so means this cluster, wherever it leads
         leading = [one for one in self.named.items() if one[0] in own or _first_value(one[1], "hostname") in hosts]
         jump = (login.get("jump") or {}).get("host", "")
-        jump_user = self._user(_effective_settings(jump)) if jump else ""
+        jump_user = self._user(effective_settings(jump)) if jump else ""
         if leading:
             name, said = leading[0]
             same = name in hosts or all(said.get(word) == plain.get(word) for word in ALIKE)
@@ -80,7 +80,7 @@ class SshHistory:
         return "" if user == self.me else user
 
 
-def _effective_settings(host: str) -> dict[str, list[str]]:
+def effective_settings(host: str) -> dict[str, list[str]]:
     """Return what ssh would do for a host, by setting."""
     said = run_program(["ssh", "-G", "--", host], SECONDS)
     return parse_settings(said.output) if said.code == 0 else {}

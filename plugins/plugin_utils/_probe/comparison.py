@@ -242,7 +242,7 @@ def _gpus(says: Profile, seen: Observations) -> Iterator[ProbedFact]:
     if not types:
         return
     if says.get("gpu_nodes"):
-        expected = {name: number for name, number in says["gpu_nodes"].items()}
+        expected = says["gpu_nodes"]
         shown = {name: number for name, number in sorted(types.items()) if name}
         agrees = (
             None if "" in types and not shown else all(shown.get(name) == number for name, number in expected.items())

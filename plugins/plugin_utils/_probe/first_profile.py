@@ -27,10 +27,6 @@ MOST_HOURS = 24 * 365
 AREA = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-class Answers(dict[str, str]):
-    """The user's answers: area (the name of the one for large data, or empty) and conda (a policy)."""
-
-
 def list_areas(seen: Observations) -> dict[str, dict[str, Any]]:
     """Return the areas in which the account can write, by name: those of the site's variables go first."""
     found: dict[str, dict[str, Any]] = {}
@@ -50,7 +46,10 @@ def list_areas(seen: Observations) -> dict[str, dict[str, Any]]:
 
 def build_profile(name: str, login: Mapping[str, Any], user: str, seen: Observations, answers: Mapping[str, str]) -> \
         dict[str, Any]:  # fmt: skip
-    """Return the profile of a cluster. login: how it is reached. answers: see Answers."""
+    """Return the profile of a cluster. login: how it is reached.
+
+    answers: title, area (for large data) and conda (a policy).
+    """
     areas = list_areas(seen)
     chosen = answers.get("area", "")
     profile: dict[str, Any] = {"format": 2, "id": name, "status": "own", "login": dict(login)}

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ...module_utils._slurm.directives import parse_minutes
+
 GPUS = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:([0-9]+)")
 
 
@@ -83,18 +85,5 @@ def _read_nodes(line: str) -> Nodes | None:
     gpus: dict[str, int] = {}
     for name, number in GPUS.findall(re.sub(r"\([^)]*\)", "", parts[1])):
         gpus[name] = gpus.get(name, 0) + int(number)
-    return Nodes(parts[0], gpus, int(parts[2]), read_hours(parts[3]))
-
-
-def read_hours(text: str) -> float | None:
-    """Return a time limit of Slurm in hours; None for infinite.
-
-    >>> [read_hours(one) for one in ("2-00:00:00", "12:00:00", "30:00", "infinite")]
-    [48.0, 12.0, 0.5, None]
-    """
-    days, _dash, clock = text.rpartition("-")
-    parts = [int(part) for part in clock.split(":") if part.isdigit()]
-    if not parts or not 2 <= len(parts) <= 3:
-        return None
-    hours, minutes, seconds = parts if len(parts) == 3 else (0, *parts)
-    return int(days or 0) * 24 + hours + minutes / 60 + seconds / 3600
+    minutes = parse_minutes(parts[3])
+    return Nodes(parts[0], gpus, int(parts[2]), None if minutes is None else minutes / 60)

@@ -125,7 +125,7 @@ CONTROLLER = {
     },
     "_probe": {
         *("_documents", "_input", "_state", "_accounts", "_init", "_delivery", "_roles/job_request", "_core"),
-        "_audit_checks/site_probe",
+        *("_audit_checks/site_probe", "_slurm/directives"),
     },
     "_command": {
         *(
