@@ -8,6 +8,7 @@ from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optiona
 
 from .._core.files import DRAFT
 from .._core.host import Host
+from .._core.values import FORMER
 from .._formats import git_index, key_files
 from .._key_search.keys_in_texts import KeyFinder, KeyInText
 from .._key_search.placeholders import is_placeholder
@@ -76,17 +77,19 @@ class MisplacedKeys:
     def in_tree(self, folder: str) -> Iterator[MisplacedKey]:
         """Yield those in all texts of the home, or in the scripts and texts of another tree, by their names.
 
-        A file in which a program keeps keys is where they belong, and so is ~/.ssh for private keys.
+        A file in which a program keeps keys is where they belong, and so is ~/.ssh for private keys. What hpc-onboard
+        moved away is the user's former file, which offboarding puts back.
         """
         home, real = self._host.home, self._host.resolve(folder) or folder
         belonging = self._with_targets([home + "/" + name for name in key_files.CREDENTIALS])
+        former = os.path.join(home, FORMER, "")
         examples = 0
 
         def is_meant(name: str) -> bool:
             return folder == home or key_files.is_script(name) or key_files.is_text(name)
 
         for path, content in self._search.texts(folder, is_meant):
-            if {path, real + path[len(folder) :]} & (belonging | self._searched):
+            if path.startswith(former) or {path, real + path[len(folder) :]} & (belonging | self._searched):
                 continue
             is_shell = key_files.is_script(os.path.basename(path)) or bool(_SHELL.match(content))
             rule = "SEC-011" if key_files.is_example(path[len(folder) :]) else "SEC-004"

@@ -15,6 +15,7 @@ import pytest
 from account_scene import KEY, Folder, Link, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._core.values import FORMER
 from ansible_collections.hpc.onboard.plugins.module_utils._key_checks.scattered_keys import ScatteredKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._scan.search import Search
 from audit_check_runs import CheckReport, run_check
@@ -59,6 +60,14 @@ def test_a_key_in_a_start_up_file_is_found_with_its_line(scene: Scene) -> None:
         "SEC-004 ~/.bashrc:2": f"an NGC personal or service key is in this file, {mark(scene, NVAPI)}",
     }
     assert report.remarks == []
+
+
+def test_what_hpc_onboard_keeps_for_offboarding_is_not_scattered(scene: Scene) -> None:
+    folders = {folder: Folder(0o700) for folder in ("~/.config", "~/.config/hpc.onboard", f"~/{FORMER}")}
+    scene.make({**folders, f"~/{FORMER}/0123456789abcdef": line(NVAPI), "~/.config/hpc.onboard/mine": line(NVAPI)})
+    assert list(looked(scene, known={mark(scene, NVAPI): "The key of 'ngc'"}).found) == [
+        "SEC-004 ~/.config/hpc.onboard/mine:1",
+    ]
 
 
 def test_every_place_of_a_home_is_looked_at(scene: Scene) -> None:
