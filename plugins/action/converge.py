@@ -64,7 +64,7 @@ class ActionModule(AccountAction):
             from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders
 
             declared = reminders.without_open_rotations(session.name, declared)
-        return deliver(session, declared, checked["wait"], {"seconds": checked["seconds"], **read_agreement(session)})
+        return deliver(session, declared, checked["wait"], {"seconds": checked["seconds"], **read_decisions(session)})
 
     @property
     def _resource_type(self) -> str:
@@ -79,13 +79,17 @@ def check_arguments(spec: Spec, arguments: Arguments) -> dict[str, Any]:
     return checked.values
 
 
-def read_agreement(session: AccountSession) -> dict[str, bool]:
-    """Return {"replace": True} if the user agreed to replace unknown keys (-e onboard_replace). Raise AccountError."""
+def read_decisions(session: AccountSession) -> dict[str, bool | str]:
+    """Return what the user decided for the plan: whether unknown keys are replaced, and the engine stays there.
+
+    Raise AccountError.
+    """
     if not any(name.startswith("onboard_") for name in session.variables):
-        return {}
-    readers = {"onboard_replace": extra_vars.read_bool}
+        return {"engine": "keep"}
+    readers = {"onboard_replace": extra_vars.read_bool, "onboard_keep_engine": extra_vars.read_bool}
     given = extra_vars.read_settings("an onboarding", readers, session.variables, session.value)
-    return {"replace": bool(given.get("onboard_replace"))}
+    engine = "keep" if given.get("onboard_keep_engine", True) else "drop"
+    return {"replace": bool(given.get("onboard_replace")), "engine": engine}
 
 
 # -- one resource ----------------------------------------------------------------------------------

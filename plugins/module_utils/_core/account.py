@@ -15,6 +15,11 @@ if TYPE_CHECKING:  # few runs start a login shell, and every run would wait for 
 BEGIN, END = "hpc.onboard-environment", "hpc.onboard-end"
 QUERY = "echo %s; /usr/bin/env -0; echo %s" % (BEGIN, END)  # the same in every shell
 LOGIN_SECONDS = 20
+NO_TICKET = (
+    "the home %s opens only with a Kerberos ticket, and this session has none. On your machine, get a forwardable one"
+    " (kinit -f; klist -f shows the flag F), let ssh log in with it (a login by key forwards none), and do not set"
+    " GSSAPIDelegateCredentials to no. Then run again"
+)
 
 Guard = Callable[[], None]
 
@@ -57,6 +62,11 @@ class Account:
                 " Remove that line, then run again" % (printable(home, 200), entry.pw_dir)
             )
         return cls(os.path.normpath(entry.pw_dir), entry.pw_shell or "/bin/sh", None, guard)
+
+    def check_ticket(self) -> None:
+        """Raise AccountError if the home is closed and the session has no Kerberos ticket."""
+        if not os.environ.get("KRB5CCNAME") and not os.access(self.home, os.R_OK | os.X_OK):
+            raise AccountError(NO_TICKET % self.home)
 
     def load_environment(self) -> None:
         """Start the login shell for its environment, once for all resources."""

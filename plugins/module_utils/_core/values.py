@@ -16,6 +16,7 @@ PATH = re.compile(r"^(?:~|\$[A-Za-z_][A-Za-z0-9_]*|)(?:/[A-Za-z0-9_@%+=:,. -]*)*
 PRIVATE = (".ssh", ".gnupg", ".k5login", ".forward")
 WORD = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 FORMER = ".config/hpc.onboard/former"  # below the home: what the user had where something was replaced
+KEPT_ENGINE = ".config/hpc.onboard/engine-"  # below the home, and 16 digits: see _engine/kept_engine.py
 
 
 def note_key(kind: str, identity: str) -> str:

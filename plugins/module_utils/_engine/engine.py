@@ -20,18 +20,12 @@ from .._core.resource import CHANGES, FAILURES, Resource, State, examine, reconc
 from .._core.values import note_key
 from .._receipt import notes, receipt, rotations
 from .isolation import Document, Pass, run_isolated
-from .plan import LOCK, Kinds, Loop, build_resource
+from .plan import LOCK, SECONDS, Kinds, Loop, build_resource
 from .task import News, Observation, Task, mark_adopted
 
 SCHEMA = "hpc.onboard/answer/1.0"
 PLAN = "hpc.onboard/plan/1.0"
-SECONDS = 30.0  # for one resource
 POLL_SECONDS = 0.5
-NO_TICKET = (
-    "the home %s opens only with a Kerberos ticket, and this session has none. On your machine, get a forwardable one"
-    " (kinit -f; klist -f shows the flag F), let ssh log in with it (a login by key forwards none), and do not set"
-    " GSSAPIDelegateCredentials to no. Then run again"
-)
 
 
 def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
@@ -48,6 +42,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     does not recognise, and keep a private copy of their files.
     fixes: how many of the first resources to reconcile before the others are examined, or to preview (fixes_work).
     ticket: the home opens only with a forwarded Kerberos ticket. found: what an earlier run learned (account.py).
+    engine: keep or drop, see kept_engine.py.
     """
     started = time.time()
     result: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
@@ -65,7 +60,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
             task = settle_kept(task)
         seen = WORKS[plan["work"]](task)
         if plan.get("ticket") and any(one["status"] == "failed" for one in [seen.receipt, *seen.documents] if one):
-            _check_ticket(account.home)
+            account.check_ticket()
         if plan.get("receipt") and seen.receipt["status"] not in FAILURES:
             mark_adopted(task, seen)
         result["outcomes"] = fixed + _public_outcomes(plan, seen.documents)
@@ -88,12 +83,6 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     result["host"] = os.uname().nodename
     result["seconds"] = round(time.time() - started, 3)
     return result
-
-
-def _check_ticket(home: str) -> None:
-    """Raise AccountError if the home is closed and this session has no Kerberos ticket: sshd names a forwarded one."""
-    if not os.environ.get("KRB5CCNAME") and not os.access(home, os.R_OK | os.X_OK):
-        raise AccountError(NO_TICKET % home)
 
 
 def _open_account(plan: Mapping[str, Any]) -> Account:
@@ -291,7 +280,12 @@ def _decided_by(task: Task, found: State) -> State:
 
 def main(payload: Mapping[str, Any], kinds: Kinds) -> None:
     """Print the framed answer and end. A child that hangs in a file system is not waited for."""
-    text = json.dumps(answer(payload["plan"], kinds))
+    result = answer(payload["plan"], kinds)
+    if payload["plan"].get("engine") and not result["error"]:
+        from .kept_engine import keep_engine  # once for each version
+
+        result["engine"] = keep_engine(payload)
+    text = json.dumps(result)
     frame = payload["frame"]
     sys.stdout.write("\n%s %d\n%s\n%s\n" % (frame, len(text), text, frame))
     sys.stdout.flush()

@@ -25,7 +25,7 @@ from .._core.resource import FAILURES, Outcome
 from .._core.values import check_secret
 from . import engine
 from .isolation import Document
-from .plan import Kinds, build_resource
+from .plan import SECONDS, Kinds, build_resource
 from .script_output import ScriptOutput
 
 SCHEMA = "hpc.onboard/script-result/1.0"
@@ -98,7 +98,7 @@ class ScriptRun:
             raise AccountError("this script is for the user %s; you are %s. Nothing was done" % (script["user"], user))
         self._entries = script["parts"][request.part]
         keys = self._prompt_for_keys()
-        plan = dict(script["plan"], work=request.work, receipt=True, seconds=engine.SECONDS)
+        plan = dict(script["plan"], work=request.work, receipt=True, seconds=SECONDS)
         plan["keys"] = _with_fingerprints(plan, keys)
         if request.part == "offboard":
             plan["only_made"] = True

@@ -13,6 +13,7 @@ from .._core.resource import Outcome, Resource
 
 LOCK = ".hpc.onboard.lock"  # name of the lock file in the home
 WAIT_SECONDS = 60  # for a run that holds the lock
+SECONDS = 30.0  # for one resource
 
 Kinds = Mapping[str, Type[Resource]]
 Loop = Callable[[Resource, Host], Outcome]

@@ -17,7 +17,7 @@ from . import payload
 from .result import WORDS
 
 if TYPE_CHECKING:
-    from .._documents.answer import AccountReceipt, EngineAnswer, ReceiptNote, RotationMark
+    from .._documents.answer import AccountReceipt, EngineAnswer, EngineFile, ReceiptNote, RotationMark
     from .._documents.outcome import (
         Adopted,
         Evidence,
@@ -39,6 +39,7 @@ FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "un
 TEXTS: tuple[Literal["obstacle", "open_folder"], ...] = ("obstacle", "open_folder")
 MAPPINGS: tuple[Literal["cases", "in_use", "observed"], ...] = ("cases", "in_use", "observed")
 HELD = r"none|key [0-9a-f]{12}"  # the fingerprint of a key to replace, for the ledger
+DIGEST = re.compile(r"[0-9a-f]{64}")
 SCHEMA = "hpc.onboard/answer/1.0"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
 VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "unknown")
@@ -88,6 +89,7 @@ def _read_answer(document: Document) -> EngineAnswer:
         "outcomes": [_read_outcome(entry) for entry in document["outcomes"]],
         "error": None if document["error"] is None else harmless(document["error"]),
         "receipt": _read_receipt(document.get("receipt")),
+        "engine": _read_engine(document.get("engine")),
         "account": {"home": harmless(account.get("home", ""), 200), "shell": harmless(account.get("shell", ""), 200)},
         "python": harmless(document["python"], 20),
         "host": harmless(document["host"], 200),
@@ -219,6 +221,14 @@ def _read_receipt(receipt: Document | None) -> AccountReceipt | None:
         "keys": {harmless(name, 100): _read_mark(mark) for name, mark in receipt.get("keys", {}).items()},
         "problem": None if receipt["problem"] is None else harmless(receipt["problem"], 500),
     }
+
+
+def _read_engine(file: Document | None) -> EngineFile | None:
+    """Return the file of the engine that the account keeps, or None if it has none."""
+    if file is None:
+        return None
+    digest = read_choice(DIGEST.findall(file["digest"]), file["digest"])
+    return {"python": harmless(file["python"], 100), "digest": digest}
 
 
 def _read_mark(mark: Document) -> RotationMark:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from .._authentication import turns
 from .._authentication.unattended import LoginQuestion, unattended
 from .._input.ssh_arguments import SSH_VARIABLES, login_of, mentions_proxy, typed_arguments
+from .._state.kept_engines import KeptEngine
 from . import answer as _answer
 from . import payload, session_limits
 
@@ -66,11 +67,30 @@ class AccountConnection:
         is_real = not self._account.get("sandbox")
         ticket = {"ticket": True} if is_real and (site.get("auth") or {}).get("delegate") else {}
         command = payload.build_command(None if python.startswith("auto") else python, site.get("python", []))
-        output = self._send(command, payload.build_payload({**document, **ticket}, self._places), document)
+        plan = {**document, **ticket}
+        kept = None
+        if is_real and not self.asks_each_time:  # where a second session would ask the user again, all is sent at once
+            kept = KeptEngine(self._name, payload.load_engine()["sources"])
+        output = self._send_plan(command, plan, kept)
         answer = _answer.parse(output["stdout"], output["stderr"], output["rc"], self.typed)
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
+        if kept:
+            kept.note_answer(plan, answer)
         return answer
+
+    def _send_plan(self, command: str, plan: Message, kept: KeptEngine | None) -> CommandOutput:
+        """Send a plan to the engine that the account keeps, or with the engine; return the output."""
+        if kept is None:
+            rest = {name: value for name, value in plan.items() if name != "engine"}
+            return self._send(command, payload.build_payload(rest, self._places), plan)
+        if kept.digests:
+            short = payload.build_short_payload(kept.settle_wish(plan), self._places, kept.digests)
+            output = self._send(command, short, plan)
+            if output["rc"] != payload.NOT_KEPT:
+                return output
+            kept.note_gone()
+        return self._send(command, payload.build_payload(kept.settle_wish(plan), self._places), plan)
 
     def put_file(self, local: str, remote: str) -> None:
         """Copy a file of this machine to the account."""

@@ -26,6 +26,7 @@ CLOSED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 class EngineParts(TypedDict):
     """Everything that may be sent; each part is one line."""
 
+    sources: str  # their digest, in hex
     engine: str  # what every plan needs; the dictionary of the modules
     modules: dict[str, str]  # the others, by their name below module_utils: _resources.directory
     needs: dict[str, list[str]]  # the modules that a module requires, including itself

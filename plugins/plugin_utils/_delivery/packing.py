@@ -63,8 +63,8 @@ class EngineSource:
         return code
 
 
-def pack_engine(module_utils: Path) -> EngineParts:
-    """Return the packed parts of the engine."""
+def pack_engine(module_utils: Path, digest: str) -> EngineParts:
+    """Return the packed parts of the engine. digest: of its sources."""
     sources = {
         ".".join(file.relative_to(module_utils).with_suffix("").parts): strip_types(file.read_text(encoding="utf-8"))
         for file in sorted(module_utils.glob("_[a-z]*/*.py"))
@@ -76,6 +76,7 @@ def pack_engine(module_utils: Path) -> EngineParts:
     first = pack({**dict.fromkeys(sorted(packages)), **{f"{PACKAGE}.{name}": sources[name] for name in engine}})
     others, known = [name for name in sources if name not in engine], unpack(first)
     return {
+        "sources": digest,
         "engine": first,
         "modules": {name: pack({f"{PACKAGE}.{name}": sources[name]}, known) for name in others},
         "needs": needs,

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...module_utils._core.errors import AccountError
+from ...module_utils._core.values import KEPT_ENGINE
 from .._roles.table import PLACES
 from . import engine_parts
 
@@ -26,6 +27,7 @@ BEGUN = "hpc.onboard-begun"
 """What the command prints before it reads its input, also on standard error, which Ansible reports after a failure."""
 TOO_OLD = 95  # exit code of a Python before 3.6; the next candidate is tried
 BROKEN = 96  # exit code: the engine itself could not start
+NOT_KEPT = 97  # exit code: the account does not keep the engine that it is told to take
 NO_PYTHON = "hpc.onboard-no-python"
 INCOMPLETE = 93  # exit code: the input is incomplete
 READ_BY_SHELL = 91  # exit code: a shell read the input
@@ -66,6 +68,8 @@ def record(*names, **given):
     made = namedtuple("record", names + tuple(given))
     made.__new__.__defaults__ = tuple(given.values())
     return made
+def code_of(name, source):
+    return compile(source, name + ".py", "exec")
 class Sent:
     def find_spec(self, name, path=None, target=None):
         if name in payload:
@@ -76,7 +80,7 @@ class Sent:
         source = payload[module.__name__]
         if source is not None:
             module.record = record
-            exec(compile(source, module.__name__ + ".py", "exec"), module.__dict__)
+            exec(code_of(module.__name__, source), module.__dict__)
 sys.meta_path.insert(0, Sent())
 def kinds_of(entries):
     kinds = {}
@@ -85,9 +89,55 @@ def kinds_of(entries):
         kinds[kind] = getattr(__import__("hpc_onboard." + module, fromlist=[name]), name)
     return kinds
 """
-_BOOT = (
-    LOADER
-    + """
+_KEPT = """
+import json, os, select
+from marshal import loads
+try:
+    from _sha2 import sha256
+except ImportError:
+    try:
+        from _sha256 import sha256
+    except ImportError:
+        from hashlib import sha256
+def is_answered(path):
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            for one in (0, 1, 2, reader):
+                os.close(one)
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW))
+        finally:
+            os._exit(0)
+    os.close(writer)
+    ended = select.select([reader], [], [], payload["seconds"])[0]
+    if ended:
+        os.waitpid(child, 0)
+    else:
+        os.kill(child, 9)
+    return ended
+def take(payload):
+    digest = payload["digests"].get(sys.implementation.cache_tag, "")
+    path = os.path.join(os.environ.get("HOME", ""), payload["place"] + digest[:16])
+    if not is_answered(path):
+        raise OSError
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    line = os.pread(handle, 1 << 18, 0).partition(b"\n")[0]
+    if sha256(line).hexdigest() != digest:
+        raise OSError
+    payload.update(json.loads(line.decode()))
+    def code_of(name, place):
+        part = os.pread(handle, place[1], len(line) + 1 + place[0])
+        if sha256(part).hexdigest() != place[2]:
+            raise ImportError(path + " is damaged: remove it, then run again")
+        return loads(part)
+    return code_of
+try:
+    code_of = take(payload)
+except OSError:
+    os._exit(payload["not kept"])
+"""
+_START = """
 gc.disable()  # the process ends after one answer
 try:
     kinds = kinds_of(payload["plan"]["resources"])
@@ -97,7 +147,7 @@ except Exception:
     traceback.print_exc()
     sys.exit(payload["broken"])
 """
-)
+_SECONDS = 10  # for the home to answer; if it hangs, the engine is sent, which finds out what hangs
 
 
 def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
@@ -114,8 +164,9 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
     if bad:
         raise AccountError(f"{bad[0]!r} cannot be the path of a Python interpreter: check ansible_python_interpreter")
     begun = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # in two pieces, because ssh -v prints the command
+    ends = f"0|{INCOMPLETE}|{BROKEN}|{NOT_KEPT}"
     run = (
-        f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in 0|{INCOMPLETE}|{BROKEN}) exit $r;; esac; }};'
+        f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in {ends}) exit $r;; esac; }};'
         f" {_TELL} {_OWN if sites else ''}"
     )
     first, last = (f"for p in {' '.join(names)}; do " if names else "" for names in (sites, usual))
@@ -144,7 +195,23 @@ def build_payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
 
     plan: see _engine/engine.py. kinds: the places of all resource types.
     """
-    blocks = build_blocks(plan["resources"], kinds, {"boot": _BOOT, "frame": FRAME, "broken": BROKEN, "plan": plan})
+    all_modules = load_engine()["modules"] if plan.get("engine") == "keep" else ()
+    data = {"boot": LOADER + _START, "frame": FRAME, "broken": BROKEN, "plan": plan}
+    return _frame_input(build_blocks(plan["resources"], kinds, data, *all_modules))
+
+
+def build_short_payload(plan: Mapping[str, Any], kinds: Mapping[str, str], digests: Mapping[str, str]) -> bytes:
+    """Return the standard input for an account that keeps the engine.
+
+    digests: of the file's index, by the version of Python there (_engine/kept_engine.py).
+    """
+    kept = {"digests": digests, "place": KEPT_ENGINE, "seconds": _SECONDS, "not kept": NOT_KEPT}
+    data = {"boot": LOADER + _KEPT + _START, "frame": FRAME, "broken": BROKEN, "plan": plan, **kept}
+    places = {entry["kind"]: kinds[entry["kind"]] for entry in plan["resources"]}
+    return _frame_input([engine_parts.pack({**data, "places": places})])
+
+
+def _frame_input(blocks: list[str]) -> bytes:
     lengths = " ".join(str(len(block)) for block in blocks)
     return "".join([f"exit {READ_BY_SHELL}\n" * 3, f"{START} {lengths}\n", *blocks]).encode()
 
@@ -170,6 +237,6 @@ def load_engine() -> engine_parts.EngineParts:
         return cached
     from . import packing
 
-    parts = packing.pack_engine(engine_parts.MODULE_UTILS)
+    parts = packing.pack_engine(engine_parts.MODULE_UTILS, digest.decode())
     packing.write_cache(engine_parts.cache_file(), engine_parts.seal(digest, json.dumps(parts).encode()))
     return parts

@@ -73,12 +73,23 @@ class AccountOwner(TypedDict):
     shell: str
 
 
+class EngineFile(TypedDict):
+    """The engine that an account keeps. python: the version for which it is. digest: of its index, in hex."""
+
+    python: str
+    digest: str
+
+
 class EngineAnswer(TypedDict):
-    """The answer to one plan. receipt: None where the plan did not ask for it. seconds: how long the engine worked."""
+    """The answer to one plan. receipt: None where the plan did not ask for it. seconds: how long the engine worked.
+
+    engine: the file that it keeps; None where it was not asked to, or could not.
+    """
 
     outcomes: list[ResourceOutcome]
     error: str | None
     receipt: AccountReceipt | None
+    engine: EngineFile | None
     account: AccountOwner
     python: str
     host: str

@@ -25,6 +25,7 @@ EMPTY_ANSWER: EngineAnswer = {
     "outcomes": [],
     "error": None,
     "receipt": None,
+    "engine": None,
     "account": {"home": "", "shell": ""},
     "python": "",
     "host": "",

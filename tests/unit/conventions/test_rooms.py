@@ -32,7 +32,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_audit_checks": {"_formats", "_core", "_scan", "_slurm/offers", "_slurm/directives", "_slurm/job_lines", "_fixes"},
     "_key_checks": {"_formats", "_core", "_key_search", "_scan", "_fixes", "_audit_checks/audit_check"},
     "_storage_checks": {"_formats/quota", "_core", "_scan", "_fixes", "_audit_checks/audit_check"},
-    "_engine": {"_core", "_receipt"},
+    "_engine": {"_formats/hashes", "_core", "_receipt"},
 }
 CONTROLLER = {
     "_documents": set(),

@@ -1,0 +1,115 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The engine as a file on the account, so that later sessions send the plan alone and compile nothing.
+
+It lies beside the receipt. Its first line is an index: module -> [offset after the line, bytes, SHA-256]; the modules
+follow as Python's bytecode. The sender knows the digest of the index and the loader checks every module that it takes,
+so a file that anybody has changed is not run. The name is made of the digest: what another machine kept is the same
+file. A session that was told of a file and does not find it ends, and is sent the engine.
+"""
+
+import json
+import marshal
+import os
+import sys
+from types import CodeType
+from typing import Any, Dict, List, Mapping, Optional
+
+from .._core.account import Account
+from .._core.host import Host
+from .._core.resource import FAILURES, Resource, State, reconcile
+from .._core.values import KEPT_ENGINE
+from .._formats.hashes import digest
+from .._receipt.stale_drafts import find_engines
+from .isolation import Document, Pass, run_isolated
+from .plan import SECONDS
+
+PLAIN = 2  # of marshal's formats the last without references, which differ from one run of Python to the next
+MOST = 3  # files: of other versions of Python or of hpc-onboard, which other machines use
+
+
+class KeptEngine(Resource):
+    """The file. content: None if the account is to have none."""
+
+    KIND = "kept_engine"
+
+    def __init__(self, content: Optional[bytes]) -> None:
+        self._content = content
+        self.digest = digest(content.partition(b"\n")[0]).hex() if content else ""
+        super().__init__({})
+
+    def name(self) -> str:
+        return "engine ~/" + KEPT_ENGINE
+
+    def bound(self, host: Host) -> "KeptEngine":
+        return self
+
+    def touches(self, host: Host) -> List[str]:
+        return [os.path.join(host.home, KEPT_ENGINE + self.digest[:16])]
+
+    def desired(self, host: Host) -> State:
+        return {os.path.basename(path): "whole" for path in self.touches(host) if self._content}
+
+    def inspect(self, host: Host) -> State:
+        """Return the file; of an account that is to have none, all such files."""
+        (own,) = self.touches(host)
+        paths = [own] if self._content else find_engines(host)
+        found = {os.path.basename(path): host.entry(path) for path in paths}
+        return {
+            name: "whole"
+            if entry.kind == "file" and entry.mode == 0o600 and host.read(own) == self._content
+            else "other"
+            for name, entry in found.items()
+            if entry
+        }
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        folder = host.entry(os.path.dirname(os.path.join(host.home, KEPT_ENGINE)))
+        return None if folder else "there is no receipt beside which the engine could lie"
+
+    def apply(self, host: Host) -> None:
+        others = [path for path in find_engines(host) if path not in self.touches(host)]
+        for path in others[MOST - 1 :] if self._content else others:
+            host.remove(path)
+        if self._content:
+            (path,) = self.touches(host)
+            old = host.read(path) if host.entry(path) else None
+            host.write(path, old, self._content, 0o600, private=True)
+
+
+def pack_engine(sources: Mapping[str, Optional[str]]) -> bytes:
+    """Return the content of the file. sources: module -> source, None for a package."""
+    index: Dict[str, Optional[List[Any]]] = {}
+    parts: List[bytes] = []
+    for name in sorted(sources):
+        source = sources[name]
+        index[name] = None
+        if source is not None:
+            part = _dump(compile(source, name + ".py", "exec"))
+            index[name] = [sum(map(len, parts)), len(part), digest(part).hex()]
+            parts.append(part)
+    return b"\n".join([json.dumps(index, sort_keys=True).encode("ascii"), b"".join(parts)])
+
+
+def _dump(code: CodeType) -> bytes:
+    try:
+        return marshal.dumps(code, PLAIN)
+    except ValueError:  # newer code has what the old format cannot say
+        return marshal.dumps(code)
+
+
+def keep_engine(payload: Mapping[str, Any]) -> Optional[Document]:
+    """Keep the engine of this payload, or remove what is kept, as the plan says; return which file there is now."""
+    plan = payload["plan"]
+    account = Account.of_this_process(plan.get("sandbox"))
+    fingerprint_key, root = bytes.fromhex(plan["fingerprint_key"]), str((plan.get("sandbox") or {}).get("root", ""))
+    is_kept = plan["engine"] == "keep"
+    sources = {name: source for name, source in payload.items() if name.split(".")[0] == __name__.split(".")[0]}
+    engine = KeptEngine(pack_engine(sources) if is_kept else None)
+    seconds = float(plan.get("seconds") or SECONDS)
+    outcome = run_isolated([engine], Pass(lambda: Host(account, fingerprint_key, root), reconcile, True, seconds), {})[
+        0
+    ]
+    if outcome["status"] in FAILURES or not is_kept:
+        return None
+    return {"python": sys.implementation.cache_tag, "digest": engine.digest}
