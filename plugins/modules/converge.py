@@ -14,7 +14,8 @@ author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Sends what the named roles declare, and resources given directly, to the account as one plan.
   - The plan and the program that applies it go through standard input, and one answer comes back. Nothing is copied, no
-    remote temporary directory is created, and nothing stays on the account but the requested resources.
+    remote temporary directory is created, and nothing stays on the account but the requested resources, the receipt and
+    the program, which later runs need not send again (C(-e onboard_keep_engine=false) leaves none).
   - Examines every resource, changes it if it differs, and examines it again. A failure, or a file system that hangs,
     affects only its own resources and what depends on them, never the rest.
   - Overwrites nothing of the user's. A conflict is reported as C(blocked).

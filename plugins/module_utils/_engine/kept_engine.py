@@ -52,16 +52,14 @@ class KeptEngine(Resource):
 
     def inspect(self, host: Host) -> State:
         """Return the file; of an account that is to have none, all such files."""
-        (own,) = self.touches(host)
-        paths = [own] if self._content else find_engines(host)
-        found = {os.path.basename(path): host.entry(path) for path in paths}
-        return {
-            name: "whole"
-            if entry.kind == "file" and entry.mode == 0o600 and host.read(own) == self._content
-            else "other"
-            for name, entry in found.items()
-            if entry
-        }
+        if not self._content:
+            return {os.path.basename(path): "other" for path in find_engines(host)}
+        (path,) = self.touches(host)
+        entry = host.entry(path)
+        if entry is None:
+            return {}
+        is_whole = entry.kind == "file" and entry.mode == 0o600 and host.read(path) == self._content
+        return {os.path.basename(path): "whole" if is_whole else "other"}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         folder = host.entry(os.path.dirname(os.path.join(host.home, KEPT_ENGINE)))
@@ -107,9 +105,9 @@ def keep_engine(payload: Mapping[str, Any]) -> Optional[Document]:
     sources = {name: source for name, source in payload.items() if name.split(".")[0] == __name__.split(".")[0]}
     engine = KeptEngine(pack_engine(sources) if is_kept else None)
     seconds = float(plan.get("seconds") or SECONDS)
-    outcome = run_isolated([engine], Pass(lambda: Host(account, fingerprint_key, root), reconcile, True, seconds), {})[
-        0
-    ]
-    if outcome["status"] in FAILURES or not is_kept:
+    once = Pass(lambda: Host(account, fingerprint_key, root), reconcile, True, seconds)
+    (outcome,) = run_isolated([engine], once, {})
+    python = sys.implementation.cache_tag
+    if outcome["status"] in FAILURES or not is_kept or not python:
         return None
-    return {"python": sys.implementation.cache_tag, "digest": engine.digest}
+    return {"python": python, "digest": engine.digest}

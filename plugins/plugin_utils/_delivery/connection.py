@@ -80,14 +80,14 @@ class AccountConnection:
         return answer
 
     def _send_plan(self, command: str, plan: Message, kept: KeptEngine | None) -> CommandOutput:
-        """Send a plan to the engine that the account keeps, or with the engine; return the output."""
+        """Send a plan alone to the engine that the account keeps; if that is gone or does not start, with the engine."""
         if kept is None:
             rest = {name: value for name, value in plan.items() if name != "engine"}
             return self._send(command, payload.build_payload(rest, self._places), plan)
         if kept.digests:
             short = payload.build_short_payload(kept.settle_wish(plan), self._places, kept.digests)
             output = self._send(command, short, plan)
-            if output["rc"] != payload.NOT_KEPT:
+            if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):
                 return output
             kept.note_gone()
         return self._send(command, payload.build_payload(kept.settle_wish(plan), self._places), plan)

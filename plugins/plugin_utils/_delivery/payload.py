@@ -89,7 +89,7 @@ def kinds_of(entries):
         kinds[kind] = getattr(__import__("hpc_onboard." + module, fromlist=[name]), name)
     return kinds
 """
-_KEPT = """
+_KEPT = r"""
 import json, os, select
 from marshal import loads
 try:

@@ -59,10 +59,10 @@ class KeptEngine:
 
     def note_answer(self, plan: Mapping[str, Any], answer: EngineAnswer) -> None:
         """Note what became of the file in a session with this plan."""
-        if plan["work"] == "reconcile" and (plan.get("only_made") or plan.get("engine") == "drop"):
-            if not self.is_due:
-                self.note_gone()
-        elif plan.get("engine") == "keep" and self.is_due:
+        wish, is_offboarding = self.settle_wish(plan).get("engine"), plan["work"] == "reconcile" and "only_made" in plan
+        if wish == "drop" or (is_offboarding and not self.is_due):
+            self.note_gone()
+        elif wish == "keep":
             file = answer["engine"]
             self._files = {**self._files, file["python"]: file["digest"]} if file else {}
             self.is_due = False

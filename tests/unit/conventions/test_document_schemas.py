@@ -29,6 +29,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
     audit_history,
     done_steps,
     exported_scripts,
+    kept_engines,
     last_runs,
     probed_facts,
     receipts,
@@ -60,6 +61,7 @@ KNOWN = (
         standing.SCHEMA,
     ),
     *(script_text.SCHEMA, exported_script.SCHEMA, exported_scripts.SCHEMA, slurm_offers.SCHEMA, probed_facts.SCHEMA),
+    kept_engines.SCHEMA,
 )
 WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
 DETAIL: Any = {
@@ -150,10 +152,13 @@ def remembered(state: Path) -> dict[str, Any]:
     account = AccountSummary("a@lrz", "lrz", False, ("lrz",), ({"id": "ai_group", "text": "Ask."},))
     status = memory.status(Path("accounts.yml"), [account], True, datetime(2026, 1, 2, tzinfo=UTC))
     run, said = ((state / file).read_text() for file in (last_runs.FILE, done_steps.FILE))
+    kept = kept_engines.KeptEngine("a@lrz", "0" * 64)
+    kept.note_gone()
     slurm = json.loads((state / "slurm" / "a@lrz.json").read_text())
     probed = json.loads((state / "probed" / "lrz.json").read_text())
     return {
         "slurm-offers": slurm,
+        "kept-engine": json.loads((state / "engines" / "a@lrz.json").read_text()),
         "probed-facts": probed,
         "last-run": json.loads(run),
         "done-steps": json.loads(said),

@@ -53,6 +53,7 @@ DOCUMENT: dict[str, Any] = {
     "error": None,
     "account": {"home": "/home/simone", "shell": "/bin/bash"},
     "receipt": None,
+    "engine": {"python": "cpython-36", "digest": "0" * 64},
     "python": "3.6.8",
     "host": "wilson1",
     "seconds": 0.2,
