@@ -78,11 +78,15 @@ def _sent(variables: Mapping[str, Any], home: str) -> dict[str, tuple[list[str],
 
     declared = collect(ROLES, [], [], variables.get).resources
     entries = Plan.of(declared, lambda _name: KEY).entries
-    looks = audit_checks.plan_checks(variables["cluster"], variables["account"], declared, {})
+    looks, quiet = (
+        audit_checks.plan_checks(variables["cluster"], variables["account"], declared, {}, shells)
+        for shells in (True, False)
+    )
     common = {"fingerprint_key": FINGERPRINTS, "sandbox": variables["account"]["sandbox"], "seconds": 30}
     order = ["sh", "-c", payload.build_command(PYTHON, [])]
     onboarding = {**common, "work": "reconcile", "receipt": True, "resources": entries}
     audit = {**common, "work": "examine", "receipt": True, "resources": [*entries, *looks]}
+    no_shells = {**audit, "resources": [*entries, *quiet]}
     first = payload.build_payload({**onboarding, "engine": "keep"}, PLACES)
     environment = {**ENVIRONMENT, "HOME": home}
     done = subprocess.run(order, input=first, env=environment, capture_output=True, text=False, check=True)
@@ -93,6 +97,7 @@ def _sent(variables: Mapping[str, Any], home: str) -> dict[str, tuple[list[str],
     return {
         "onboarding, nothing to do": (order, payload.build_short_payload(onboarding, PLACES, digests)),
         "audit": (order, payload.build_short_payload(audit, places, digests)),
+        "audit, login shell alone": (order, payload.build_short_payload(no_shells, places, digests)),
         "onboarding, engine not kept": (order, payload.build_payload(onboarding, PLACES)),
         "audit, engine not kept": (order, payload.build_payload(audit, places)),
     }

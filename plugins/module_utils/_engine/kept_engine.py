@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The engine as a file on the account, so that later sessions send the plan alone and compile nothing.
 
-It lies beside the receipt. Its first line is an index: module -> [offset after the line, bytes, SHA-256]; the modules
-follow as Python's bytecode. The sender knows the digest of the index and the loader checks every module that it takes,
+It is next to the receipt. Its first line is NUL, so that nobody searches it as a text, and an index: module ->
+[offset after the line, bytes, SHA-256]; the modules follow as Python's bytecode. The sender knows the digest of the index and the loader checks every module that it takes,
 so a file that anybody has changed is not run. The name is made of the digest: what another machine kept is the same
 file. A session that was told of a file and does not find it ends, and is sent the engine.
 """
@@ -17,10 +17,10 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from .._core.account import Account
 from .._core.host import Host
-from .._core.resource import FAILURES, Resource, State, reconcile
+from .._core.resource import CHANGES, FAILURES, Resource, State, examine, reconcile
 from .._core.values import KEPT_ENGINE
 from .._formats.hashes import digest
-from .._receipt.stale_drafts import find_engines
+from .._receipt.engine_files import find_engines
 from .isolation import Document, Pass, run_isolated
 from .plan import SECONDS
 
@@ -63,7 +63,7 @@ class KeptEngine(Resource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         folder = host.entry(os.path.dirname(os.path.join(host.home, KEPT_ENGINE)))
-        return None if folder else "there is no receipt beside which the engine could lie"
+        return None if folder else "there is no receipt next to which the engine could lie"
 
     def apply(self, host: Host) -> None:
         others = [path for path in find_engines(host) if path not in self.touches(host)]
@@ -86,7 +86,7 @@ def pack_engine(sources: Mapping[str, Optional[str]]) -> bytes:
             part = _dump(compile(source, name + ".py", "exec"))
             index[name] = [sum(map(len, parts)), len(part), digest(part).hex()]
             parts.append(part)
-    return b"\n".join([json.dumps(index, sort_keys=True).encode("ascii"), b"".join(parts)])
+    return b"".join([b"\0", json.dumps(index, sort_keys=True).encode("ascii"), b"\n", *parts])
 
 
 def _dump(code: CodeType) -> bytes:
@@ -105,8 +105,13 @@ def keep_engine(payload: Mapping[str, Any]) -> Optional[Document]:
     sources = {name: source for name, source in payload.items() if name.split(".")[0] == __name__.split(".")[0]}
     engine = KeptEngine(pack_engine(sources) if is_kept else None)
     seconds = float(plan.get("seconds") or SECONDS)
-    once = Pass(lambda: Host(account, fingerprint_key, root), reconcile, True, seconds)
-    (outcome,) = run_isolated([engine], once, {})
+
+    def make_host() -> Host:
+        return Host(account, fingerprint_key, root)
+
+    (outcome,) = run_isolated([engine], Pass(make_host, examine, False, seconds), {})
+    if outcome["status"] in CHANGES:
+        (outcome,) = run_isolated([engine], Pass(make_host, reconcile, True, seconds), {})
     python = sys.implementation.cache_tag
     if outcome["status"] in FAILURES or not is_kept or not python:
         return None

@@ -20,6 +20,7 @@ from .._core.errors import AccountError
 from .._core.files import draft_path
 from .._core.host import Host
 from .._core.resource import CHANGES, Resource, State
+from .engine_files import find_engines
 from .notes import (
     DONE,
     INTENDED,
@@ -253,8 +254,10 @@ def _write(host: Host, folders: List[str], path: str, old: Optional[bytes], cont
 
 
 def _remove(host: Host, path: str, above: List[str]) -> None:
-    """Remove the receipt with its own folder, and with the one above it if that was created, if they hold no more."""
+    """Remove the receipt, kept engines, their folder and the one above it if that was created, if they hold no more."""
     folder = os.path.dirname(path)
+    for engine in find_engines(host):
+        host.remove(engine)
     if host.names(folder) != [os.path.basename(path)]:
         host.remove(path)
         return

@@ -2,34 +2,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Drafts that a killed run left: files and folders that do not have their final name yet.
 
-The next run that creates the same thing replaces its draft. Offboarding creates nothing, so it removes them here, and
-the engine that the account keeps (_engine/kept_engine.py) with them.
+The next run that creates the same thing replaces its draft. Offboarding creates nothing, so it removes them here.
 """
 
 import os
-import re
 from typing import List, Optional
 
 from .._core.errors import AccountError
 from .._core.files import draft_path
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._core.values import KEPT_ENGINE, note_key
+from .._core.values import note_key
 from . import former_copies
 from .receipt import PLACE, empty_draft
 
-FOLDER, PREFIX = os.path.split(KEPT_ENGINE)
-ENGINE = re.compile(r"\.?%s[0-9a-f]{16}(\.hpc\.onboard-draft)?\Z" % PREFIX)
-
-
-def find_engines(host: Host) -> List[str]:
-    """Return the paths of the engines that the account keeps, of all versions, and of their drafts."""
-    folder = os.path.join(host.home, FOLDER)
-    return [os.path.join(folder, name) for name in host.names(folder) if ENGINE.match(name)]
-
 
 class StaleDrafts(Resource):
-    """The drafts next to the paths of resources, of the receipt's own folders, and kept engines. Desired is none."""
+    """The drafts next to all paths of some resources, and of the receipt's own folders. Desired is none."""
 
     KIND = "drafts"
 
@@ -58,12 +47,11 @@ class StaleDrafts(Resource):
                 paths.append(former_copies.copy_path(host, note_key(resource.KIND, resource.identity)))
             except AccountError:
                 pass  # its own outcome says so
-        drafts = [draft_path(path) for path in set(paths) | {host.resolve(path) or path for path in paths}]
         found = {}
-        for path in sorted(drafts + find_engines(host)):
-            draft = host.entry(path)
+        for path in sorted(set(paths) | {host.resolve(path) or path for path in paths}):
+            draft = host.entry(draft_path(path))
             if draft and draft.mine and draft.kind in ("file", "link", "folder"):
-                found[path] = draft.kind
+                found[draft_path(path)] = draft.kind
         return found
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:

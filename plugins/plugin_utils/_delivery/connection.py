@@ -80,7 +80,7 @@ class AccountConnection:
         return answer
 
     def _send_plan(self, command: str, plan: Message, kept: KeptEngine | None) -> CommandOutput:
-        """Send a plan alone to the engine that the account keeps; if that is gone or does not start, with the engine."""
+        """Send a plan alone to the engine that the account keeps; if that is gone or does not start, send it, too."""
         if kept is None:
             rest = {name: value for name, value in plan.items() if name != "engine"}
             return self._send(command, payload.build_payload(rest, self._places), plan)

@@ -125,7 +125,7 @@ def take(payload):
     line = os.pread(handle, 1 << 18, 0).partition(b"\n")[0]
     if sha256(line).hexdigest() != digest:
         raise OSError
-    payload.update(json.loads(line.decode()))
+    payload.update(json.loads(line[1:].decode()))
     def code_of(name, place):
         part = os.pread(handle, place[1], len(line) + 1 + place[0])
         if sha256(part).hexdigest() != place[2]:

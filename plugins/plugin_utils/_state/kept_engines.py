@@ -48,8 +48,8 @@ class KeptEngine:
         return {} if self.is_due else self._files
 
     def settle_wish(self, plan: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the plan without its wish to keep or drop the engine if that is so already, or nothing may change."""
-        has_wish = plan["work"] == "reconcile" and plan.get("engine") == ("keep" if self.is_due else "drop")
+        """Return the plan without its wish to keep the engine if that is so already, or any if nothing may change."""
+        has_wish = plan["work"] == "reconcile" and (self.is_due or plan.get("engine") == "drop")
         return {name: value for name, value in plan.items() if has_wish or name != "engine"}
 
     def note_gone(self) -> None:
@@ -59,8 +59,8 @@ class KeptEngine:
 
     def note_answer(self, plan: Mapping[str, Any], answer: EngineAnswer) -> None:
         """Note what became of the file in a session with this plan."""
-        wish, is_offboarding = self.settle_wish(plan).get("engine"), plan["work"] == "reconcile" and "only_made" in plan
-        if wish == "drop" or (is_offboarding and not self.is_due):
+        wish = self.settle_wish(plan).get("engine")
+        if wish == "drop" and not self.is_due:
             self.note_gone()
         elif wish == "keep":
             file = answer["engine"]

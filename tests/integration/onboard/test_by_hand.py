@@ -75,7 +75,7 @@ def brought(desk: Desk, node: Node, part: str) -> subprocess.CompletedProcess[st
 
 
 def made(account: Any) -> dict[str, tuple[str, int, bytes]]:
-    """The account's tree: kind, mode and content of all but the file, its answers, and what a login leaves.
+    """The account's tree: kind, mode and content of all but the file, its answers, what a login leaves and the engine.
 
     Of the receipt what was made by us; of a file of sections these, whatever the order is that they were added in.
     """
@@ -83,7 +83,7 @@ def made(account: Any) -> dict[str, tuple[str, int, bytes]]:
     mine, all_users = account.user.encode(), b"USER"
     found = {}
     for path, entry in account.tree().items():
-        if "hpc-onboard-" not in path and not path.endswith(beside):
+        if "hpc-onboard-" not in path and "/engine-" not in path and not path.endswith(beside):
             content = account.read(path) if entry.kind == "file" else entry.content.encode()
             if path.endswith("/receipt.json"):
                 noted = json.loads(content)["resources"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The account keeps the engine: later sessions send the plan alone, and nothing runs there that this machine did not make."""
+"""The account keeps the engine: later sessions send the plan alone, and nothing that another program changed is run."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_a_file_that_anybody_changed_is_not_run(bed: Any) -> None:
     assert onboard(bed, account).code == 0
     (file,) = kept(account)
     content = file.read_bytes()
-    index, _newline, modules = content.partition(b"\n")
-    names = json.loads(index)
+    index, _newline, _modules = content.partition(b"\n")
+    names = json.loads(index[1:])
     engine = names["hpc_onboard._engine.engine"]
     at = len(index) + 1 + engine[0] + engine[1] // 2
     changed = {
@@ -96,14 +96,11 @@ def test_a_pipe_a_link_or_nothing_in_its_place_costs_one_session_more(bed: Any) 
 
 def test_it_goes_with_a_setting_and_with_offboarding(bed: Any) -> None:
     account = bed.new_account("dfki")
-    assert onboard(bed, account, more=WITHOUT).code == 0
-    assert kept(account) == []
-    assert onboard(bed, account).code == 0
-    assert len(kept(account)) == 1
-    assert onboard(bed, account, more=WITHOUT).code == 0
-    assert kept(account) == []
-    assert onboard(bed, account).code == 0
-    assert len(kept(account)) == 1
+    for _round in range(2):
+        assert onboard(bed, account, more=WITHOUT).code == 0
+        assert kept(account) == []
+        assert onboard(bed, account).code == 0
+        assert len(kept(account)) == 1
     inventory = str(bed.accounts_file([account]))
     assert play(bed, "-i", inventory, "-e", "offboard_sure=true", playbook="offboard.yml").code == 0
     assert not account.exists(FOLDER)

@@ -1,0 +1,19 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The engines that an account keeps (_engine/kept_engine.py), next to its receipt, and removed with it."""
+
+import os
+import re
+from typing import List
+
+from .._core.host import Host
+from .._core.values import KEPT_ENGINE
+
+FOLDER, PREFIX = os.path.split(KEPT_ENGINE)
+NAME = re.compile(r"\.?%s[0-9a-f]{16}(\.hpc\.onboard-draft)?\Z" % PREFIX)
+
+
+def find_engines(host: Host) -> List[str]:
+    """Return the paths of the kept engines, of all versions, and of their drafts."""
+    folder = os.path.join(host.home, FOLDER)
+    return [os.path.join(folder, name) for name in host.names(folder) if NAME.match(name)]
