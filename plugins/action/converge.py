@@ -18,7 +18,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES, FAILURES, diffs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import Spec, check_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import describe_violation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import (
     RefusedValue,
     plain_values,
@@ -75,6 +74,8 @@ def check_arguments(spec: Spec, arguments: Arguments) -> dict[str, Any]:
     """Return the arguments with their defaults. Raise AccountError with all violations of the spec."""
     checked = check_settings(spec, arguments)
     if checked.violations:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import describe_violation
+
         raise AccountError("\n".join(map(describe_violation, checked.violations)))
     return checked.values
 

@@ -100,7 +100,9 @@ def remove(session: AccountSession, arguments: Arguments) -> AccountResult:
 
     notes = receipts.read_notes(session.name, bool(session.sandbox))
     first = plan_removal(notes)
-    settings = {"seconds": arguments["seconds"], "only_made": True, "notes": notes, "engine": "drop"}
+    settings = {"seconds": arguments["seconds"], "only_made": True, "notes": notes}
+    if arguments["only"] == "everything" and not arguments["capabilities"]:
+        settings["engine"] = "drop"
     to_remove = DeclaredResources(first, offboarding.refusal_notes(chosen), {})
     return deliver(session, to_remove, arguments["wait"], settings, plan_rest)
 

@@ -37,6 +37,9 @@ class DryRunHost(Host):
             return changed[0] if changed else None
         return None if self._is_removed(path) else super().lstat(path)
 
+    def _open_above(self, path: str) -> str:
+        return ""  # what is open may have been replaced here
+
     def _is_removed(self, path: str) -> bool:
         """Return True if a path, or a folder above it, would have been removed."""
         return any(path == removed or path.startswith(removed + "/") for removed in self._removed)

@@ -100,8 +100,8 @@ class Host(AccountPaths):
 
     def resolve(self, path: str) -> Optional[str]:
         """Return the path with links resolved, except those of other users, who could change them; None for a loop."""
-        pending = path.strip("/").split("/")
-        done = ""
+        done = self._open_above(path)
+        pending = path[len(done) :].strip("/").split("/")
         for _step in range(200):
             if not pending:
                 return done or "/"
@@ -115,10 +115,13 @@ class Host(AccountPaths):
             if found is None or found.kind != "link" or found.is_foreign:
                 done += "/" + part
                 continue
-            if found.target.startswith("/"):
-                done = ""
+            done = "" if found.target.startswith("/") else done
             pending = found.target.strip("/").split("/") + pending
         return None
+
+    def _open_above(self, path: str) -> str:
+        """Return the open folder next above a path, if it has no other path; "" if none is."""
+        return self._folders.without_links(path)
 
     def resolved_entry(self, path: str) -> Optional[FileEntry]:
         """Return what is at a path after links are resolved."""
@@ -191,9 +194,7 @@ class Host(AccountPaths):
                 files.unlink_if_present(folder, draft)
                 os.symlink(self.real(target) if target.startswith("/") else target, draft, dir_fd=folder)
                 if not (files.is_free(folder, name) or files.is_link(folder, name)):
-                    raise AccountError(
-                        "%s was created by another program and is not a link; it stays" % self.shown(path)
-                    )
+                    raise AccountError("%s, which is no link, was created by another program" % self.shown(path))
                 os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
                 files.flush(folder)
             finally:

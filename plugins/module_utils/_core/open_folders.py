@@ -50,6 +50,14 @@ class OpenFolders:
         self._real(above, name)
         return handle
 
+    def without_links(self, path: str) -> str:
+        """Return the path of the open folder next above a path, if it was opened without a link on its way; else ""."""
+        while path:
+            path = path.rpartition("/")[0]
+            if path in self._open and path not in self._behind:
+                return path
+        return ""
+
     def _real(self, above: str, name: str) -> str:
         """Return the path without links of a name in an open folder. Raise FileSystemHangs."""
         path = os.path.join(self._behind.get(above, above), name)

@@ -281,7 +281,8 @@ def _decided_by(task: Task, found: State) -> State:
 def main(payload: Mapping[str, Any], kinds: Kinds) -> None:
     """Print the framed answer and end. A child that hangs in a file system is not waited for."""
     result = answer(payload["plan"], kinds)
-    if payload["plan"].get("engine") and not result["error"]:
+    wish, noted = payload["plan"].get("engine"), result["receipt"] or {"notes": {}, "problem": "not noted"}
+    if (wish == "keep" and noted["notes"]) or (wish == "drop" and not noted["problem"]):
         from .kept_engine import keep_engine  # once for each version
 
         result["engine"] = keep_engine(payload)
