@@ -37,7 +37,7 @@ class DryRunHost(Host):
             return changed[0] if changed else None
         return None if self._is_removed(path) else super().lstat(path)
 
-    def _open_above(self, path: str) -> str:
+    def open_above(self, path: str) -> str:
         return ""  # what is open may have been replaced here
 
     def _is_removed(self, path: str) -> bool:

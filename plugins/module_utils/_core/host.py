@@ -100,7 +100,7 @@ class Host(AccountPaths):
 
     def resolve(self, path: str) -> Optional[str]:
         """Return the path with links resolved, except those of other users, who could change them; None for a loop."""
-        done = self._open_above(path)
+        done = self.open_above(path)
         pending = path[len(done) :].strip("/").split("/")
         for _step in range(200):
             if not pending:
@@ -119,7 +119,7 @@ class Host(AccountPaths):
             pending = found.target.strip("/").split("/") + pending
         return None
 
-    def _open_above(self, path: str) -> str:
+    def open_above(self, path: str) -> str:
         """Return the open folder next above a path, if it has no other path; "" if none is."""
         return self._folders.without_links(path)
 
