@@ -24,7 +24,7 @@ $(STAGES) oldest: $(VENV)/installed-test
 	@$(BIN)/python tools/stages.py $@
 
 bench: $(VENV)/installed-test $(VENV)/installed-bench debian-packages ## Measure the whole against a bare connection and other tools
-	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.bench $(if $(ROUNDS),--rounds $(ROUNDS))
 
 generate: $(VENV)/installed-test ## Write the files that are generated from code
 	@$(BIN)/python tools/generate.py

@@ -86,9 +86,8 @@ def remove(session: AccountSession, arguments: Arguments) -> AccountResult:
     """
     offboarding.AGREEMENT.check_names(session.variables)
     declared = session.collect(arguments["capabilities"], arguments["resources"], (AccountError,))
-    chosen = DeclaredResources([], [], {})
-    if arguments["only"] == "everything":
-        chosen = declared.of(session.select(arguments["capabilities"]))
+    roles, is_whole = session.select(arguments["capabilities"]), arguments["only"] == "everything"
+    chosen = declared.of(roles) if is_whole else DeclaredResources([], [], {})
     staying = declared.refused.keys() - chosen.refused.keys()
 
     def plan_removal(notes: Notes) -> list[PlanEntry]:
@@ -101,7 +100,7 @@ def remove(session: AccountSession, arguments: Arguments) -> AccountResult:
     notes = receipts.read_notes(session.name, bool(session.sandbox))
     first = plan_removal(notes)
     settings = {"seconds": arguments["seconds"], "only_made": True, "notes": notes}
-    if arguments["only"] == "everything" and not arguments["capabilities"]:
+    if is_whole and len(roles) == len(ROLES):
         settings["engine"] = "drop"
     to_remove = DeclaredResources(first, offboarding.refusal_notes(chosen), {})
     return deliver(session, to_remove, arguments["wait"], settings, plan_rest)

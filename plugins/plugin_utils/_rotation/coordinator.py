@@ -95,15 +95,19 @@ class Coordinator:
         """Take every step that needs no account, and begin a rotation if none is open.
 
         after: the result of the coordinator before in this run, whose step the accounts have had their share in.
-        is_last: nothing follows in this run, so what is not done is a failure.
+        is_last: nothing follows in this run, so what is not done is a failure. That is so, too, if no account has a
+        share in the next step; the result names none then.
         """
         with self._store.lock_rotation():
             checks = [] if after else self._begin()
             if any(check["status"] == "failed" for check in checks):
                 return self._result(checks, {})
             asked = after.get("asked", {}) if after else {}
-            step = self._take_own_steps(asked, is_last)
-            return self._report(checks, self._rotation.unless_refused(step), asked, is_last)
+            step = self._rotation.unless_refused(self._take_own_steps(asked, is_last))
+            if is_last or not self._is_share(step, asked):
+                return self._report(checks, step)
+            share: RequestedStep = {"name": step.name, "version": step.version, "targets": list(step.targets)}
+            return {**self._result(checks, share), "asked": share}
 
     def _take_own_steps(self, asked: RequestedStep, is_last: bool) -> RotationStep:
         """Take steps until one is for the accounts, the user or time, or brings nothing; return that one."""
@@ -186,14 +190,8 @@ class Coordinator:
 
     # What is reported
 
-    def _report(
-        self, checks: list[TargetCheck], step: RotationStep, asked: RequestedStep, is_last: bool
-    ) -> RotationState:
+    def _report(self, checks: list[TargetCheck], step: RotationStep) -> RotationState:
         situation = self._rotation.situation()
-        if not is_last:
-            share: RequestedStep = {"name": step.name, "version": step.version, "targets": list(step.targets)}
-            share = share if self._is_share(step, asked) else {}
-            return {**self._result(checks, share), "asked": share or asked}
         old = situation.old_version
         ever = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else {}
         sentence = self._effects.sentences.get(step.version, "")
