@@ -141,11 +141,11 @@ def _run_playbook(options: argparse.Namespace) -> int:
         if sys.stderr.isatty():
             display_path = ", ".join(abbreviate_home(Path(path)) for path in source.paths)
             print(f"Accounts from {display_path}", file=sys.stderr, flush=True)
-    from .._input.agreement import CANCELLED
-
     code, verdict = _start_playbook(name or "onboard", words, environment)
     is_check = not {"--check", "-C"}.isdisjoint(options.passed)
     if name == "plan" and verdict.changed and not is_check and (_is_interactive() or "--yes" in options.given):
+        from .._input.agreement import CANCELLED  # loads much of Ansible
+
         if not ("--yes" in options.given or _is_agreed("Do it?", CANCELLED, [*sys.argv[1:], "--yes"])):
             return code
         code, verdict = _start_playbook("onboard", words, environment)
