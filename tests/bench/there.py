@@ -87,6 +87,7 @@ def _sent(variables: Mapping[str, Any], home: str) -> dict[str, tuple[list[str],
     onboarding = {**common, "work": "reconcile", "receipt": True, "resources": entries}
     audit = {**common, "work": "examine", "receipt": True, "resources": [*entries, *looks]}
     no_shells = {**audit, "resources": [*entries, *quiet]}
+    no_search = {**audit, "resources": [*entries, *(one for one in quiet if one["kind"] != "scattered_keys")]}
     first = payload.build_payload({**onboarding, "engine": "keep"}, PLACES)
     environment = {**ENVIRONMENT, "HOME": home}
     done = subprocess.run(order, input=first, env=environment, capture_output=True, text=False, check=True)
@@ -97,7 +98,8 @@ def _sent(variables: Mapping[str, Any], home: str) -> dict[str, tuple[list[str],
     return {
         "onboarding, nothing to do": (order, payload.build_short_payload(onboarding, PLACES, digests)),
         "audit": (order, payload.build_short_payload(audit, places, digests)),
-        "audit, login shell alone": (order, payload.build_short_payload(no_shells, places, digests)),
+        "audit, no shells": (order, payload.build_short_payload(no_shells, places, digests)),
+        "audit, no shells, no contents": (order, payload.build_short_payload(no_search, places, digests)),
         "onboarding, engine not kept": (order, payload.build_payload(onboarding, PLACES)),
         "audit, engine not kept": (order, payload.build_payload(audit, places)),
     }

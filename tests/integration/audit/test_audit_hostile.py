@@ -108,7 +108,7 @@ def test_nothing_was_run_and_nothing_was_written_on_the_controller(seen: Seen) -
         assert not (folder / "canary").exists()
         assert not list(folder.glob("*CANARY*"))
     state = seen.scene.folder / "state" / "hpc.onboard"
-    ours = (str(state / "audit"), str(state / "runs.jsonl"))
+    ours = (str(state / "audit"), str(state / "engines"), str(state / "runs.jsonl"))
     assert all(path.startswith(ours) for path in seen.written), seen.written
 
 
