@@ -88,39 +88,6 @@ def test_every_python_gives_the_same_answer(version: str, tmp_path: Path) -> Non
     assert left == left_here
 
 
-def ask_kept(scene: Scene, python: str, digests: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
-    """What the account answers to the plan alone, for the engine that it keeps."""
-    data = payload.build_short_payload(scene.plan(EVERYTHING), PLACES, digests)
-    assert len(data) <= 12 * 1024
-    home = {"HOME": str(scene.root) + HOME}
-    command = ["/bin/sh", "-c", payload.build_command(python, [])]
-    return subprocess.run(command, input=data, capture_output=True, check=False, env=home)
-
-
-@pytest.mark.parametrize("version", sorted(pythons(), key=lambda text: int(text[2:])))
-def test_every_python_keeps_the_engine_and_runs_its_own(version: str, tmp_path: Path) -> None:
-    python, contents = pythons()[version], []
-    for place in ("a", "b"):
-        scene = Scene(tmp_path / place)
-        scene.make({"/work": Folder()})
-        data = payload.build_payload({**scene.plan(EVERYTHING), "receipt": True, "engine": "keep"}, PLACES)
-        ran = subprocess.run(
-            ["/bin/sh", "-c", payload.build_command(python, [])], input=data, capture_output=True, check=True
-        )
-        file = _answer.parse(ran.stdout.decode(), "", 0, "x")["engine"]
-        assert file, "the account keeps none"
-        assert file["python"] == "cpython-" + version.replace(".", "")
-        contents += [path.read_bytes() for path in scene.at("~/.config/hpc.onboard").glob("engine-*")]
-    assert contents[0] == contents[1], "another machine would write the file again"
-    kept = ask_kept(scene, python, {file["python"]: file["digest"]})
-    assert kept.returncode == 0, kept.stderr
-    answer = _answer.parse(kept.stdout.decode(), "", 0, "x")
-    assert {one["status"] for one in outcomes(answer)} == {"ok"}
-    other = next(path for name, path in pythons().items() if name != version)
-    for wrong in ((python, {file["python"]: "0" * 64}), (other, {file["python"]: file["digest"]})):
-        assert ask_kept(scene, *wrong).returncode == payload.NOT_KEPT
-
-
 def shims(folder: Path, **scripts: str) -> dict[str, str]:
     """An environment whose PATH holds these scripts first."""
     folder.mkdir()
