@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ansible import context
 from ansible_collections.hpc.onboard.plugins.plugin_utils._adoption import adopt_run, look
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import with_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
@@ -25,7 +25,7 @@ IS_AT_TERMINAL = prompt.is_at_terminal()  # the processes of the tasks have no t
 class ActionModule(AccountAction):
     """hpc.onboard.adopt"""
 
-    PLACES = payload.with_places(look.KINDS)
+    PLACES = with_places(look.KINDS)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["settings", "account", "ask", "write"], "required": True},
     }

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from ansible import __version__, context
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks, run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit, unmeasured_account
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import with_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
@@ -32,7 +32,7 @@ STARTED = time.monotonic()
 class ActionModule(AccountAction):
     """hpc.onboard.audit"""
 
-    PLACES = payload.with_places(audit_checks.KINDS)
+    PLACES = with_places(audit_checks.KINDS)
     ERRORS = (*AccountAction.ERRORS, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["settings", "account", "report"], "required": True},

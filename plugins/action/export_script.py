@@ -18,9 +18,9 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core import files
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding, payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, skip_missing_keys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, skip_missing_keys, with_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_rotation, script_text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_session import ScriptSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_version
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ScriptExported
 
-MODULES = payload.with_places(audit_checks.KINDS)
+MODULES = with_places(audit_checks.KINDS)
 FIRST_LINES = b'#!/usr/bin/env python3\n"""hpc.onboard '
 
 

@@ -16,8 +16,8 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks, fix_run, offered_fixes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit, unmeasured_account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import Called
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import with_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
@@ -33,7 +33,7 @@ STARTED = time.monotonic()
 class ActionModule(AccountAction):
     """hpc.onboard.fix"""
 
-    PLACES = payload.with_places(audit_checks.KINDS, offered_fixes.KINDS)
+    PLACES = with_places(audit_checks.KINDS, offered_fixes.KINDS)
     ERRORS = (*AccountAction.ERRORS, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["show", "ask", "account", "report"], "required": True},

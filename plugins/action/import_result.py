@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery import deliver
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import with_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import (
     script_result,
     script_rotation,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, AuditAccount
 
-MODULES = payload.with_places(audit_checks.KINDS)
+MODULES = with_places(audit_checks.KINDS)
 MESSAGE = {"work": "imported", "receipt": True}  # is not sent, and no job is waited for
 
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import place_checks
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_check, ssh_login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import FailedLogin
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 class ActionModule(AccountAction):
     """hpc.onboard.preflight"""
 
-    PLACES = payload.places({"quota": place_checks.KINDS["quota"]})
+    PLACES = {"quota": audit_checks.KINDS.places["quota"]}
     ARGUMENTS = {"part": {"type": "str", "choices": ["settings", "account", "report"], "required": True}}
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:

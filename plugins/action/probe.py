@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import with_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._probe import look, probe_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
@@ -24,7 +24,7 @@ IS_AT_TERMINAL = prompt.is_at_terminal()  # the processes of the tasks have no t
 class ActionModule(AccountAction):
     """hpc.onboard.probe"""
 
-    PLACES = payload.with_places(look.KINDS)
+    PLACES = with_places(look.KINDS)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["settings", "account", "write"], "required": True},
     }

@@ -47,7 +47,7 @@ def lay_out(home: Path) -> None:
 def command(writer: Writer, plan: dict[str, Any], inject: str) -> tuple[list[Any], str]:
     """Run the command under strace to its end, or to its kill; what it answered, and strace's log."""
     named = {entry["kind"] for entry in plan["resources"]}
-    kinds = {kind: f"_resources.{kind}.{_class_name(kind)}" for kind in named}
+    kinds = {kind: f"_resources.{kind}.{class_name(kind)}" for kind in named}
     log = writer.folder / "log"
     log.write_text("")
     # not with --seccomp-bpf, under which an injected SIGKILL is now and then not delivered
@@ -83,7 +83,7 @@ def _end_with_the_child(log: Path) -> None:
             os.kill(int(process), signal.SIGKILL)
 
 
-def _class_name(kind: str) -> str:
+def class_name(kind: str) -> str:
     return "".join(word.title() for word in kind.split("_"))
 
 

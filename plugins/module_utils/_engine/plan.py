@@ -20,11 +20,11 @@ Loop = Callable[[Resource, Host], Outcome]
 
 
 def build_resource(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
-    """Return the resource for one entry of a plan, {kind, capability, options}; its options are checked."""
+    """Return the resource for one entry of a plan, {kind, capability, options}: options completed and checked."""
     kind = str(declared.get("kind"))
     if kind not in kinds:
         raise AccountError("unknown resource type %r; available: %s" % (kind, ", ".join(sorted(kinds))))
-    return kinds[kind](declared["options"])
+    return kinds[kind](kinds[kind].whole(declared["options"]))
 
 
 class ResourceRun:

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...module_utils._audit_checks.existing_setup import ExistingSetup
 from .._delivery.conversation import Conversation
-from .._delivery.plan import Plan, key_of, skip_missing_keys
+from .._delivery.plan import Plan, ResourceTypes, key_of, skip_missing_keys
 from .._roles import container_caches, tool_caches
 from .._roles.table import ROLES
 from . import proposals
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from .._documents.declaration import PlanEntry
     from .._documents.outcome import ResourceOutcome
 
-KINDS = {ExistingSetup.KIND: ExistingSetup}
+KINDS = ResourceTypes({"existing_setup": "_audit_checks.existing_setup.ExistingSetup"})
 SECONDS = 30
 OUTRANKING = ("HF_HOME", "TRANSFORMERS_CACHE", "XDG_CACHE_HOME")  # variables next to those of the roles
 
@@ -71,4 +70,4 @@ def plan_look(cluster: Mapping[str, Any], declared: Sequence[PlanEntry]) -> Plan
         "variables": [*dict.fromkeys([*names, *OUTRANKING])],
         "programs": [{"path": path} for path in scripts],
     }
-    return {"kind": ExistingSetup.KIND, "capability": "adopt", "options": ExistingSetup.whole(options)}
+    return {"kind": "existing_setup", "capability": "adopt", "options": options}

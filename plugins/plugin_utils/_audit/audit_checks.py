@@ -7,13 +7,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...module_utils._audit_checks.audit_check import AuditCheck
+from .._delivery.plan import ResourceTypes
+from .._roles.table import class_name
 from . import key_checks, place_checks
 
 if TYPE_CHECKING:
     from .._documents.declaration import PlanEntry
 
-KINDS: dict[str, type[AuditCheck]] = {**key_checks.KINDS, **place_checks.KINDS}
+PACKAGES = {  # below module_utils, with the kinds of their checks
+    "_audit_checks": (
+        *("conda_traces", "enroot_lines", "job_requests", "slurm_rights"),
+        *("startup_files", "tool_settings", "trusted_files"),
+    ),
+    "_key_checks": ("open_keys", "scattered_keys", "shadowed_keys", "unread_keys"),
+    "_storage_checks": ("areas", "home_caches", "quota"),
+}
+KINDS = ResourceTypes(
+    {kind: f"{package}.{kind}.{class_name(kind)}" for package, kinds in PACKAGES.items() for kind in kinds}
+)
 
 
 def plan_checks(

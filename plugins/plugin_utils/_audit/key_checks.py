@@ -9,14 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ...module_utils._audit_checks.audit_check import AuditCheck
-from ...module_utils._audit_checks.enroot_lines import EnrootLines
-from ...module_utils._audit_checks.trusted_files import TrustedFiles
 from ...module_utils._formats.key_files import ENROOTS
-from ...module_utils._key_checks.open_keys import OpenKeys
-from ...module_utils._key_checks.scattered_keys import ScatteredKeys
-from ...module_utils._key_checks.shadowed_keys import ShadowedKeys
-from ...module_utils._key_checks.unread_keys import UnreadKeys
 from .._roles.enroot_credentials import token_folders
 from .._roles.table import key_files, usual_path
 from .._secrets.backends import MissingKey
@@ -26,9 +19,6 @@ from .._state.fingerprint_key import shown_by
 KnownKeys = Mapping[str, tuple[str, str]]
 """By fingerprint: the name of the secret, and which key of it that is, in words."""
 Facts = Mapping[str, Any]  # of a cluster or an account, as their schemas describe them
-KINDS: dict[str, type[AuditCheck]] = {
-    kind.KIND: kind for kind in (EnrootLines, OpenKeys, ScatteredKeys, ShadowedKeys, TrustedFiles, UnreadKeys)
-}
 if TYPE_CHECKING:  # few keys were ever rotated
     from .._documents.declaration import PlanEntry
     from .._secrets.key_marks import Marks
@@ -67,7 +57,7 @@ def plan_key_checks(cluster: Facts, account: Facts, declared: Sequence[PlanEntry
 
 def _plan(kind: str, **options: Any) -> PlanEntry:
     """An entry whose options are complete."""
-    return {"kind": kind, "capability": CAPABILITY, "options": KINDS[kind].whole(options)}
+    return {"kind": kind, "capability": CAPABILITY, "options": options}
 
 
 def _kept(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:

@@ -9,20 +9,17 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...module_utils._fixes.access_fix import AccessFix
-from ...module_utils._fixes.fix_resource import FixResource
-from ...module_utils._fixes.key_fix import KeyFix
-from ...module_utils._fixes.leftover_fix import LeftoverFix
-from ...module_utils._fixes.statement_fix import StatementFix
+from .._delivery.plan import ResourceTypes
 from .._input.collection import practice_or
+from .._roles.table import class_name
 from .._state import audit_history, last_runs
 from .._state.audit_history import Known
 
 if TYPE_CHECKING:
     from .._documents.declaration import PlanEntry, ResourceEntry
 
-KINDS: dict[str, type[FixResource]] = {kind.KIND: kind for kind in (AccessFix, KeyFix, LeftoverFix, StatementFix)}
-
+FIXES = ("access_fix", "key_fix", "leftover_fix", "statement_fix")
+KINDS = ResourceTypes({kind: f"_fixes.{kind}.{class_name(kind)}" for kind in FIXES})
 TYPES: dict[str, type] = {"str": str, "path": str, "list": list}
 
 

@@ -10,15 +10,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...module_utils._audit_checks.audit_check import AuditCheck
-from ...module_utils._audit_checks.conda_traces import CondaTraces
-from ...module_utils._audit_checks.job_requests import JobRequests
-from ...module_utils._audit_checks.slurm_rights import SlurmRights
-from ...module_utils._audit_checks.startup_files import StartupFiles
-from ...module_utils._audit_checks.tool_settings import ToolSettings
-from ...module_utils._storage_checks.areas import Areas
-from ...module_utils._storage_checks.home_caches import HomeCaches
-from ...module_utils._storage_checks.quota import Quota
 from .._roles.conda_installer import uses_anaconda_channels
 
 if TYPE_CHECKING:
@@ -26,10 +17,6 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]  # of a cluster, an account or an area, as their schemas describe them
 
-KINDS: dict[str, type[AuditCheck]] = {
-    kind.KIND: kind
-    for kind in (Areas, CondaTraces, HomeCaches, JobRequests, Quota, SlurmRights, StartupFiles, ToolSettings)
-}
 CAPABILITY = "watch"
 BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a cache, where the profile does not say how large a home is
 LEAST_BYTES = 1_000_000  # of a cache or an image that is worth a word
@@ -66,7 +53,7 @@ def plan_place_checks(
 
 
 def _plan(kind: str, **options: Any) -> PlanEntry:
-    return {"kind": kind, "capability": CAPABILITY, "options": KINDS[kind].whole(options)}
+    return {"kind": kind, "capability": CAPABILITY, "options": options}
 
 
 def _caches(cluster: Facts) -> Options:

@@ -18,7 +18,6 @@ from typing import Any
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import KEPT_ENGINE
-from .._roles.table import PLACES
 from . import engine_parts
 
 FRAME = "hpc.onboard-answer"
@@ -179,16 +178,6 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
         + (first and f'{first}{real} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; ')
         + f'{last}tell "$p" "$p"; done; exit 94'
     )
-
-
-def places(kinds: Mapping[str, type]) -> dict[str, str]:
-    """Return where the class of each resource type is below module_utils: _resources.storage_link.StorageLink."""
-    return {name: ".".join([*kind.__module__.split(".")[-2:], kind.__name__]) for name, kind in kinds.items()}
-
-
-def with_places(*kinds: Mapping[str, type]) -> dict[str, str]:
-    """Return the places of the roles' resource types, and of these in addition."""
-    return {**PLACES, **{name: place for one in kinds for name, place in places(one).items()}}
 
 
 def build_payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:

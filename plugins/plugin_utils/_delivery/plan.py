@@ -24,24 +24,37 @@ if TYPE_CHECKING:
 
 
 class ResourceTypes(Mapping[str, "type[Resource]"]):
-    """The classes of resource types, by name. Each is imported when it is looked up: all of them would take long."""
+    """The classes of resource types, by name. Each is imported when it is looked up: all of them would take long.
+
+    places: where each is below module_utils, such as _resources.storage_link.StorageLink.
+    """
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self.places = places
 
     def __getitem__(self, name: str) -> type[Resource]:
-        module, _dot, class_name = PLACES[name].rpartition(".")
+        module, _dot, class_name = self.places[name].rpartition(".")
         resource_type: type[Resource] = getattr(import_module(f"{MODULE_UTILS}.{module}"), class_name)
         return resource_type
 
     def __contains__(self, name: object) -> bool:
-        return name in PLACES
+        return name in self.places
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
+        return iter(self.places)
 
     def __len__(self) -> int:
-        return len(PLACES)
+        return len(self.places)
 
 
-KINDS = ResourceTypes()
+KINDS = ResourceTypes(PLACES)
+
+
+def with_places(*more: ResourceTypes) -> dict[str, str]:
+    """Return the places of the roles' resource types, and of these in addition."""
+    return {name: place for one in (KINDS, *more) for name, place in one.places.items()}
+
+
 UNKNOWN_KEY = "unknown"  # stands for the value of a key
 KEPT = "{identity} is yours and stays (keep)"
 TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "int": int, "bool": bool}

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...module_utils._audit_checks.site_probe import SiteProbe
 from ...module_utils._core.errors import AccountError
 from .._delivery.conversation import Conversation
+from .._delivery.plan import ResourceTypes
 from .comparison import compare, compare_jobs
 from .observations import Observations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._documents.probe import ProbeAccount
     from .._documents.result import JobCheckResult
 
-KINDS = {SiteProbe.KIND: SiteProbe}
+KINDS = ResourceTypes({"site_probe": "_audit_checks.site_probe.SiteProbe"})
 SECONDS = 60
 USUAL_VARIABLES = ("SCRATCH", "WORK", "PROJECT", "DATA", "STORE", "GROUP_SCRATCH", "GROUP_HOME", "PSCRATCH", "CFS")
 USUAL_FOLDERS = ("scratch", "work", "data", "project", "projects")
@@ -77,7 +77,7 @@ def plan_probe(profile: Mapping[str, Any], user: str) -> PlanEntry:
         "modules": [*filter(None, [container.get("module", "" if storage else "apptainer")])],
         "quota": quota,
     }
-    return {"kind": SiteProbe.KIND, "capability": "probe", "options": SiteProbe.whole(options)}
+    return {"kind": "site_probe", "capability": "probe", "options": options}
 
 
 def _places(profile: Mapping[str, Any], user: str) -> Iterator[tuple[str, str]]:

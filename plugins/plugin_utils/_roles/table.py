@@ -94,7 +94,8 @@ KINDS = {  # of resources, each with the module that says what is asked of it; "
 }
 
 
-def _class_name(kind: str) -> str:
+def class_name(kind: str) -> str:
+    """Return the name of a kind's class: StorageLink of storage_link."""
     return "".join(word.capitalize() for word in kind.split("_"))
 
 
@@ -103,7 +104,7 @@ ELSEWHERE = {
     "scheduler": "_slurm",
     "slurm_test_job": "_slurm",
 }  # kinds that keep nothing
-PLACES = {kind: f"{ELSEWHERE.get(kind, '_resources')}.{kind}.{_class_name(kind)}" for kind in KINDS}
+PLACES = {kind: f"{ELSEWHERE.get(kind, '_resources')}.{kind}.{class_name(kind)}" for kind in KINDS}
 """Where the class of each kind is, below module_utils."""
 USUAL = (
     *("directory", "enroot_credential", "netrc_entry", "ngc_config", "registry_auth", "shell_environment"),
@@ -120,7 +121,7 @@ def find_options_class(kind: str) -> type[Options] | None:
     """What is asked of a kind, without loading how an account keeps it; None where its own class alone says it."""
     if not KINDS.get(kind):
         return None
-    found: type[Options] = getattr(import_module(f"{MODULE_UTILS}.{KINDS[kind]}"), f"{_class_name(kind)}Options")
+    found: type[Options] = getattr(import_module(f"{MODULE_UTILS}.{KINDS[kind]}"), f"{class_name(kind)}Options")
     return found
 
 

@@ -15,8 +15,8 @@ import pytest
 from account_scene import HOME, KEY, Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.audit_checks import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.key_checks import (
-    KINDS,
     WORDS,
     current_marks,
     known_keys,
@@ -104,7 +104,7 @@ def test_an_account_that_was_just_set_up_has_no_finding_but_what_the_site_forbid
 
 def test_options_are_complete_and_no_key_is_in_them() -> None:
     for entry in checks_of(cluster("lrz"), declared("lrz"), {"key 0123": "the key of 'ngc'"}):
-        assert set(entry["options"]) == set(KINDS[entry["kind"]].OPTIONS)
+        assert set(KINDS[entry["kind"]].whole(entry["options"])) == set(KINDS[entry["kind"]].OPTIONS)
         assert entry["capability"] == "watch"
         KINDS[entry["kind"]](entry["options"])
     assert json.dumps(checks_of(cluster("lrz"), [])) == json.dumps(checks_of(cluster("lrz"), []))
@@ -167,7 +167,7 @@ def test_all_looks_travel_in_one_command(python: str, scene: Scene) -> None:
     looks = checks_of(cluster("dfki"), [])
     sandbox = {"root": str(scene.root), "home": HOME, "shell": scene.shell, "environment": {}}
     plan = {"resources": looks, "work": "examine", "fingerprint_key": KEY, "sandbox": sandbox}
-    data = payload.build_payload(plan, payload.places(KINDS))
+    data = payload.build_payload(plan, KINDS.places)
     command = ["/bin/sh", "-c", payload.build_command(python, [])]
     ran = subprocess.run(command, input=data, capture_output=True, check=False)
     said = _answer.parse(ran.stdout.decode(), ran.stderr.decode(), ran.returncode, "simone@dfki")

@@ -87,11 +87,7 @@ CONTROLLER = {
             "_core",
             "_formats",
             "_receipt",
-            "_fixes",
             "_key_search",
-            "_audit_checks",
-            "_key_checks",
-            "_storage_checks",
         ),
     },
     "_export_script": {
@@ -121,11 +117,10 @@ CONTROLLER = {
     "_init": {"_input", "_secrets/backends", "_secrets/file_errors", "_accounts", "_core"},
     "_adoption": {
         *("_documents", "_input", "_accounts", "_init", "_delivery", "_roles", "_core"),
-        "_audit_checks/existing_setup",
     },
     "_probe": {
         *("_documents", "_input", "_state", "_accounts", "_init", "_delivery", "_roles/job_request", "_core"),
-        *("_audit_checks/site_probe", "_slurm/directives"),
+        "_slurm/directives",
     },
     "_command": {
         *(

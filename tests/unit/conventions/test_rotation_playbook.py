@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,16 @@ ROTATE = "hpc.onboard.rotate"
 
 
 def tasks() -> list[dict[str, Any]]:
-    """The tasks of the playbook, without their names."""
+    """The tasks of the lead and the accounts, without their names."""
     play = yaml.safe_load(PLAYBOOK.read_text(encoding="utf-8"))[-1]
-    return [{key: value for key, value in task.items() if key != "name"} for task in play["tasks"]]
+    return [{key: value for key, value in task.items() if key != "name"} for task in play["tasks"] if ROTATE in task]
+
+
+def test_after_each_lead_but_the_last_the_run_ends_if_no_account_has_a_share() -> None:
+    whole = yaml.safe_load(PLAYBOOK.read_text(encoding="utf-8"))[-1]["tasks"]
+    after = [one for before, one in pairwise(whole) if before.get(ROTATE, {}).get("part") == "lead"]
+    ends = {"ansible.builtin.meta": "end_play", "when": "not rotation.step"}
+    assert [{key: one[key] for key in ends} for one in after] == [ends] * TURNS
 
 
 def test_the_lead_and_the_accounts_take_turns() -> None:

@@ -21,7 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
-PLACES = payload.places(KINDS)
+PLACES = KINDS.places
 EVERYTHING = [
     {"kind": "directory", "path": "/work/simone", "root": "/work"},
     {"kind": "storage_link", "path": "~/work", "target": "/work/simone"},
