@@ -47,6 +47,7 @@ NARVAL: Settings = {
 }
 VISTA: Settings = {"gpu": "--partition=gh --nodes=1", "cpu": "--partition=gg"}
 CLARIDEN: Settings = {"limits": {"hours": 24, "partition_hours": {"normal": 12, "debug": 1.5}, "whole_nodes": True}}
+IRIS: Settings = {"gpu": "--partition=gpu --gpus=1", "limits": {"hours": 48, "qos_hours": {"gpu-long": 336}}}
 USUAL = ["--account=@slurm_account@", "--nodes=1", "--ntasks-per-node=1"]
 WITHOUT_GPUS = ("import.sh", "build.sh", "farm.sh")
 SAMPLE = ("lrz", "wilson", "narval", "trillium", "vista", "lumi", "daint", "dfki")  # of the sites, in `make test`
@@ -62,6 +63,10 @@ SAMPLE = ("lrz", "wilson", "narval", "trillium", "vista", "lumi", "daint", "dfki
         ({**WILSON, "gpu_type": "v100"}, 2, 1, ["--partition=gpu_gce", *USUAL, "--gres=gpu:v100:2", "--time=60"]),
         ({**WILSON, "qos": "regular"}, 0, 1, ["--partition=cpu_gce", "--qos=regular", *USUAL, "--time=60"]),
         (VISTA, 1, 1, ["--partition=gh", *USUAL, "--time=60"]),
+        (
+            {**IRIS, "minutes": 20160, "qos": "gpu-long"}, 1, 1,
+            ["--partition=gpu", "--qos=gpu-long", *USUAL, "--gpus=1", "--time=20160"],
+        ),
         (NARVAL, 2, 1, [*USUAL, "--gpus-per-node=a100:2", "--cpus-per-task=24", "--mem=248G", "--time=60"]),
         (
             NARVAL, 0, 1,
@@ -93,6 +98,8 @@ def test_a_gpu_partition_never_reaches_a_job_without_a_gpu_nor_the_reverse() -> 
         (WILSON, 1, 2, r"1 node\(s\) with GPUs of type a100. Set nodes to 1 at most, or gpu_type to v100 \(3 nodes\)"),
         ({**TRILLIUM, "minutes": 6000}, 1, 1, "at most 1440 minutes at Attic, not 6000. Set minutes: 1440"),
         ({**CLARIDEN, "minutes": 1400, "partition": "normal"}, 1, 1, "in the partition normal of Attic, not 1400"),
+        ({**IRIS, "minutes": 2881}, 1, 1, "at most 2880 minutes at Attic"),
+        ({**IRIS, "minutes": 20161, "qos": "gpu-long"}, 1, 1, "at most 20160 minutes in the partition gpu of Attic"),
         (LRZ, 1, 1, "partition: Slurm has no default partition at Attic. .* set partition to one of lrz-v100x2 or lrz"),
         ({**LRZ, "cpu": ""}, 0, 1, "cpu_partition: Slurm has no default partition"),
         ({**LRZ, "partition": "nonsense"}, 1, 1, "partition: Attic has no partition 'nonsense'. Set partition to one"),
