@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
@@ -32,7 +32,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_sourced  # noqa: E402
 
 KEPT = ROOT / "tools" / "watched_sources.json"
-REPOSITORIES = {  # host of the site's documentation -> public repository on GitHub
+REPOSITORIES = {  # host of the site's documentation, on GitHub with the owner -> public repository on GitHub
     "docs.cscs.ch": "eth-cscs/cscs-docs",
     "docs.alliancecan.ca": "SciNetHPC/alliance-docs-mcp",  # a copy of the wiki
     "docs.lumi-supercomputer.eu": "Lumi-supercomputer/lumi-userguide",
@@ -51,8 +51,10 @@ REPOSITORIES = {  # host of the site's documentation -> public repository on Git
     "ncar-hpc-docs.readthedocs.io": "NCAR/HPC-Docs",
     "scicomp.aalto.fi": "AaltoSciComp/scicomp-docs",
     "www.sherlock.stanford.edu": "stanford-rc/www.sherlock.stanford.edu",
-    "docs.rcac.purdue.edu": "PurdueRCAC/RCAC-Docs",
+    "github.com/UQ-RCC": "UQ-RCC/hpc-docs",
+    "github.com/NVIDIA": "NVIDIA/enroot",
 }
+NOT_REACHED = "not reached: "
 SUFFIXES = (".md", ".rst", ".mdx", ".html", ".txt")
 WARNINGS = re.compile(r"decommission|retire[ds]?\b|end of (life|service)|will be replaced|replaced by|migrat|moved to")
 UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
@@ -160,7 +162,12 @@ def list_watched() -> Iterator[Watched]:
                 form = find_form(fact.field, value)
                 if is_relied_on(fact.field) and form:
                     name = f"{file.stem} {'.'.join(map(str, fact.place))} {value}"
-                    yield Watched(name, url.netloc, url.path, re.compile(form))
+                    yield Watched(name, _find_host(url), url.path, re.compile(form))
+
+
+def _find_host(url: SplitResult) -> str:
+    """Return the host of an address, on GitHub with the owner."""
+    return "/".join([url.netloc, url.path.split("/")[1]]) if url.netloc == "github.com" else url.netloc
 
 
 def open_clones(folder: Path) -> dict[str, Clone]:
@@ -189,7 +196,7 @@ def _find_warnings(clone: Clone, file: str) -> list[str]:
 
 
 def check(clones: dict[str, Clone], kept: dict[str, Any]) -> list[str]:
-    """Return what to read again, one line each, and last how many facts were not reached."""
+    """Return what to read again, one line each, then what was not reached, by clusters, and the numbers."""
     lines, reached = [], set[str]()
     forms = {one.name: one.form for one in list_watched()}
     for place, entry in kept.items():
@@ -210,8 +217,12 @@ def check(clones: dict[str, Clone], kept: dict[str, Any]) -> list[str]:
                 lines.append(f"{name}: its sentence in {place} has another value")
         new = [mark for mark in _find_warnings(clone, file) if mark not in entry["warnings"]]
         lines += [f"{place}: new: {sentences[mark][:200]}" for mark in new]
-    unreached = len(forms.keys() - reached)
-    return [*lines, f"{len(reached)} facts reached, {unreached} not reached"]
+    missed: dict[str, list[str]] = {}
+    for cluster, _blank, fact in (name.partition(" ") for name in forms if name not in reached):
+        missed.setdefault(cluster, []).append(fact.partition(" ")[0])
+    listed = [f"{NOT_REACHED}{cluster}: {', '.join(sorted(set(facts)))}" for cluster, facts in missed.items()]
+    number = len(forms.keys() - reached)
+    return [*lines, *listed, f"{len(reached)} facts reached, {number} not reached"]
 
 
 def main() -> int:
@@ -228,7 +239,7 @@ def main() -> int:
         return 0
     lines = check(clones, json.loads(KEPT.read_text(encoding="utf-8")))
     print("\n".join(lines))
-    return int(len(lines) > 1)
+    return int(any(not line.startswith(NOT_REACHED) for line in lines[:-1]))
 
 
 if __name__ == "__main__":

@@ -241,7 +241,7 @@ FIELDS = (
     Field("scheduler.partition_hours", mapping(PARTITION, HOURS),
           "Hours that a job may last in a partition, where that differs from scheduler.hours.", "_roles",
           {"normal": 12, "debug": 0.5}),
-    Field("scheduler.qos_hours", mapping(PARTITION, HOURS), "Hours that a QOS gives, anywhere.", "_roles", {"long": 96}),
+    Field("scheduler.qos_hours", mapping(PARTITION, HOURS), "Hours that a QOS gives.", "_roles", {"long": 96}),
     Field("scheduler.partition_required", BOOL, "True when Slurm has no default partition there.", "_roles"),
     Field("scheduler.gpu_vendor", one_of("nvidia", "amd"), "Who makes the GPUs.", "_roles", "nvidia"),
     Field("scheduler.gpus_per_node", list_of(COUNT),
