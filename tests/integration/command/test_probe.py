@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +52,9 @@ def person(bed: Any, tmp_path: Path) -> Person:
     return found
 
 
-def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person) -> None:
+def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person, say: Callable[[str], None]) -> None:
     """Address, probe, three questions; then the account is set up, and a second run changes nothing."""
+    begun = time.monotonic()
     account = bed.new_account("dfki")
     bed.slurm("dfki").admit(account)
     area = account.path(f"/data/{account.user}")
@@ -74,6 +77,7 @@ def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person) -> None
         decisions += 1
     code, said = ended(run)
     assert code == 0, said
+    asked = time.monotonic() - begun
     assert decisions <= 6
     assert account.tree() == before, "nothing is written there"
     file = person.accounts.parent / "our-clusters" / "attic.yml"
@@ -94,6 +98,9 @@ def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person) -> None
         onboarded = person.types("onboard", name, "-e", "conda_wanted=false", **person.with_key())
         assert onboarded.returncode == 0, onboarded.stdout + onboarded.stderr
         assert expected in onboarded.stdout
+    took = time.monotonic() - begun
+    assert took < 300, "ten minutes, of which half are a person's typing"
+    say(f"unknown cluster: asked in {asked:.1f} s with {decisions} decisions, set up and unchanged after {took:.1f} s")
     again = person.types("probe", "-v", name)
     assert again.returncode == 0
     assert "differs" not in again.stdout, again.stdout
