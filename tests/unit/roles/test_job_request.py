@@ -15,6 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import job_scri
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_request import (
     make_import_request,
     make_request,
+    nearest_offer,
     offered_gpus,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import render_script
@@ -50,7 +51,19 @@ CLARIDEN: Settings = {"limits": {"hours": 24, "partition_hours": {"normal": 12, 
 IRIS: Settings = {"gpu": "--partition=gpu --gpus=1", "limits": {"hours": 48, "qos_hours": {"gpu-long": 336}}}
 USUAL = ["--account=@slurm_account@", "--nodes=1", "--ntasks-per-node=1"]
 WITHOUT_GPUS = ("import.sh", "build.sh", "farm.sh")
-SAMPLE = ("lrz", "wilson", "narval", "trillium", "vista", "lumi", "daint", "dfki")  # of the sites, in `make test`
+SAMPLE = (
+    "lrz",
+    "wilson",
+    "narval",
+    "trillium",
+    "vista",
+    "lumi",
+    "daint",
+    "dfki",
+    "cirrus",
+    "frontier",
+    "stampede3",
+)  # of the sites, in `make test`
 
 
 @pytest.mark.parametrize(
@@ -154,14 +167,32 @@ RULES: dict[str, tuple[list[str], list[str], list[str]]] = {
     "wilson": ([r"--partition="], [r"--gres=gpu:"], []),
     "narval": ([], [r"--gpus-per-node=a100:"], []),
     "lrz": ([], [r"--gres=gpu:"], []),
+    "cirrus": ([r"--partition=", r"--qos="], [], [r"--mem", r"--gpus", r"--gres"]),
+    "stampede3": (
+        [r"--partition=", r"--nodes=", r"--ntasks-per-node=", r"--time="],
+        [],
+        [r"--gres", r"--gpus", r"--mem\b"],
+    ),
+    "lonestar6": (
+        [r"--partition=", r"--nodes=", r"--ntasks-per-node=", r"--time="],
+        [],
+        [r"--gres", r"--gpus", r"--mem\b"],
+    ),
+    "vsc_kuleuven": ([r"--clusters=wice"], [r"--partition=gpu_a100"], []),
+    "frontier": ([r"--partition="], [r"--gpus-per-node=8$"], [r"--nv\b"]),
+    "tamia": ([], [r"--gpus(-per-node)?=h100:4$"], []),
+    "bunya": ([r"--partition=", r"--qos=", r"--time="], [r"--gres=gpu:h100:"], []),
+    "pelle": ([], [r"--gpus(-per-node)?=l40s:"], []),
+    "roihu": ([r"--partition="], [r"--gres=gpu:gh200:"], []),
+    "dardel": ([r"--partition="], [], [r"--nv\b"]),
 }
 
 
 def shapes(settings: Settings) -> Iterator[Settings]:
-    """Yield settings for one GPU, for all GPUs of a node, for two nodes, and for none."""
-    all_gpus = max(offered_gpus(settings) or [2])
-    yield from ({**settings, **shape} for shape in ({"gpus": 1, "nodes": 1}, {"gpus": all_gpus, "nodes": 1}))
-    yield from ({**settings, **shape} for shape in ({"gpus": 1}, {"gpus": 0}))
+    """Yield settings for the fewest GPUs of a node, for all of them, for two nodes, and for none."""
+    fewest, all_gpus = nearest_offer(settings, 1), max(offered_gpus(settings) or [2])
+    yield from ({**settings, **shape} for shape in ({"gpus": fewest, "nodes": 1}, {"gpus": all_gpus, "nodes": 1}))
+    yield from ({**settings, **shape} for shape in ({"gpus": fewest}, {"gpus": 0}))
 
 
 @pytest.mark.parametrize("cluster", sorted(WITH_SLURM if EXHAUSTIVE else SAMPLE))
