@@ -5,7 +5,7 @@
 
 CLONES is a folder with a clone of each repository of REPOSITORIES that is to be watched, by its name. Only hashes are
 kept, in tools/watched_sources.json. A fact is reached if its source's page is in a clone and a sentence there has its
-value.
+value, and of a plain number a word that says what it counts.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -18,11 +18,11 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
@@ -32,7 +32,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_sourced  # noqa: E402
 
 KEPT = ROOT / "tools" / "watched_sources.json"
-REPOSITORIES = {  # host of the site's documentation -> public repository on GitHub
+REPOSITORIES = {  # host of the site's documentation, on GitHub with the owner -> public repository on GitHub
     "docs.cscs.ch": "eth-cscs/cscs-docs",
     "docs.alliancecan.ca": "SciNetHPC/alliance-docs-mcp",  # a copy of the wiki
     "docs.lumi-supercomputer.eu": "Lumi-supercomputer/lumi-userguide",
@@ -51,21 +51,38 @@ REPOSITORIES = {  # host of the site's documentation -> public repository on Git
     "ncar-hpc-docs.readthedocs.io": "NCAR/HPC-Docs",
     "scicomp.aalto.fi": "AaltoSciComp/scicomp-docs",
     "www.sherlock.stanford.edu": "stanford-rc/www.sherlock.stanford.edu",
-    "docs.rcac.purdue.edu": "PurdueRCAC/RCAC-Docs",
+    "github.com/UQ-RCC": "UQ-RCC/hpc-docs",
+    "github.com/NVIDIA": "NVIDIA/enroot",
+    "github.com/PDC-support": "PDC-support/PDC-support-web",
 }
+NOT_REACHED = "not reached: "
 SUFFIXES = (".md", ".rst", ".mdx", ".html", ".txt")
 WARNINGS = re.compile(r"decommission|retire[ds]?\b|end of (life|service)|will be replaced|replaced by|migrat|moved to")
 UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 BINARY = {unit: 2 ** (10 * power) for power, unit in enumerate(UNITS, 1)}
 
 
+OURS = ("clock", "per", "policy", "archetype", "on_compute", "by", "account", "internet", "multiplexing", "renewer")
+"""Facts whose values are words of ours, which no site writes."""
+COUNTED = {  # what a number stands beside, by the last word of its fact or the last but one
+    **{"hours": "hour|day|time|wall", "certificate_hours": "hour|day", "jobs": "job", "port": "port|ssh"},
+    **{"files": "file|inode|quota", "days": "day|week|month|purge|delet", "gpus_per_node": "gpu|gh200|gres|a100|h100"},
+    **{"cpus_per_gpu": "core|cpu|thread", "gpu_nodes": "node"},
+}
+
+
 class Watched(NamedTuple):
-    """One fact and the page of its source. form: matches its value in a sentence."""
+    """One fact and the page of its source. form: matches its value in a sentence; near: a word that is there, too."""
 
     name: str
     host: str
     page: str
     form: re.Pattern[str]
+    near: re.Pattern[str] = re.compile("")
+
+    def is_in(self, sentence: str) -> bool:
+        """Return True if a sentence says this."""
+        return bool(self.form.search(sentence) and self.near.search(sentence))
 
 
 class Clone:
@@ -143,10 +160,24 @@ def find_form(field: str, value: Any) -> str:
         return rf"(?<![\d.,])({'|'.join(map(str, words))})(?![\d])"
     if isinstance(value, str):
         parts = re.split(r"(\{[^}]*\})", value.lower())
-        return "".join(
-            r"\S{1,40}" if part.startswith("{") else re.escape(part).replace(r"\ ", r"[ =]+") for part in parts
-        )
+        words = [r"\S{1,40}" if part.startswith("{") else re.escape(part).replace(r"\ ", r"[ =]+") for part in parts]
+        return rf"(?<![a-z0-9]){''.join(words)}(?![a-z0-9])"
     return ""
+
+
+def find_near(place: Sequence[str | int], value: Any) -> str:
+    """Return the expression of what stands beside a number: the key of a mapping, or the thing that is counted.
+
+    >>> find_near(("scheduler", "partition_hours", "debug"), 1)
+    'debug'
+    >>> find_near(("home", "bytes"), 10**9)
+    ''
+    """
+    names = [str(one) for one in place if not isinstance(one, int)]
+    if isinstance(value, str) or not names:
+        return ""
+    is_key = len(names) > 1 and names[-2] in ("partition_hours", "qos_hours")
+    return re.escape(names[-1].lower()) if is_key else COUNTED.get(names[-1], COUNTED.get(names[-2:][0], ""))
 
 
 def list_watched() -> Iterator[Watched]:
@@ -158,9 +189,15 @@ def list_watched() -> Iterator[Watched]:
             url = urlsplit(urls.get(fact.source or "", ""))
             for value in fact.value if isinstance(fact.value, list) else [fact.value]:
                 form = find_form(fact.field, value)
-                if is_relied_on(fact.field) and form:
+                if is_relied_on(fact.field) and form and fact.field.rpartition(".")[2] not in OURS:
                     name = f"{file.stem} {'.'.join(map(str, fact.place))} {value}"
-                    yield Watched(name, url.netloc, url.path, re.compile(form))
+                    near = re.compile(find_near(fact.place, value))
+                    yield Watched(name, _find_host(url), url.path, re.compile(form), near)
+
+
+def _find_host(url: SplitResult) -> str:
+    """Return the host of an address, on GitHub with the owner."""
+    return "/".join([url.netloc, url.path.split("/")[1]]) if url.netloc == "github.com" else url.netloc
 
 
 def open_clones(folder: Path) -> dict[str, Clone]:
@@ -178,7 +215,7 @@ def learn(clones: dict[str, Clone]) -> dict[str, Any]:
         if clone is None or not file:
             continue
         entry = kept.setdefault(f"{one.host} {file}", {"facts": {}, "warnings": _find_warnings(clone, file)})
-        found = [mark for mark, sentence in clone.sentences(file).items() if one.form.search(sentence)]
+        found = [mark for mark, sentence in clone.sentences(file).items() if one.is_in(sentence)]
         if found:
             entry["facts"][one.name] = found[0]
     return kept
@@ -189,9 +226,9 @@ def _find_warnings(clone: Clone, file: str) -> list[str]:
 
 
 def check(clones: dict[str, Clone], kept: dict[str, Any]) -> list[str]:
-    """Return what to read again, one line each, and last how many facts were not reached."""
+    """Return what to read again, one line each, then what was not reached, by clusters, and the numbers."""
     lines, reached = [], set[str]()
-    forms = {one.name: one.form for one in list_watched()}
+    watched = {one.name: one for one in list_watched()}
     for place, entry in kept.items():
         host, _blank, file = place.partition(" ")
         clone = clones.get(host)
@@ -206,12 +243,16 @@ def check(clones: dict[str, Clone], kept: dict[str, Any]) -> list[str]:
             reached.add(name)
             if mark not in sentences:
                 lines.append(f"{name}: its sentence in {place} is gone")
-            elif name in forms and not forms[name].search(sentences[mark]):
+            elif name in watched and not watched[name].is_in(sentences[mark]):
                 lines.append(f"{name}: its sentence in {place} has another value")
         new = [mark for mark in _find_warnings(clone, file) if mark not in entry["warnings"]]
         lines += [f"{place}: new: {sentences[mark][:200]}" for mark in new]
-    unreached = len(forms.keys() - reached)
-    return [*lines, f"{len(reached)} facts reached, {unreached} not reached"]
+    missed: dict[str, list[str]] = {}
+    for cluster, _blank, fact in (name.partition(" ") for name in watched if name not in reached):
+        missed.setdefault(cluster, []).append(fact.partition(" ")[0])
+    listed = [f"{NOT_REACHED}{cluster}: {', '.join(sorted(set(facts)))}" for cluster, facts in missed.items()]
+    number = len(watched.keys() - reached)
+    return [*lines, *listed, f"{len(reached)} facts reached, {number} not reached"]
 
 
 def main() -> int:
@@ -228,7 +269,7 @@ def main() -> int:
         return 0
     lines = check(clones, json.loads(KEPT.read_text(encoding="utf-8")))
     print("\n".join(lines))
-    return int(len(lines) > 1)
+    return int(any(not line.startswith(NOT_REACHED) for line in lines[:-1]))
 
 
 if __name__ == "__main__":

@@ -129,7 +129,6 @@ DEFINITIONS: dict[str, Form] = {
 
 ABOUT = "about"  # of the profile itself: needs no source
 PEOPLE = "people"  # no program reads it: the cheat sheet shows it
-PLANNED = "planned"  # programs will read it
 FOR_NO_PROGRAM = ("", ABOUT, PEOPLE)
 
 

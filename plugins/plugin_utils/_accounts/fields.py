@@ -52,8 +52,8 @@ FIELDS = (
     Field("login.port", PORT, "Port of its SSH server, when it is not 22.", "_accounts", 22),
     Field("login.hosts", LIST, "Further login nodes with a name of their own: for other architectures or purposes."),
     Field("login.hosts[]", SECTION, "One login node."),
-    Field("login.hosts[].host", HOST, "Host name.", PLANNED, "login2.pegasus.kl.dfki.de", required=True),
-    Field("login.hosts[].arch", ARCHITECTURE, "Its architecture, as uname -m says it.", PLANNED),
+    Field("login.hosts[].host", HOST, "Host name.", "_init", "login2.pegasus.kl.dfki.de", required=True),
+    Field("login.hosts[].arch", ARCHITECTURE, "Its architecture, as uname -m says it.", "_terminal"),
     Field("login.hosts[].what", TEXT, "What it is for.", PEOPLE, "the same"),
     Field("login.jump", SECTION, "Host that every connection goes through.", example={"host": "gate.example.org"}),
     Field("login.jump.host", HOST, "Host name of the jump host.", "_accounts", "gate.example.org", required=True),
@@ -78,7 +78,7 @@ FIELDS = (
           "no program of yours in (or runs only commands of its own): what is to be done there is written "
           "as a file, which you run there.", "_authentication", "key", required=True),
     Field("auth.second_factor", TEXT, "The second factor, in the site's words.", PEOPLE, "Duo"),
-    Field("auth.certificate_hours", COUNT, "Hours that a certificate is valid.", PLANNED, 24),
+    Field("auth.certificate_hours", COUNT, "Hours that a certificate is valid.", "_terminal", 24),
     Field("auth.session_hours", COUNT, "Hours that a session stays open after the second factor.",
           "_authentication", 12),
     Field("auth.renewer", one_of("cscs-key", "step", "kinit", "sshproxy"),
@@ -99,7 +99,7 @@ FIELDS = (
     Field("auth.note", TEXT, NOTE, PEOPLE, "Key pairs are disabled for users."),
     Field("python", list_of(PROGRAM), "Absolute paths of interpreters to try before the usual names, best first.",
           "_delivery", ["/usr/bin/python3.11"]),
-    Field("arch", list_of(ARCHITECTURE), "Processor architectures, as uname -m says them.", PLANNED, ["x86_64"]),
+    Field("arch", list_of(ARCHITECTURE), "Processor architectures, as uname -m says them.", "_probe", ["x86_64"]),
     Field("os", TEXT, "Operating system of the login nodes.", PEOPLE, "Rocky Linux 9.6"),
     Field("home", SECTION, "The home directory.", example={"path": "/home/{user}"}, required=True),
     Field("home.path", PATH, "Where it is, for the sandbox too. Absent if the user name does not tell.", "_accounts",
@@ -204,7 +204,7 @@ FIELDS = (
     Field("mirrors", SECTION,
           "The site's own copies of package indexes. Packages are programs: only profiles that ship name them."),
     Field("mirrors.pypi", HTTPS, "Address for pip.", "_roles", "https://pypi.example.org/simple"),
-    Field("mirrors.conda", HTTPS, "Address for conda.", PLANNED, "https://mirror.example.org/conda"),
+    Field("mirrors.conda", HTTPS, "Address for conda.", "_terminal", "https://mirror.example.org/conda"),
     Field("mirrors.note", TEXT, NOTE, PEOPLE, "Only compute nodes reach it."),
     Field("wheels", SECTION, "Python packages that the site has built itself."),
     Field("wheels.search", COMMAND, "Command that looks one up: plain words. It is printed, never run.", "_roles",
@@ -234,14 +234,14 @@ FIELDS = (
     Field("scheduler.partitions", list_of(PARTITION), "Names of the partitions.", "_audit", ["batch"]),
     Field("scheduler.member_partitions", list_of(PARTITION), "Names of a group's own partitions.", "_roles", ["mcml"]),
     Field("scheduler.gpu", OPTIONS, "How a job asks for one GPU: options of its submit command.", "_roles", "--gpus=1"),
-    Field("scheduler.cpu", OPTIONS, "What a job without a GPU says besides: options of its submit command.",
-          "_roles", "--partition=cpu"),
+    Field("scheduler.cpu", OPTIONS, "What a job without a GPU says: submit options.", "_roles", "--partition=cpu"),
     Field("scheduler.test", OPTIONS, "How a small test asks for the least: options of its submit command.",
           "_readiness", "--partition=debug", label="a test"),
     Field("scheduler.hours", POSITIVE, "Hours that a job may last at most, wherever it runs.", "_roles", 24),
     Field("scheduler.partition_hours", mapping(PARTITION, HOURS),
           "Hours that a job may last in a partition, where that differs from scheduler.hours.", "_roles",
           {"normal": 12, "debug": 0.5}),
+    Field("scheduler.qos_hours", mapping(PARTITION, HOURS), "Hours that a QOS gives.", "_roles", {"long": 96}),
     Field("scheduler.partition_required", BOOL, "True when Slurm has no default partition there.", "_roles"),
     Field("scheduler.gpu_vendor", one_of("nvidia", "amd"), "Who makes the GPUs.", "_roles", "nvidia"),
     Field("scheduler.gpus_per_node", list_of(COUNT),
@@ -259,7 +259,7 @@ FIELDS = (
           {"opp": "At most 50 jobs; may be ended by others."}),
     Field("scheduler.budget", TEXT, "How users see what is left of their budget.", PEOPLE,
           "https://portal.example.org shows the node hours of your projects.", label="budget"),
-    Field("scheduler.jobs", POSITIVE, "Jobs that one user may have at a time.", PLANNED, 10),
+    Field("scheduler.jobs", POSITIVE, "Jobs that one user may have at a time.", "_terminal", 10),
     Field("scheduler.notes", list_of(TEXT), "What a person should know.", PEOPLE,
           ["normal lasts 24 hours, debug 30 minutes. Nodes are not shared."]),
     Field("quota_command", QUOTA_COMMAND,
@@ -295,6 +295,6 @@ SEVERAL_FACTS = {field.key for field in FIELDS if field.form == list_of(TEXT)}  
 
 
 def is_relied_on(name: str) -> bool:
-    """Return True if a program decides by this fact, today or when it is planned to: then it needs a source."""
+    """Return True if a program decides by this fact, or shows it as a measure: then it needs a source."""
     field = BY_NAME.get(name.removesuffix("[]")) or BY_NAME.get(name.rpartition(".")[0])  # or of a key of a mapping
     return field is not None and field.reader not in FOR_NO_PROGRAM and not field.chosen

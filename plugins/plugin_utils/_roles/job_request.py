@@ -199,14 +199,21 @@ def _check_partition(settings: Settings, partition: str, gpus: int) -> None:
         )
 
 
-def minutes_by_partition(limits: Settings) -> dict[str, int]:
-    """Return the limits in minutes: of partitions by their names, and the site's by an empty name."""
+def minutes_by_partition(settings: Settings) -> dict[str, int]:
+    """Return the limits in minutes: of partitions by their names, and the site's by an empty name.
+
+    Where jobs usually have a QOS, its limit holds rather than the partition's.
+    """
+    limits = settings["limits"]
     hours = {**limits.get("partition_hours", {}), **({"": limits["hours"]} if "hours" in limits else {})}
+    for usual in (find_usual(settings, has_gpus) for has_gpus in (False, True)):
+        if usual.qos in limits.get("qos_hours", {}):
+            hours[usual.partition] = limits["qos_hours"][usual.qos]
     return {name: int(number * 60) for name, number in hours.items()}
 
 
 def _check_minutes(settings: Settings, partition: str) -> None:
-    site, minutes, longest = settings["site"], settings["minutes"], minutes_by_partition(settings["limits"])
+    site, minutes, longest = settings["site"], settings["minutes"], minutes_by_partition(settings)
     for name in partition.split(","):
         most = longest.get(name, longest.get("", minutes))
         if minutes > most:

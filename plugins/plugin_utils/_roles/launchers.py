@@ -84,7 +84,7 @@ def script_variables(settings: Settings) -> dict[str, str]:
     """Return the variables of the script. Raises AccountError for a usual request that the site cannot satisfy."""
     check_usual_request(settings)
     limits, site = settings["limits"], split_site_options(settings["gpu"])
-    longest = minutes_by_partition(limits)
+    longest = minutes_by_partition(settings)
     variables = {
         "site": settings["site"],
         "runtime": settings["runtime"],

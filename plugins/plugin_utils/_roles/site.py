@@ -19,7 +19,8 @@ UNWRITABLE = (*UNREADABLE, "ro")
 FOR_PEOPLE = ("per", "hard_bytes", "grace_days")  # facts of an area that no role has a setting for
 LIMITS = (  # what a profile says of scheduler, and a job request heeds
     *("gpu_vendor", "gpus_per_node", "whole_nodes", "cpus_per_gpu", "memory_per_gpu", "memory_per_cpu"),
-    *("partition_required", "partitions", "partition_hours", "hours", "account_suffixes", "gpu_nodes"),
+    *("partition_required", "partitions", "partition_hours", "qos_hours", "hours", "account_suffixes"),
+    "gpu_nodes",
 )
 OF_CONDA = ("policy", "why", "instead", "area", "below", "by_machine")  # what a profile says of it, as the role has it
 

@@ -82,9 +82,11 @@ def list_partitions(scheduler: Part) -> str:
 
 
 def describe_longest(scheduler: Part) -> str:
-    """Return how long a job may last in the partition that it gets with a GPU, else anywhere."""
-    partition = "".join(re.findall(r"(?:--partition=|-p )(\S+)", scheduler.get("gpu", "")))
+    """Return how long a job may last with the QOS or in the partition that it gets, with a GPU where there are some."""
+    options = scheduler.get("gpu") or scheduler.get("cpu", "")
+    partition, qos = ("".join(re.findall(rf"(?:{name})(\S+)", options)) for name in ("--partition=|-p ", "--qos="))
     hours = scheduler.get("partition_hours", {}).get(partition, scheduler.get("hours"))
+    hours = scheduler.get("qos_hours", {}).get(qos, hours)
     return f"at most {hours:g} hours" if hours else ""
 
 

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
 
 from tests.effort import turns
 from tests.integration.command.person import Person
+from tests.integration.onboard.test_canary import PROGRAMS, recorded, server_of
 from tests.integration.onboard.test_code_login import ended
 
 pytestmark = [pytest.mark.testbed, turns(3)]
@@ -50,8 +54,9 @@ def person(bed: Any, tmp_path: Path) -> Person:
     return found
 
 
-def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person) -> None:
+def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person, say: Callable[[str], None]) -> None:
     """Address, probe, three questions; then the account is set up, and a second run changes nothing."""
+    begun = time.monotonic()
     account = bed.new_account("dfki")
     bed.slurm("dfki").admit(account)
     area = account.path(f"/data/{account.user}")
@@ -74,6 +79,7 @@ def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person) -> None
         decisions += 1
     code, said = ended(run)
     assert code == 0, said
+    asked = time.monotonic() - begun
     assert decisions <= 6
     assert account.tree() == before, "nothing is written there"
     file = person.accounts.parent / "our-clusters" / "attic.yml"
@@ -94,12 +100,15 @@ def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person) -> None
         onboarded = person.types("onboard", name, "-e", "conda_wanted=false", **person.with_key())
         assert onboarded.returncode == 0, onboarded.stdout + onboarded.stderr
         assert expected in onboarded.stdout
+    took = time.monotonic() - begun
+    assert took < 300, "ten minutes, of which half are a person's typing"
+    say(f"unknown cluster: asked in {asked:.1f} s with {decisions} decisions, set up and unchanged after {took:.1f} s")
     again = person.types("probe", "-v", name)
     assert again.returncode == 0
     assert "differs" not in again.stdout, again.stdout
 
 
-def test_wrong_facts_of_a_profile_are_shown_and_corrected(bed: Any, person: Person) -> None:
+def test_wrong_facts_of_a_profile_are_shown_and_corrected(bed: Any, person: Person, tmp_path: Path) -> None:
     account = bed.new_account("wilson")
     bed.slurm("wilson").admit(account)
     person.knows("wc.fnal.gov", "wilson")
@@ -113,7 +122,11 @@ def test_wrong_facts_of_a_profile_are_shown_and_corrected(bed: Any, person: Pers
     accounts = {"plugin": "hpc.onboard.accounts", "profiles": ["our-clusters"], "accounts": settings}
     (person.home / "accounts.yml").write_text(yaml.safe_dump(accounts), encoding="utf-8")
     account.reset_sessions()
-    ran = person.types("probe")
+    with recorded(server_of(account), PROGRAMS, tmp_path / "programs"):
+        ran = person.types("probe", ANSIBLE_SSH_ARGS="-o ControlMaster=no")
+    traced = (tmp_path / "programs").read_text(encoding="utf-8", errors="replace")
+    _session, _engine, started = traced.partition('"-I", "-S", "-c"')
+    assert 5 < len(re.findall(r"execve\(.*= 0$", started, re.MULTILINE)) <= 12
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert account.sessions() == 1
     shown = {line.split()[2].rstrip(":") for line in ran.stdout.splitlines() if line.startswith("  ! differs")}

@@ -10,7 +10,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.field_types 
     ABOUT,
     LIST,
     PEOPLE,
-    PLANNED,
     SECTION,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import BY_NAME, FIELDS, is_relied_on
@@ -28,13 +27,13 @@ def test_a_fact_says_who_reads_it_and_belongs_to_a_section_of_the_table(field):
     if field.form in (SECTION, LIST):
         assert field.reader == ""
     else:
-        assert field.reader in PACKAGES | {ABOUT, PEOPLE, PLANNED}
+        assert field.reader in PACKAGES | {ABOUT, PEOPLE}
     assert field.sentence.endswith(".")
     around = field.name.rpartition(".")[0] or field.name.removesuffix("[]")
     assert around in BY_NAME
 
 
-def test_a_source_is_needed_by_what_a_program_reads_or_will_read():
+def test_a_source_is_needed_by_what_a_program_reads():
     assert is_relied_on("storage[].purge.days")
     assert is_relied_on("scheduler.hours")
     assert is_relied_on("scheduler.partition_hours.normal")  # a key of a mapping

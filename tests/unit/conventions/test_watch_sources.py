@@ -55,7 +55,10 @@ def test_a_page_that_moved_and_a_clone_that_is_missing_are_reported(tmp_path: Pa
     (tmp_path / "docs" / "storage.md").rename(tmp_path / "storage.md")
     lines = check({HOST: write(tmp_path, "other.md", "Other.")}, kept)
     assert lines[0] == f"{HOST} docs/storage.md: the page is gone; perhaps it is storage.md"
-    assert check({}, kept) == ["0 facts reached, 2 not reached"]
+    assert check({}, kept) == [
+        "not reached: attic: home.bytes, storage.scratch.purge.days",
+        "0 facts reached, 2 not reached",
+    ]
 
 
 def test_a_fact_whose_profile_changed_is_reported(tmp_path: Path, kept: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import job_scri
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_request import (
     make_import_request,
     make_request,
+    nearest_offer,
     offered_gpus,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import render_script
@@ -47,9 +48,22 @@ NARVAL: Settings = {
 }
 VISTA: Settings = {"gpu": "--partition=gh --nodes=1", "cpu": "--partition=gg"}
 CLARIDEN: Settings = {"limits": {"hours": 24, "partition_hours": {"normal": 12, "debug": 1.5}, "whole_nodes": True}}
+IRIS: Settings = {"gpu": "--partition=gpu --gpus=1", "limits": {"hours": 48, "qos_hours": {"gpu-long": 336}}}
 USUAL = ["--account=@slurm_account@", "--nodes=1", "--ntasks-per-node=1"]
 WITHOUT_GPUS = ("import.sh", "build.sh", "farm.sh")
-SAMPLE = ("lrz", "wilson", "narval", "trillium", "vista", "lumi", "daint", "dfki")  # of the sites, in `make test`
+SAMPLE = (
+    "lrz",
+    "wilson",
+    "narval",
+    "trillium",
+    "vista",
+    "lumi",
+    "daint",
+    "dfki",
+    "cirrus",
+    "frontier",
+    "stampede3",
+)  # of the sites, in `make test`
 
 
 @pytest.mark.parametrize(
@@ -62,6 +76,10 @@ SAMPLE = ("lrz", "wilson", "narval", "trillium", "vista", "lumi", "daint", "dfki
         ({**WILSON, "gpu_type": "v100"}, 2, 1, ["--partition=gpu_gce", *USUAL, "--gres=gpu:v100:2", "--time=60"]),
         ({**WILSON, "qos": "regular"}, 0, 1, ["--partition=cpu_gce", "--qos=regular", *USUAL, "--time=60"]),
         (VISTA, 1, 1, ["--partition=gh", *USUAL, "--time=60"]),
+        (
+            {**IRIS, "minutes": 20160, "qos": "gpu-long"}, 1, 1,
+            ["--partition=gpu", "--qos=gpu-long", *USUAL, "--gpus=1", "--time=20160"],
+        ),
         (NARVAL, 2, 1, [*USUAL, "--gpus-per-node=a100:2", "--cpus-per-task=24", "--mem=248G", "--time=60"]),
         (
             NARVAL, 0, 1,
@@ -93,6 +111,8 @@ def test_a_gpu_partition_never_reaches_a_job_without_a_gpu_nor_the_reverse() -> 
         (WILSON, 1, 2, r"1 node\(s\) with GPUs of type a100. Set nodes to 1 at most, or gpu_type to v100 \(3 nodes\)"),
         ({**TRILLIUM, "minutes": 6000}, 1, 1, "at most 1440 minutes at Attic, not 6000. Set minutes: 1440"),
         ({**CLARIDEN, "minutes": 1400, "partition": "normal"}, 1, 1, "in the partition normal of Attic, not 1400"),
+        ({**IRIS, "minutes": 2881}, 1, 1, "at most 2880 minutes at Attic"),
+        ({**IRIS, "minutes": 20161, "qos": "gpu-long"}, 1, 1, "at most 20160 minutes in the partition gpu of Attic"),
         (LRZ, 1, 1, "partition: Slurm has no default partition at Attic. .* set partition to one of lrz-v100x2 or lrz"),
         ({**LRZ, "cpu": ""}, 0, 1, "cpu_partition: Slurm has no default partition"),
         ({**LRZ, "partition": "nonsense"}, 1, 1, "partition: Attic has no partition 'nonsense'. Set partition to one"),
@@ -147,14 +167,32 @@ RULES: dict[str, tuple[list[str], list[str], list[str]]] = {
     "wilson": ([r"--partition="], [r"--gres=gpu:"], []),
     "narval": ([], [r"--gpus-per-node=a100:"], []),
     "lrz": ([], [r"--gres=gpu:"], []),
+    "cirrus": ([r"--partition=", r"--qos="], [], [r"--mem", r"--gpus", r"--gres"]),
+    "stampede3": (
+        [r"--partition=", r"--nodes=", r"--ntasks-per-node=", r"--time="],
+        [],
+        [r"--gres", r"--gpus", r"--mem\b"],
+    ),
+    "lonestar6": (
+        [r"--partition=", r"--nodes=", r"--ntasks-per-node=", r"--time="],
+        [],
+        [r"--gres", r"--gpus", r"--mem\b"],
+    ),
+    "vsc_kuleuven": ([r"--clusters=wice"], [r"--partition=gpu_a100"], []),
+    "frontier": ([r"--partition="], [r"--gpus-per-node=8$"], [r"--nv\b"]),
+    "tamia": ([], [r"--gpus(-per-node)?=h100:4$"], []),
+    "bunya": ([r"--partition=", r"--qos=", r"--time="], [r"--gres=gpu:h100:"], []),
+    "pelle": ([], [r"--gpus(-per-node)?=l40s:"], []),
+    "roihu": ([r"--partition="], [r"--gres=gpu:gh200:"], []),
+    "dardel": ([r"--partition="], [], [r"--nv\b"]),
 }
 
 
 def shapes(settings: Settings) -> Iterator[Settings]:
-    """Yield settings for one GPU, for all GPUs of a node, for two nodes, and for none."""
-    all_gpus = max(offered_gpus(settings) or [2])
-    yield from ({**settings, **shape} for shape in ({"gpus": 1, "nodes": 1}, {"gpus": all_gpus, "nodes": 1}))
-    yield from ({**settings, **shape} for shape in ({"gpus": 1}, {"gpus": 0}))
+    """Yield settings for the fewest GPUs of a node, for all of them, for two nodes, and for none."""
+    fewest, all_gpus = nearest_offer(settings, 1), max(offered_gpus(settings) or [2])
+    yield from ({**settings, **shape} for shape in ({"gpus": fewest, "nodes": 1}, {"gpus": all_gpus, "nodes": 1}))
+    yield from ({**settings, **shape} for shape in ({"gpus": fewest}, {"gpus": 0}))
 
 
 @pytest.mark.parametrize("cluster", sorted(WITH_SLURM if EXHAUSTIVE else SAMPLE))

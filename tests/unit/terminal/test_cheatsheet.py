@@ -86,7 +86,9 @@ def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked(
     assert not any(" *" in plain(line) for line in one_screen(known.profile, "x", None, Terminal(100)))
 
 
-@pytest.mark.parametrize(("cluster", "hours"), [("clariden", 12), ("sherlock", 48), ("wilson", 24), ("lumi", 72)])
+@pytest.mark.parametrize(
+    ("cluster", "hours"), [("clariden", 12), ("sherlock", 48), ("wilson", 24), ("lumi", 72), ("cirrus", 48)]
+)
 def test_hours_are_those_of_the_partition_that_a_job_gets(cluster, hours):
     lines = [plain(line) for line in one_screen(Catalogue().known(cluster).profile, "x", None, Terminal(width=100))]
     assert any(f"Slurm, at most {hours} hours" in line for line in lines)
