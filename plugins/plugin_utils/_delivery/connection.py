@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from .._authentication import turns
 from .._authentication.unattended import LoginQuestion, unattended
 from .._input.ssh_arguments import SSH_VARIABLES, login_of, mentions_proxy, typed_arguments
-from .._state.kept_engines import KeptEngine
+from .._state.kept_engines import KnownEngine
 from . import answer as _answer
 from . import payload, session_limits
 
@@ -70,7 +70,7 @@ class AccountConnection:
         plan = {**document, **ticket}
         kept = None
         if is_real and not self.asks_each_time:  # where a second session would ask the user again, all is sent at once
-            kept = KeptEngine(self._name, payload.load_engine()["sources"])
+            kept = KnownEngine(self._name, payload.load_engine()["sources"])
         output = self._send_plan(command, plan, kept)
         answer = _answer.parse(output["stdout"], output["stderr"], output["rc"], self.typed)
         if answer["error"]:
@@ -79,7 +79,7 @@ class AccountConnection:
             kept.note_answer(plan, answer)
         return answer
 
-    def _send_plan(self, command: str, plan: Message, kept: KeptEngine | None) -> CommandOutput:
+    def _send_plan(self, command: str, plan: Message, kept: KnownEngine | None) -> CommandOutput:
         """Send a plan alone to the engine that the account keeps; if that is gone or does not start, send it, too."""
         if kept is None:
             rest = {name: value for name, value in plan.items() if name != "engine"}

@@ -23,7 +23,7 @@ SCHEMA = "hpc.onboard/kept-engine/1.0"
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class KeptEngine:
+class KnownEngine:
     """What is known of one account. sources: the digest of the engine's sources on this machine.
 
     digests: of the file, by the version of Python; {} if the account does not keep one. is_due: whether the account is

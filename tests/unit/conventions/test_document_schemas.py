@@ -152,7 +152,7 @@ def remembered(state: Path) -> dict[str, Any]:
     account = AccountSummary("a@lrz", "lrz", False, ("lrz",), ({"id": "ai_group", "text": "Ask."},))
     status = memory.status(Path("accounts.yml"), [account], True, datetime(2026, 1, 2, tzinfo=UTC))
     run, said = ((state / file).read_text() for file in (last_runs.FILE, done_steps.FILE))
-    kept = kept_engines.KeptEngine("a@lrz", "0" * 64)
+    kept = kept_engines.KnownEngine("a@lrz", "0" * 64)
     kept.note_gone()
     slurm = json.loads((state / "slurm" / "a@lrz.json").read_text())
     probed = json.loads((state / "probed" / "lrz.json").read_text())

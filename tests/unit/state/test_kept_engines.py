@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.kept_engines import KeptEngine
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.kept_engines import KnownEngine
 
 ACCOUNT, SOURCES, DIGEST = "ada@dfki", "1" * 64, "2" * 64
 KEEP = {"work": "reconcile", "engine": "keep"}
@@ -16,8 +16,8 @@ FILE: Any = {"engine": {"python": "cpython-36", "digest": DIGEST}}
 NONE: Any = {"engine": None}
 
 
-def known(sources: str = SOURCES) -> KeptEngine:
-    return KeptEngine(ACCOUNT, sources)
+def known(sources: str = SOURCES) -> KnownEngine:
+    return KnownEngine(ACCOUNT, sources)
 
 
 def wishes(plan: dict[str, str], sources: str = SOURCES) -> bool:
