@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -156,12 +157,20 @@ def test_modules_and_quotas_are_those_that_a_login_shell_has(bed: Any, person: P
     entry = {"auth": "key", "ssh": "narval.alliancecan.ca", "project": account.project}
     accounts = {"plugin": "hpc.onboard.accounts", "accounts": {account.name: entry}}
     (person.home / "accounts.yml").write_text(yaml.safe_dump(accounts), encoding="utf-8")
-    ran = person.types("probe", "-v")
+    tried = {"what": "nvcr.io is reachable", "way": "reach", "works": True, "why": ""}
+    jobs = person.home / "jobs.json"
+    jobs.write_text(json.dumps({"accounts": [{"name": account.name, "checks": [tried]}]}), encoding="utf-8")
+    ran = person.types("probe", "-v", "--jobs", str(jobs))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = {words[2].rstrip(":"): words[1] for line in ran.stdout.splitlines() if len(words := line.split()) > 2}
     assert rows["container.module"] == "agrees"
     assert rows["home.bytes"] == "agrees"
     assert rows["home.files"] == "differs", ran.stdout
+    assert rows["compute.internet"] == "differs", "Narval's jobs have none, says the profile"
+    jobs.write_text("[]", encoding="utf-8")
+    wrong = person.types("probe", "--jobs", str(jobs))
+    assert wrong.returncode == 2
+    assert "is not a result of hpc-onboard test-job" in " ".join((wrong.stdout + wrong.stderr).split())
 
 
 def _set(node: Any, steps: list[str], value: Any) -> None:
