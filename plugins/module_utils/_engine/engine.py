@@ -285,7 +285,10 @@ def main(payload: Mapping[str, Any], kinds: Kinds) -> None:
     if (wish == "keep" and noted["notes"]) or (wish == "drop" and not noted["problem"]):
         from .kept_engine import keep_engine  # once for each version
 
-        result["engine"] = keep_engine(payload)
+        try:
+            result["engine"] = keep_engine(payload)
+        except Exception:
+            result["engine"] = None  # the work is done, and is reported; the next session sends the engine
     text = json.dumps(result)
     frame = payload["frame"]
     sys.stdout.write("\n%s %d\n%s\n%s\n" % (frame, len(text), text, frame))
