@@ -25,7 +25,7 @@ from .audit_check import OWN_REQUEST, AuditCheck, is_in, read_text
 ENDS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
 ALIASES = (".bash_aliases", ".aliases", ".zsh_aliases")  # read by what users copy into their start-up files
-HIDDEN = (".config/snakemake", ".nextflow")  # folders of the home with such settings
+HIDDEN = (".config/snakemake", ".nextflow", ".edf")  # folders of the home with such settings
 LIMITS = Limits(entries=4000, seconds=4.0, depth=2)
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")
 MOST, LARGEST = 400, 8192  # files, and bytes of one

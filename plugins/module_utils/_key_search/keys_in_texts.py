@@ -13,8 +13,9 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Set, Tuple
 
 from .._formats.key_forms import LEGACY, WANDB_OLD, form_of
 from .issuers import POSSIBLE, describe, find_issued
+from .named_keys import find_named_keys
 from .placeholders import is_made_up, is_placeholder
-from .private_keys import BEGINNING, PRIVATE_KEY, find_private_keys
+from .private_keys import MARKS, PRIVATE_KEY, find_private_keys
 
 SHORTEST, LONGEST = 20, 4000  # characters of a word in which a key is sought
 ALLOW = "hpc.onboard:allow"
@@ -40,6 +41,8 @@ _BEFORE_WANDBS = re.compile(  # text before a key, unlike before a run id or a c
     re.IGNORECASE,
 )
 
+_API_KEY = re.compile(r"\bapi[_-]?key[\"']?[ \t]*[:=][ \t]*[\"']?$", re.IGNORECASE)
+
 
 class KeyInText(NamedTuple):
     """A key in a text: its line number from 1, the key itself, which is never shown, and a description."""
@@ -60,12 +63,12 @@ class KeyFinder:
 
     def find(self, content: bytes) -> List[KeyInText]:
         """Return the keys in a text in order, each once a line."""
-        words = self._words(content)
-        if not words and BEGINNING not in content:
+        words, named = self._words(content), find_named_keys(content)
+        if not (words or named or any(mark in content for mark in MARKS)):
             return []
         text = content.decode("latin-1")
         found: Dict[Tuple[int, str], str] = {}
-        for start, value, what in sorted(self._in_text(text, words)):
+        for start, value, what in sorted([*self._in_text(text, words), *named]):
             if value in self._known or self._recall(value) or not (is_placeholder(value) or is_made_up(value)):
                 found.setdefault((start, value), self._known.get(value) or what)
         return _with_lines(text, found)
@@ -88,7 +91,14 @@ class KeyFinder:
     def _look_at(self, word: str) -> bool:
         inner = decode_login(word)
         is_known = [self._recall(one) for one in ({word, _padded(word), inner} if inner else (word,))]
-        return any(is_known) or bool(_POSSIBLE.search(word) or _HEX.fullmatch(word)) or _is_login(word)
+        if any(is_known) or _POSSIBLE.search(word) or _HEX.fullmatch(word) or _is_login(word):
+            return True
+        return bool(self._wrapped_in(word))
+
+    def _wrapped_in(self, word: str) -> List[KeyInText]:
+        """Return the keys in a text of which the word is base64: of Docker's settings in a secret of Kubernetes."""
+        text = _decode(word)
+        return KeyFinder(self._ask).find(text.encode("ascii")) if '"' in text or "\n" in text else []
 
     def _recall(self, word: str) -> bool:
         what = self._ask(word) if len(word) >= SHORTEST else ""
@@ -105,7 +115,7 @@ class KeyFinder:
                 left, end = left - 1, start + len(word)
                 yield from self._at(text, start, end)
                 start = text.find(word, end)
-        for start, body in find_private_keys(text) if BEGINNING.decode("ascii") in text else ():
+        for start, body in find_private_keys(text):
             yield start, body, PRIVATE_KEY
 
     def _at(self, text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]:
@@ -119,6 +129,8 @@ class KeyFinder:
             yield start, word, describe(LEGACY)
         elif inner in self._known or _is_login(word):
             yield start, inner, _describe_login(word, inner)
+        for key in self._wrapped_in(word):
+            yield start, key.value, key.what + " in base64"
         first = max(0, start - _BEFORE)
         for at, value, what in find_issued(text[first : end + 1]):
             if first + at >= start:
@@ -150,13 +162,16 @@ def _long_words(content: bytes) -> Set[bytes]:
 
 def decode_login(word: str) -> str:
     """Return the password in base64 of user:password or of a password alone; "" if it is not base64."""
-    if not _LOGIN.fullmatch(word):
-        return ""
+    text = _decode(word)
+    return (text.partition(":")[2] or text).strip()
+
+
+def _decode(word: str) -> str:
+    """Return the text of which a word is base64; "" if it is not."""
     try:
-        text = base64.b64decode(_padded(word)).decode("ascii")
+        return base64.b64decode(_padded(word)).decode("ascii") if _LOGIN.fullmatch(word) else ""
     except (binascii.Error, ValueError):
         return ""
-    return (text.partition(":")[2] or text).strip()
 
 
 def _padded(word: str) -> str:
@@ -198,7 +213,8 @@ def _of_wandb(text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]
     entry = re.split(r"\n[ \t\r]*\n|machine", text[max(0, start - _NEAR) : start])[-1]
     is_entry = "api.wandb.ai" in entry and "password" in entry
     is_named = "wandb" in (before + after).lower() and not re.search(r"\bgit ", before)
-    if (is_entry or is_named) and _BEFORE_WANDBS.search(before):
+    is_below = "wandb" in text[max(0, start - _NEAR) : start].lower() and _API_KEY.search(before)  # as in YAML
+    if is_below or ((is_entry or is_named) and _BEFORE_WANDBS.search(before)):
         yield start, match.group(), describe(WANDB_OLD)
 
 
