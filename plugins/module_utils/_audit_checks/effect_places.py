@@ -21,7 +21,7 @@ MOST = 40  # files that start-up files read
 ENDS = r"(?:[^#\n]*[;&|)\s])?(?:return|exit)\b"
 SITE = "/etc/"  # files of the site that shells read
 COMMAND = r"(?:[^#\n]*(?:[;&|{(]|\bthen|\bdo|\belse)[ \t]*)?"  # what may be before a command in its line
-UNSETS = r"(?:unset|unsetenv|set -eg?|export -n|(?:declare|typeset) \+\w*x\w*)\b[^\n;]*\b%s\b"
+UNSETS = r"(?:unset|unsetenv|set(?: -\w+)* -\w*[eu]\w*|export -n|(?:declare|typeset) \+\w*x\w*)\b[^\n;]*\b%s\b"
 SETS = r"\s*%s(?:(?:export|setenv|(?:declare|typeset|set)(?: -\w+)+) )?%s[= ]"
 PRINTS = COMMAND + r"(?:echo|printf|print|cat|date|uptime|fortune|quota|figlet|neofetch)\b(?![^\n]*[>|])"
 SETS_PATH = (
@@ -73,7 +73,8 @@ class Causes:
         if not is_unset:
             place = None if lines else self.search(SETS % (COMMAND, name))
             return place if place and FOLDER not in place.path else None
-        return self.search(r"\s*" + COMMAND + UNSETS % name) or self.search(r"\s*" + ENDS, is_above=True)
+        place = self.search(r"\s*" + COMMAND + UNSETS % name) or self.search(r"\s*" + ENDS, is_above=True)
+        return place or self.search(r"\s*%sset(?: -[a-wyzA-Z]+)* %s\b" % (COMMAND, name))  # fish, without -x
 
     def of_path(self, view: ShellView, folder: str) -> Optional[Place]:
         """Return the line after which PATH has a folder no more."""
@@ -127,7 +128,7 @@ class Causes:
             file, line = next((file, line) for file, line in zip(*[iter(named.groups())] * 2) if file)
             path = os.path.join(self._home, re.sub(r"^~/", "", file))
             return Place(self._host.home + path[len(self._home) :], int(line)) if self._is_own(path) else None
-        word = re.match(r"([A-Za-z][\w.+-]*): ", message)
+        word = re.match(r"(?:-?\w*sh: )?([A-Za-z][\w.+-]*): ", message)
         at = re.escape(word.group(1)) if word else ""
         used = self.search(r"\s*%s%s\b" % (COMMAND, at)) or self.search(r"[^\n]*\$\{?%s\b" % at) if at else None
         return self._of_printed(view, message) if self._trace(view) else used

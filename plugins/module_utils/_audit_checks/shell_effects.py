@@ -202,11 +202,24 @@ def _check_launchers(check: AuditCheck, host: Host, views: Sequence[ShellView], 
     """Report an alias or a function of the account's in the place of a program that starts jobs or containers."""
     for name in LAUNCHERS:
         for view in views:
+            other = view.programs.get(name, "")
+            if is_in(other, host.real(host.home)) and _has_another(view, other):
+                text = "it comes before the site's %s on PATH of %s"
+                shown = host.shown(host.home + other[len(host.real(host.home)) :])
+                check.report("ENV-005", shown, text % (name, view.way.description))
+                break
             place = causes.of_name(view, name) if not view.programs.get(name, "/").startswith("/") else None
             if place and not place.is_of_site:
                 text = "an alias or a function comes before the site's %s in %s" % (name, view.way.description)
                 check.report("ENV-005", place.shown(host), text, case=NAME_TAKEN)
                 break
+
+
+def _has_another(view: ShellView, program: str) -> bool:
+    """Return True if PATH has another program of this name."""
+    folder, name = os.path.split(program)
+    others = [one for one in view.environment.get("PATH", "").split(":") if one.startswith("/") and one != folder]
+    return any(os.access(os.path.join(one, name), os.X_OK) for one in others)
 
 
 def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: Causes) -> None:

@@ -17,6 +17,7 @@ from .._core.program import ENDLESS, NOT_RUN, ProgramOutput
 from .._formats.lines import split_lines
 from .._scan import shell_views
 from .._scan.shell_views import ShellView, ShellWay, query, read_view, start_shell, start_with_errors
+from .._scan.start_up import login_shell_files
 from .audit_check import AuditCheck, read_text
 from .effect_places import PRINTS, Causes
 from .shell_effects import LAUNCHERS, check_effects, is_executable
@@ -25,6 +26,14 @@ ALL_SECONDS = 24.0
 ENDS = r"(?:exec|exit|logout|tmux|screen|zellij|byobu)\b"
 OF_SANDBOX = re.compile(r"(?i)read-only|permission denied|not permitted|job control|terminal process group|/dev/shm")
 """Errors that a shell has because it is started where it can write nothing, or without a terminal."""
+CERTAIN = re.compile(r"(?i)command not found|syntax error|: no such file|readonly variable|unknown command|missing end")
+"""Errors that a shell at a terminal has as well."""
+OPTIONS = (  # letters of $-, the rule, and what the option does
+    ("e", "ENV-004", "'set -e' is in effect in %s: it ends at the first command that fails"),
+    ("u", "ENV-004", "'set -u' is in effect in %s: it ends at the first variable that is not set"),
+    ("x", "ENV-003", "'set -x' is in effect in %s: it prints every command"),
+    ("v", "ENV-003", "'set -v' is in effect in %s: it prints every line"),
+)
 SSHD_RUNS = ".ssh/rc"
 NO_SHELLS = (
     "audit_no_shells is set: what start-up files print, how long they take, and what arrives at a terminal, in a"
@@ -92,8 +101,7 @@ class StartupFiles(AuditCheck):
         self._check_start(way, shell_views.without_answer(output), host, deadline)
         if view is None and not self.rules_broken():
             self._report_end(way, host)
-        if "ENV-003" not in self.rules_broken():
-            self._check_errors(way, errors, host, deadline)
+        self._check_errors(way, errors, host, deadline)
         return view
 
     def _check_login(self, way: ShellWay, host: Host) -> None:
@@ -113,7 +121,14 @@ class StartupFiles(AuditCheck):
 
     def _check_errors(self, way: ShellWay, errors: str, host: Host, deadline: float) -> None:
         """Report the first error of the account's own start-up files. Its words may have a key: they are not shown."""
+        if "ENV-003" in self.rules_broken():
+            return  # one cause may have both
+        for path in login_shell_files(host):
+            if "%s: Permission denied" % host.real(path) in errors:
+                self.report("ENV-003", host.shown(path), "%s may not read this file" % way.description)
+                return
         lines = [line for line in errors.split("\n") if line.strip() and not OF_SANDBOX.search(line)]
+        lines = [line for line in lines if not way.is_login or CERTAIN.search(line)]
         without = start_with_errors(way, shell_views.NOWHERE, deadline, "true")[1].split("\n") if lines else []
         for line in [one for one in lines if one not in without]:
             place = self._causes.of_error(ShellView(way, {}, None, {}), line)
@@ -158,13 +173,11 @@ class StartupFiles(AuditCheck):
             self.report("ENV-003", "/etc", text % way.description)
 
     def _check_options(self, host: Host, views: List[ShellView]) -> None:
-        """Report 'set -e' in a shell, and what a program of sshd's prints."""
-        for view in views:
-            if "e" in view.flags:
-                place = self._causes.of_command(view, r"set -\w*e|set -o errexit")
-                text = "'set -e' is in effect in %s: it ends at the first command that fails"
-                self.report("ENV-004", place.shown(host) if place else view.way.file, text % view.way.description)
-                break
+        """Report options that end a shell or let it print, and what a program of sshd's prints."""
+        for letter, rule, text in OPTIONS:
+            for view in [one for one in views if letter in one.flags][:1]:
+                place = self._causes.of_command(view, r"(?:set|setopt) (?:-\w*%s|-o |\w)" % letter)
+                self.report(rule, place.shown(host) if place else view.way.file, text % view.way.description)
         for number, line in enumerate(split_lines(read_text(self, host, host.home + "/" + SSHD_RUNS)), 1):
             if re.match(r"\s*" + PRINTS, line):
                 text = "sshd runs this file at every connection; what it prints breaks scp, rsync and other programs"
@@ -200,14 +213,18 @@ class StartupFiles(AuditCheck):
                 return None
         elif shell_views.starts_session(host):
             return None
-        output = start_shell(way, host.real(host.home), deadline, query(way, names), more)
+        if way.is_job:
+            output = start_shell(way, host.real(host.home), deadline, query(way, names), more)
+        else:
+            output, errors = start_with_errors(way, host.real(host.home), deadline, query(way, names))
+            self._check_errors(way, errors, host, deadline)
         return read_view(way, output) if output else None
 
 
 def _describe_error(message: str) -> str:
     """Return what a shell complains about, in words that hold nothing of the file."""
     lower = message.lower()
-    if "no such file" in lower:
+    if "no such" + " file" in lower:
         return "this line names a file that does not exist"
     if "not found" in lower or "unknown command" in lower:
         return "this line runs a command that does not exist"

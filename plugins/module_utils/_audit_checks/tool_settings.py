@@ -8,17 +8,19 @@ caches. Files with carriage returns, which shells read as a part of each line's 
 
 import os
 import re
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Set
+from typing import Any, Dict, Iterator, List, Mapping, Set
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import condarc, environment, startup
+from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._formats.settings import find_settings
 from .._scan.start_up import env_file
 from .audit_check import AuditCheck, is_in, is_node_local, read_text
 from .effect_places import find_read_files
 from .insecure_settings import BY_FILE, VARIABLES, find_insecure
+from .tool_places import ENROOT, FILES, STARTER_FILES, STARTERS, SettingsFile
 
 HUB = ("HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_XET_CACHE")
 CACHES = HUB + ("PIP_CACHE_DIR", "UV_CACHE_DIR", "TORCH_HOME", "WANDB_CACHE_DIR", "ENROOT_CACHE_PATH")
@@ -37,47 +39,13 @@ IN_COMMON = {  # folders of variables that many programs share -> what the tools
     "XDG_CACHE_HOME": ("huggingface", "pip", "uv", "torch", "wandb", "enroot"),
     "XDG_DATA_HOME": ("enroot",),
 }
-ENROOT = ("enroot", ".config/enroot", ".enroot")
 KEY_VALUE = re.compile(
     r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:[=:]|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$"
 )
 
 
-class SettingsFile(NamedTuple):
-    """A settings file of a tool, and the variable of each setting in it; none: every setting is a variable."""
-
-    path: str
-    variables: Mapping[str, str] = {}
-
-
-FILES = (
-    *(SettingsFile(folder + "/enroot.config") for folder in ENROOT),
-    SettingsFile(".pam_environment"),
-    SettingsFile(".ssh/environment"),
-    SettingsFile(".Renviron"),
-    SettingsFile(".pip/pip.conf", {"cache-dir": "PIP_CACHE_DIR"}),
-    SettingsFile(".config/pip/pip.conf", {"cache-dir": "PIP_CACHE_DIR"}),
-    SettingsFile(".config/uv/uv.toml", {"cache-dir": "UV_CACHE_DIR"}),
-    SettingsFile(".npmrc", {"cache": "npm_config_cache"}),
-    SettingsFile(".config/containers/storage.conf", {"graphroot": "CONTAINERS_GRAPHROOT"}),
-    SettingsFile(".config/pypoetry/config.toml", {"cache-dir": "POETRY_CACHE_DIR"}),
-)
 FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
 MOST = 50  # files of one folder
-STARTERS = (  # folders whose files start programs or set variables for them, and the names of these files
-    (".config/systemd/user", r".*\.(?:service|timer|socket|path)\Z"),
-    (".config/autostart", r".*\.desktop\Z"),
-    (".ipython/profile_default/startup", r".*\.(?:py|ipy)\Z"),
-    (".ipython/profile_default", r"ipython\w*config\.py\Z"),
-    (".jupyter", r".*\.(?:py|json)\Z"),
-    (".local/share/jupyter/kernels", r"[^/]+/kernel\.json\Z"),
-    (".config/dask", r".*\.ya?ml\Z"),
-    (".julia/config", r"startup\.jl\Z"),
-    (".vscode-server/data", r"(?:Machine|User)/settings\.json\Z"),
-    (".cursor-server/data", r"(?:Machine|User)/settings\.json\Z"),
-    (".config/Code/User", r"settings\.json\Z"),
-)
-STARTER_FILES = (".Rprofile", ".vscode/settings.json")
 STARTS = re.compile(  # lines that name a program, of systemd, Jupyter and VS Code
     r"^[ \t]*Exec\w*=[-@:+!]*(/[^\s%$]+)|\"argv\"\s*:\s*\[\s*\"(/[^\"]+)\""
     r"|\bdefaultInterpreterPath\"\s*:\s*\"(/[^\"$]+)\"",
@@ -177,7 +145,11 @@ class ToolSettings(AuditCheck):
         return ""
 
     def _check_line_ends(self, path: str, text: str, host: Host) -> None:
-        """Report the first line of a start-up file that ends with a carriage return."""
+        """Report a byte-order mark, and the first line of a start-up file that ends with a carriage return."""
+        if text.startswith(BYTE_ORDER_MARK):
+            why = "a byte-order mark is before this line, which the shell takes for a part of its first word"
+            self.report("ENV-010", "%s:1" % host.shown(path), why)
+            return
         for number, line in enumerate(split_lines(text), 1):
             if line.endswith("\r\n") and line.partition("#")[0].strip() and not startup.reads(line, startup.MARK):
                 where = "%s:%d" % (host.shown(path), number)

@@ -60,9 +60,11 @@ class KeyFinder:
         self._ask = known
         self._known: Dict[str, str] = {}  # the words that are keys
         self._may_be: Dict[bytes, bool] = {}  # whether a word may be one
+        self._is_of_wandb = False
 
-    def find(self, content: bytes) -> List[KeyInText]:
-        """Return the keys in a text in order, each once a line."""
+    def find(self, content: bytes, path: str = "") -> List[KeyInText]:
+        """Return the keys in a text in order, each once a line. path: of its file, which may name the issuer."""
+        self._is_of_wandb = "wandb" in path
         words, named = self._words(content), find_named_keys(content)
         if not (words or named or any(mark in content for mark in MARKS)):
             return []
@@ -80,7 +82,7 @@ class KeyFinder:
         found = sorted(word.decode("ascii") for word in _long_words(content) if self._is_possible(word))
         numbers = {word for word in found if _HEX.fullmatch(word) and word not in self._known}
         strong = [word for word in found if word not in numbers]
-        return strong + (sorted(numbers) if numbers and b"wandb" in content.lower() else [])
+        return strong + (sorted(numbers) if numbers and (self._is_of_wandb or b"wandb" in content.lower()) else [])
 
     def _is_possible(self, word: bytes) -> bool:
         """Return True if a word may be a key, or contain one, according to what is around it."""
@@ -135,7 +137,7 @@ class KeyFinder:
         for at, value, what in find_issued(text[first : end + 1]):
             if first + at >= start:
                 yield first + at, value, what
-        yield from _of_wandb(text, start, end)
+        yield from _of_wandb(text, start, end, self._is_of_wandb)
         yield from _of_aws(text, start, end)
 
 
@@ -205,7 +207,7 @@ def _line_around(text: str, start: int, end: int) -> Tuple[str, str]:
     return before, text[end : end + _NEAR].partition("\n")[0]
 
 
-def _of_wandb(text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]:
+def _of_wandb(text: str, start: int, end: int, is_of_wandb: bool) -> Iterator[Tuple[int, str, str]]:
     before, after = _line_around(text, start, end)
     match = _HEXADECIMAL.search(text[max(0, start - 1) : end + 1])
     if match is None:
@@ -213,7 +215,8 @@ def _of_wandb(text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]
     entry = re.split(r"\n[ \t\r]*\n|machine", text[max(0, start - _NEAR) : start])[-1]
     is_entry = "api.wandb.ai" in entry and "password" in entry
     is_named = "wandb" in (before + after).lower() and not re.search(r"\bgit ", before)
-    is_below = "wandb" in text[max(0, start - _NEAR) : start].lower() and _API_KEY.search(before)  # as in YAML
+    is_of_wandb = is_of_wandb or "wandb" in text[max(0, start - _NEAR) : start].lower()
+    is_below = is_of_wandb and _API_KEY.search(before)  # as in YAML
     if is_below or ((is_entry or is_named) and _BEFORE_WANDBS.search(before)):
         yield start, match.group(), describe(WANDB_OLD)
 

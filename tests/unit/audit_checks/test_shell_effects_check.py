@@ -171,6 +171,13 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ("zsh", ".zshenv", "", "gone-x", {"ENV-003 ~/.zshenv:2": "this line runs a command that does not exist"}),
         ("bash", ".bashrc", "", "gone-x 2>/dev/null", {}),
         ("bash", ".bashrc", "", "touch ~/x", {}),
+        ("bash", ".profile", "", "gone-x", {"ENV-003 ~/.profile:2": "a terminal prints an error each time"}),
+        ("bash", ".bashrc", "", "set -x", {"ENV-003 ~/.bashrc:2": "'set -x' is in effect in a command over ssh"}),
+        ("bash", ".bashrc", "", "set -u", {"ENV-004 ~/.bashrc:2": "it ends at the first variable that is not set"}),
+        (
+            "fish", ".config/fish/config.fish", "", "set -gu CACHE $CACHE",
+            {"ENV-007 ~/.config/fish/config.fish:2": "CACHE is not set in a command over ssh"},
+        ),
         ("tcsh", ".cshrc", "", "setenv A $NOBODY", {"ENV-003 ~/.cshrc:2": "the shell cannot run a line of it"}),
         ("tcsh", ".cshrc", "", "if ( 0 ) then", {"ENV-003 ~/.cshrc": ""}),
         (
@@ -200,3 +207,11 @@ def test_what_arrives_in_each_shell(
     assert list(report.found) == list(finding)
     assert [text for place, text in finding.items() if text not in report.found[place]] == []
     assert report.remarks == []
+
+
+def test_a_program_of_the_account_in_the_place_of_slurms_is_found(scene: Scene) -> None:
+    path = b"export PATH=$HOME/own:$PATH:$HOME/site\n"
+    scene.make({"~/.bashrc": Plain(path), "~/own": Folder(), "~/own/singularity": Plain(b"", 0o755)})
+    assert run_check(scene, StartupFiles, slow_seconds=20).found == {}, "no other one is on PATH"
+    scene.make({"~/site": Folder(), "~/site/singularity": Plain(b"", 0o755)})
+    assert list(run_check(scene, StartupFiles, slow_seconds=20).found) == ["ENV-005 ~/own/singularity"]

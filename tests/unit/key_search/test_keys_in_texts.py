@@ -9,7 +9,11 @@ import hashlib
 import json
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._key_search.keys_in_texts import KeyInText, find_keys
+from ansible_collections.hpc.onboard.plugins.module_utils._key_search.keys_in_texts import (
+    KeyFinder,
+    KeyInText,
+    find_keys,
+)
 from ansible_collections.hpc.onboard.plugins.module_utils._key_search.placeholders import is_placeholder
 from hypothesis import given
 from hypothesis import strategies as st
@@ -145,3 +149,9 @@ def test_a_key_in_base64_of_settings_that_have_it_in_base64_is_found() -> None:
     found = find_keys(text, nothing)
     assert [(one.line, one.value) for one in found] == [(2, NVAPI)]
     assert find_keys(text.replace(base64.b64encode(inner.encode()).decode(), inner.encode().hex()), nothing) == []
+
+
+def test_a_file_of_wandb_needs_not_name_it() -> None:
+    text = f"[default]\napi_key = {HEX}\n".encode()
+    assert [one.line for one in KeyFinder(nothing).find(text, "/home/ada/.config/wandb/settings")] == [2]
+    assert KeyFinder(nothing).find(text, "/home/ada/.config/other/settings") == []

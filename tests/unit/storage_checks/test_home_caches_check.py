@@ -98,7 +98,7 @@ EVERY = {"*": "/work/p"}
             {**AREA, "/work/p/pip": Link(f"{HOME}/.pip-moved"), "~/.pip-moved": Folder()},
             {"PIP_CACHE_DIR": "/work/p/pip"},
             {"wanted": EVERY},
-            {"/work/p/pip": "a link leads this cache of pip back into the home, to ~/.pip-moved; this site wants it in"},
+            {"/work/p/pip": "a link leads this cache of pip back into the home, to ~/.pip-moved; this site wants"},
         ),
         (
             "a Python environment",

@@ -202,13 +202,14 @@ PLACE_RULES = {
         advice="Remove the line from {place}, or declare its folder in the accounts file (tool_caches_paths).",
     ),
     "ENV-010": Rule(
-        title="A start-up file or a job script has carriage returns",
+        title="A start-up file or a job script has carriage returns or a byte-order mark",
         severity="medium",
         owner=CHECKS,
         why="An editor of Windows ends lines with a carriage return and a line feed. A shell takes the carriage return"
-        " for a part of the last word: variables have other values than you see. Slurm refuses such a job script.",
-        fix="Remove them: `sed -i 's/\\r$//' FILE`.",
-        advice="Remove the carriage returns from {place}: sed -i 's/\\r$//' FILE",
+        " for a part of the last word: variables have other values than you see. Slurm refuses such a job script."
+        " The same holds for a byte-order mark at its beginning.",
+        fix="Remove them: `sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//' FILE`.",
+        advice="Remove them from {place}: sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//' FILE",
     ),
     "ENV-011": Rule(
         title="A start-up file changes how every command runs",
