@@ -26,7 +26,7 @@ ALL_SECONDS = 24.0
 ENDS = r"(?:exec|exit|logout|tmux|screen|zellij|byobu)\b"
 OF_SANDBOX = re.compile(r"(?i)read-only|permission denied|not permitted|job control|terminal process group|/dev/shm")
 """Errors that a shell has because it is started where it can write nothing, or without a terminal."""
-CERTAIN = re.compile(r"(?i)command not found|syntax error|: no such file|readonly variable|unknown command|missing end")
+CERTAIN = re.compile(r"(?i)command not found|syntax error|: no.such file|readonly variable|unknown command|missing end")
 """Errors that a shell at a terminal has as well."""
 OPTIONS = (  # letters of $-, the rule, and what the option does
     ("e", "ENV-004", "'set -e' is in effect in %s: it ends at the first command that fails"),
@@ -224,7 +224,7 @@ class StartupFiles(AuditCheck):
 def _describe_error(message: str) -> str:
     """Return what a shell complains about, in words that hold nothing of the file."""
     lower = message.lower()
-    if "no such" + " file" in lower:
+    if re.search(r"no.such file", lower):
         return "this line names a file that does not exist"
     if "not found" in lower or "unknown command" in lower:
         return "this line runs a command that does not exist"
