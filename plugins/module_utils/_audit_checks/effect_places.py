@@ -42,6 +42,10 @@ class Place(NamedTuple):
         """Return True for a file of the site."""
         return self.path.startswith(SITE)
 
+    def text(self, check: AuditCheck, host: Host) -> str:
+        """Return the line itself; empty if it is gone."""
+        return "".join(split_lines(read_text(check, host, self.path))[self.line - 1 : self.line])
+
     def shown(self, host: Host) -> str:
         """Return the place as a finding names it."""
         return "%s:%d" % (host.shown(self.path), self.line)

@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.program import ENDLESS, NOT_RUN, ProgramOutput
+from .._formats import startup
 from .._formats.lines import split_lines
 from .._scan import shell_views
 from .._scan.shell_views import ShellView, ShellWay, query, read_view, start_shell, start_with_errors
@@ -132,6 +133,8 @@ class StartupFiles(AuditCheck):
         without = start_with_errors(way, shell_views.NOWHERE, deadline, "true")[1].split("\n") if lines else []
         for line in [one for one in lines if one not in without]:
             place = self._causes.of_error(ShellView(way, {}, None, {}), line)
+            if place and startup.reads(place.text(self, host), startup.MARK):
+                continue  # a change of hpc-onboard's own line is a finding of the role
             if place or way.shell.endswith("csh"):  # which names no file
                 text = "%s prints an error each time: %s"
                 shown = place.shown(host) if place else way.file

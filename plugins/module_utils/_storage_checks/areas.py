@@ -88,8 +88,9 @@ class Areas(AuditCheck):
         if os.statvfs(host.real(real)).f_flag & os.ST_RDONLY:
             self.report("DIR-003", host.shown(path), "its file system is read-only here")
             return
-        entry = host.entry(real)
-        by_user = entry is not None and entry.mine and not entry.mode & 0o200
+        entry, above = host.entry(real), host.entry(os.path.dirname(real))
+        # A site freezes a whole area; what is in a folder of the account's is the account's own doing.
+        by_user = bool(entry and entry.mine and above and above.mine)
         text = "the account can create nothing there (mode %s%s)"
         text %= "%04o" % entry.mode if entry else "unknown", "" if entry and entry.mine else ", of another user"
         self.report("DIR-003", host.shown(path), text, case=OWN_MODE if by_user else "")

@@ -171,6 +171,7 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ("zsh", ".zshenv", "", "gone-x", {"ENV-003 ~/.zshenv:2": "this line runs a command that does not exist"}),
         ("bash", ".bashrc", "", "gone-x 2>/dev/null", {}),
         ("bash", ".bashrc", "", "touch ~/x", {}),
+        ("bash", ".bashrc", "", ". ~/gone # hpc.onboard", {}),
         ("bash", ".profile", "", "gone-x", {"ENV-003 ~/.profile:2": "a terminal prints an error each time"}),
         ("bash", ".bashrc", "", "set -x", {"ENV-003 ~/.bashrc:2": "'set -x' is in effect in a command over ssh"}),
         ("bash", ".bashrc", "", "set -u", {"ENV-004 ~/.bashrc:2": "it ends at the first variable that is not set"}),
