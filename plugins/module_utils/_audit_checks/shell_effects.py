@@ -225,7 +225,8 @@ def _has_another(view: ShellView, program: str) -> bool:
 def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: Causes) -> None:
     """Report what a start-up file changes for every command: the folder, limits, and variables of many programs."""
     for view in views:
-        if view.folder and not view.way.is_job and view.folder not in ("/", host.home, host.real(host.home)):
+        of_program = not view.way.is_job and "-i" not in view.way.options  # a user at a terminal may want to be there
+        if of_program and view.folder and view.folder not in ("/", host.home, host.real(host.home)):
             _report_hazard(check, host, causes.of_command(view, r"(?:cd|pushd)\b"), "every command starts elsewhere")
         for name in [name for name in HAZARDS if name in view.environment]:
             _report_hazard(check, host, causes.of_variable(view, name, False), "%s: %s" % (name, HAZARDS[name]))

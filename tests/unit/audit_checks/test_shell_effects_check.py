@@ -157,7 +157,7 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ("bash", ".profile", "", "[ -t 0 ] && exec tmux", {}),
         ("bash", ".bashrc", "", "cd /usr", {"ENV-011 ~/.bashrc:2": "every command starts elsewhere"}),
         ("zsh", ".zshenv", "", "cd /usr", {"ENV-011 ~/.zshenv:2": "every command starts elsewhere"}),
-        ("bash", ".bashrc", "", "if [ -t 0 ]; then cd /usr; fi", {}),
+        ("bash", ".profile", "", "[[ $- != *i* ]] || cd /usr", {}),
         ("bash", ".bashrc", "", "ulimit -f 2048", {"ENV-011 ~/.bashrc:2": "may use no more than this line says"}),
         ("bash", ".bashrc", "", "ulimit -c 0 -n 4096", {}),
         ("tcsh", ".cshrc", "", "limit filesize 2m", {"ENV-011 ~/.cshrc:2": "may use no more"}),
