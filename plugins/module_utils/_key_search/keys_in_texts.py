@@ -13,7 +13,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Set, Tuple
 
 from .._formats.key_forms import LEGACY, WANDB_OLD, form_of
 from .issuers import POSSIBLE, describe, find_issued
-from .named_keys import find_named_keys
+from .named_keys import find_named_keys, is_drawn
 from .placeholders import is_made_up, is_placeholder
 from .private_keys import MARKS, PRIVATE_KEY, find_private_keys
 
@@ -25,6 +25,7 @@ _NEAR = 400  # characters around a word
 _BEFORE = 40
 _REMEMBERED = 400000  # words
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/-"
+_DIGITS = b"0123456789"
 _SPACES = bytes(one if one in _LETTERS else 32 for one in range(256))
 _LOGIN = re.compile(r"[A-Za-z0-9+/]{20,4000}")
 _REGISTRY = "$oauthtoken:"
@@ -60,12 +61,15 @@ class KeyFinder:
         self._ask = known
         self._known: Dict[str, str] = {}  # the words that are keys
         self._may_be: Dict[bytes, bool] = {}  # whether a word may be one
-        self._is_of_wandb = False
+        self._drawn: Set[bytes] = set()  # words that may be keys by the name of their variable
+        self._is_of_wandb = self._has_drawn = False
 
     def find(self, content: bytes, path: str = "") -> List[KeyInText]:
         """Return the keys in a text in order, each once a line. path: of its file, which may name the issuer."""
         self._is_of_wandb = "wandb" in path
-        words, named = self._words(content), find_named_keys(content)
+        self._has_drawn = False
+        words = self._words(content)
+        named = find_named_keys(content) if self._has_drawn else []
         if not (words or named or any(mark in content for mark in MARKS)):
             return []
         text = content.decode("latin-1")
@@ -79,6 +83,7 @@ class KeyFinder:
         """Return the words of a text that may be keys, each once; hexadecimal numbers last, where they may be."""
         if len(self._may_be) > _REMEMBERED:
             self._may_be.clear()
+            self._drawn.clear()
         found = sorted(word.decode("ascii") for word in _long_words(content) if self._is_possible(word))
         numbers = {word for word in found if _HEX.fullmatch(word) and word not in self._known}
         strong = [word for word in found if word not in numbers]
@@ -88,11 +93,16 @@ class KeyFinder:
         """Return True if a word may be a key, or contain one, according to what is around it."""
         if word not in self._may_be:
             self._may_be[word] = self._look_at(word.decode("ascii"))
+            if len(word.translate(None, _DIGITS)) < len(word) - 2 and is_drawn(word.decode("ascii")):
+                self._drawn.add(word)
+        self._has_drawn = self._has_drawn or word in self._drawn
         return self._may_be[word]
 
     def _look_at(self, word: str) -> bool:
         inner = decode_login(word)
-        is_known = [self._recall(one) for one in ({word, _padded(word), inner} if inner else (word,))]
+        if not inner:
+            return self._recall(word) or bool(_POSSIBLE.search(word) or _HEX.fullmatch(word))
+        is_known = [self._recall(one) for one in {word, _padded(word), inner}]
         if any(is_known) or _POSSIBLE.search(word) or _HEX.fullmatch(word) or _is_login(word):
             return True
         return bool(self._wrapped_in(word))

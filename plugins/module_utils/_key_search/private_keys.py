@@ -8,7 +8,7 @@ import binascii
 import re
 from typing import Iterator, Tuple
 
-MARKS = (b"PRIVATE KEY-----", b"PuTTY-User-Key-File", b"PrivateKey")  # one of which is in each text with one
+MARKS = (b"PRIVATE KEY-----", b"Private")  # one of which is in each text with one
 PRIVATE_KEY = "a private key without a passphrase"
 SHORTEST = 48  # bytes of a private key of 32 bytes with its wrapping
 _BLOCK = re.compile(r"-----BEGIN ((?:[A-Z0-9]+ )*)PRIVATE KEY-----(.{40,20000}?)-----END \1PRIVATE KEY-----", re.DOTALL)
