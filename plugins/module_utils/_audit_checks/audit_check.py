@@ -19,7 +19,10 @@ from .._scan.search import Search
 UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT, NOT_ON_PATH = "unknown_key", "application", "no_replacement", "not_on_path"
 NOT_MADE_AGAIN, LEADS_PAST = "not_made_again", "leads_past"
 PATH_REPLACED, NAME_TAKEN, CURRENT_FOLDER = "path_replaced", "name_taken", "current_folder"
-OWN_REQUEST = "own_request"
+OWN_REQUEST, OWN_MODE = "own_request", "own_mode"
+
+NODE_LOCAL = ("/run", "/tmp", "/local", "/var/tmp", "/var/run", "/dev/shm", "$TMPDIR")
+"""Folders that each node has for itself, or for one job: what is missing here may exist on another node."""
 
 MACHINE = "{machine}"
 LONGEST = 4000  # characters of a place or a description
@@ -153,6 +156,18 @@ def _resolve_entry(entry: Mapping[str, Any], host: Host) -> Dict[str, Any]:
 def is_in(path: str, folder: str) -> bool:
     """Return True if the path is the folder or below it, by names alone."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def is_node_local(path: str, host: Host) -> bool:
+    """Return True if an absolute path is in a folder of this node."""
+    for folder in NODE_LOCAL:
+        try:
+            place = host.expand(folder)
+        except AccountError:
+            continue  # the site sets no such variable
+        if is_in(os.path.normpath(path), place):
+            return True
+    return False
 
 
 def real_home(host: Host) -> str:

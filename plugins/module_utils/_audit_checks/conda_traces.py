@@ -16,7 +16,6 @@ HISTORY = "conda-meta/history"  # of every environment that conda or mamba has m
 MOST_IN_FOLDERS = 200  # names in the folders of the home
 NAMES = re.compile(r"(?i)conda|mamba|miniforge")
 PARENTS = (".conda/envs", "micromamba/envs", "mamba/envs", ".local/share/mamba/envs")
-SETTINGS = (".condarc", ".conda/.condarc", ".config/conda/.condarc")
 UNDO = {"conda": ("conda init", "conda init --reverse"), "mamba": ("mamba shell init", "mamba shell deinit")}
 
 
@@ -97,7 +96,7 @@ class CondaTraces(AuditCheck):
         """Return the folders of 'envs_dirs' in conda's settings that are in the home or a purged area."""
         near = [host.home] + [area["path"] for area in self.entries("purged")]
         found = []
-        for name in SETTINGS:
+        for name in condarc.SETTINGS:
             for item in condarc.read_list(self._read_in_home(host, name), "envs_dirs") or []:
                 try:
                     path = host.expand(item.value.replace("${", "$").replace("}", ""))
@@ -145,7 +144,7 @@ class CondaTraces(AuditCheck):
 
     def _check_channels(self, host: Host, prefixes: List[str]) -> None:
         """Report Anaconda's channels in the user's settings; without any settings, every conda that would use them."""
-        chosen = [self._check_settings("~/" + name, self._read_in_home(host, name)) for name in SETTINGS]
+        chosen = [self._check_settings("~/" + name, self._read_in_home(host, name)) for name in condarc.SETTINGS]
         if any(chosen):
             return
         for path in prefixes:

@@ -19,12 +19,15 @@ from .audit_check import AuditCheck, read_text
 
 MOST = 40  # files that start-up files read
 ENDS = r"(?:[^#\n]*[;&|)\s])?(?:return|exit)\b"
+SITE = "/etc/"  # files of the site that shells read
 COMMAND = r"(?:[^#\n]*(?:[;&|{(]|\bthen|\bdo|\belse)[ \t]*)?"  # what may be before a command in its line
-UNSETS = r"(?:unset|unsetenv|set -eg?|export -n|(?:declare|typeset) \+\w*x\w*)\b[^\n;]*\b%s\b"
+UNSETS = r"(?:unset|unsetenv|set(?: -\w+)* -\w*[eu]\w*|export -n|(?:declare|typeset) \+\w*x\w*)\b[^\n;]*\b%s\b"
+SETS = r"\s*%s(?:(?:export|setenv|(?:declare|typeset|set)(?: -\w+)+) )?%s[= ]"
 PRINTS = COMMAND + r"(?:echo|printf|print|cat|date|uptime|fortune|quota|figlet|neofetch)\b(?![^\n]*[>|])"
 SETS_PATH = (
     r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH=|path=\(?|set(?: -\w+)* PATH |setenv PATH |set path ?= ?\(?)"
 )
+NAMED_BY_SHELL = re.compile(r"(/\S+): line (\d+):|(/\S+?):(\d+): |(~?/\S+) \(line (\d+)\):")  # bash, zsh, fish
 FISH = (".config/fish/conf.d", ".config/fish/functions")
 
 
@@ -33,6 +36,15 @@ class Place(NamedTuple):
 
     path: str
     line: int
+
+    @property
+    def is_of_site(self) -> bool:
+        """Return True for a file of the site."""
+        return self.path.startswith(SITE)
+
+    def text(self, check: AuditCheck, host: Host) -> str:
+        """Return the line itself; empty if it is gone."""
+        return "".join(split_lines(read_text(check, host, self.path))[self.line - 1 : self.line])
 
     def shown(self, host: Host) -> str:
         """Return the place as a finding names it."""
@@ -56,14 +68,17 @@ class Causes:
         lines = self._trace(view)
         in_home = [one for one in lines if self._is_of_account(one)]
         found = [one for one in in_home if re.search(sets, one.text)]
+        found = found or [one for one in lines if one.file.startswith(SITE) and re.search(sets, one.text)]
         if not found and is_unset and not any(one.file.startswith(self._own) for one in lines):
             with_line = [self._home + path[len(self._host.home) :] for path in start_up_files(self._host)]
             found = [one for one in in_home if one.file in with_line]
         if found:
             return self._place(found[-1])
         if not is_unset:
-            return None
-        return self.search(r"\s*" + COMMAND + UNSETS % name) or self.search(r"\s*" + ENDS, is_above=True)
+            place = None if lines else self.search(SETS % (COMMAND, name))
+            return place if place and FOLDER not in place.path else None
+        place = self.search(r"\s*" + COMMAND + UNSETS % name) or self.search(r"\s*" + ENDS, is_above=True)
+        return place or self.search(r"\s*%sset(?: -[a-wyzA-Z]+)* %s\b" % (COMMAND, name))  # fish, without -x
 
     def of_path(self, view: ShellView, folder: str) -> Optional[Place]:
         """Return the line after which PATH has a folder no more."""
@@ -108,10 +123,29 @@ class Causes:
     def of_output(self, view: ShellView, output: str) -> Optional[Place]:
         """Return the line that prints what begins so."""
         first = next((line for line in output.split("\n") if line.strip()), "")
+        return self._of_printed(view, first) if self._has_printed(view, first) else self.search(r"\s*" + PRINTS)
+
+    def of_error(self, view: ShellView, message: str) -> Optional[Place]:
+        """Return the line of the account that a shell's message names, or that printed it."""
+        named = NAMED_BY_SHELL.match(message)
+        if named:
+            file, line = next((file, line) for file, line in zip(*[iter(named.groups())] * 2) if file)
+            path = os.path.join(self._home, re.sub(r"^~/", "", file))
+            return Place(self._host.home + path[len(self._home) :], int(line)) if self._is_own(path) else None
+        word = re.match(r"(?:-?\w*sh: )?([A-Za-z][\w.+-]*): ", message)
+        at = re.escape(word.group(1)) if word else ""
+        used = self.search(r"\s*%s%s\b" % (COMMAND, at)) or self.search(r"[^\n]*\$\{?%s\b" % at) if at else None
+        return self._of_printed(view, message) if self._trace(view) else used
+
+    def _has_printed(self, view: ShellView, text: str) -> bool:
+        return any(text and text in one.printed for one in self._trace(view))
+
+    def _of_printed(self, view: ShellView, text: str) -> Optional[Place]:
+        """Return the first traced line that printed this, if it is one of the account."""
         for one in self._trace(view):
-            if first and first in one.printed:
+            if text and text in one.printed:
                 return self._place(one) if self._is_of_account(one) else None
-        return self.search(r"\s*" + PRINTS)
+        return None
 
     def of_delay(self, view: ShellView) -> Optional[Place]:
         """Return the line that takes the longest."""
@@ -135,14 +169,21 @@ class Causes:
         return self._traces[way.description]
 
     def _is_of_account(self, one: TracedLine) -> bool:
-        return one.file.startswith(self._home + "/") and not one.file.startswith(self._own)
+        return self._is_own(one.file)
+
+    def _is_own(self, path: str) -> bool:
+        """Return True for a file that the account's start-up files are or read, outside of hpc-onboard's folder."""
+        return path.startswith(self._home + "/") and not path.startswith(self._own)
 
     def _last(self, view: ShellView, pattern: Pattern[str]) -> Optional[Place]:
-        found = [one for one in self._trace(view) if self._is_of_account(one) and pattern.match(one.text)]
+        """Return the last traced line that begins so: of the account, else of another file that shells read."""
+        found = [one for one in self._trace(view) if one.file.startswith("/") and pattern.match(one.text)]
+        found = [one for one in found if self._is_of_account(one)] or found
         return self._place(found[-1]) if found else None
 
     def _place(self, one: TracedLine) -> Place:
-        return Place(self._host.home + one.file[len(self._home) :], one.line)
+        is_in_home = one.file.startswith(self._home + "/")
+        return Place(self._host.home + one.file[len(self._home) :] if is_in_home else one.file, one.line)
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -158,23 +199,25 @@ class Causes:
         return None
 
     def _files(self) -> Iterator[str]:
-        """Yield the files that the login shell reads, those that they source, and hpc-onboard's own."""
-        host = self._host
-        shell = os.path.basename(host.account.shell)
-        pending: List[str] = list(login_shell_files(host))
-        done: Set[str] = set()
-        for folder in FISH if shell == "fish" else ():
-            pending += ["%s/%s/%s" % (host.home, folder, name) for name in _names(host, host.home + "/" + folder)]
-        while pending and len(done) < MOST:
-            path = pending.pop(0)
-            if path in done or path.startswith(host.home + "/" + FOLDER):
-                continue
-            done.add(path)
-            yield path
-            pending += key_files.find_sourced_files(read_text(self._check, host, path), host.home)
-        dialect = environment.BY_SHELL.get(shell)
+        yield from find_read_files(self._check, self._host)
+        dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))
         if dialect:
-            yield env_file(host, dialect)
+            yield env_file(self._host, dialect)
+
+
+def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:
+    """Yield the files that the login shell reads, and those that they source, without hpc-onboard's own."""
+    pending: List[str] = list(login_shell_files(host))
+    done: Set[str] = set()
+    for folder in FISH if os.path.basename(host.account.shell) == "fish" else ():
+        pending += ["%s/%s/%s" % (host.home, folder, name) for name in _names(host, host.home + "/" + folder)]
+    while pending and len(done) < MOST:
+        path = pending.pop(0)
+        if path in done or path.startswith(host.home + "/" + FOLDER):
+            continue
+        done.add(path)
+        yield path
+        pending += key_files.find_sourced_files(read_text(check, host, path), host.home)
 
 
 def _names(host: Host, folder: str) -> Sequence[str]:

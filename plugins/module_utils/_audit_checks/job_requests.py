@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
+from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._scan.search import Search
 from .._scan.start_up import login_shell_files
@@ -25,7 +26,7 @@ from .audit_check import OWN_REQUEST, AuditCheck, is_in, read_text
 ENDS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
 ALIASES = (".bash_aliases", ".aliases", ".zsh_aliases")  # read by what users copy into their start-up files
-HIDDEN = (".config/snakemake", ".nextflow")  # folders of the home with such settings
+HIDDEN = (".config/snakemake", ".nextflow", ".edf")  # folders of the home with such settings
 LIMITS = Limits(entries=4000, seconds=4.0, depth=2)
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")
 MOST, LARGEST = 400, 8192  # files, and bytes of one
@@ -99,7 +100,9 @@ class JobRequests(AuditCheck):
                         yield listing.path(name)
 
     def _check_line_ends(self, text: str, shown: str) -> None:
-        """Report a job script with carriage returns, which Slurm refuses."""
+        """Report a job script with a byte-order mark or carriage returns, which Slurm refuses."""
+        if text.startswith(BYTE_ORDER_MARK) and "#SBATCH" in text:
+            self.report("ENV-010", "%s:1" % shown, "Slurm refuses a job script with a byte-order mark")
         for number, line in enumerate(split_lines(text), 1):
             if line.endswith("\r\n") and "#SBATCH" in text:
                 self.report("ENV-010", "%s:%d" % (shown, number), "Slurm refuses a job script with carriage returns")

@@ -7,7 +7,7 @@ is another finding. A difference that several shells have from one cause is one 
 """
 
 import os
-from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -16,9 +16,19 @@ from .._formats import environment, startup
 from .._formats.settings import Setting, find_overrides
 from .._scan.shell_views import ShellView
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
-from .audit_check import CURRENT_FOLDER, NAME_TAKEN, NOT_ON_PATH, PATH_REPLACED, AuditCheck, read_text
-from .effect_places import Causes
+from .audit_check import CURRENT_FOLDER, NAME_TAKEN, NOT_ON_PATH, PATH_REPLACED, AuditCheck, is_in, read_text, real_home
+from .effect_places import COMMAND, Causes, Place
 
+LAUNCHERS = ("sbatch", "srun", "salloc", "enroot", "apptainer", "singularity")
+"""Programs that start jobs and containers. What is called so in a shell should be the site's."""
+HAZARDS = {  # variables that change what programs do, and how
+    "CDPATH": "cd in a script goes elsewhere, and prints",
+    "GREP_OPTIONS": "grep in a script finds something else",
+    "POSIXLY_CORRECT": "programs understand their options in another way",
+    "PYTHONHOME": "every other Python lacks its own library",
+    "LD_PRELOAD": "every program loads it",
+    "IFS": "scripts split words elsewhere",
+}
 EVERY_USER_WRITES = 0o002  # which a umask must take from what is created
 
 
@@ -46,6 +56,8 @@ def check_effects(
             check.skip("whether hpc-onboard's scripts are on PATH is unknown: the login shell has no PATH")
         for path in programs:
             _check_program(check, path, reading, host, causes)
+    _check_launchers(check, host, views, causes)
+    _check_hazards(check, host, views, causes)
     _check_current_folder(check, host, views, causes)
     for view in views:
         if view.umask is not None and not view.umask & EVERY_USER_WRITES:
@@ -78,11 +90,10 @@ def _check_variables(
         if difference.is_unset and not is_read:
             continue
         place = causes.of_variable(difference.views[0], difference.names[0], difference.is_unset)
-        for name in difference.names if place is None else difference.names[:1]:
-            text = _describe(difference, name) if place is None else _describe(difference)
-            fix = offers.offer_variable_fix(host, place.path, name) if place and not difference.is_unset else None
-            shown = place.shown(host) if place else "$" + name
-            check.report("ENV-007", shown, text, "", fix)
+        name, view = difference.names[0], difference.views[0]
+        fix = offers.offer_variable_fix(host, place.path, name) if place and not difference.is_unset else None
+        unplaced = view.way.file if difference.is_unset and difference.names[1:] else "$" + name
+        check.report("ENV-007", place.shown(host) if place else unplaced, _describe(difference), "", fix)
 
 
 def _check_lines(check: AuditCheck, host: Host, ours: Mapping[str, str], views: Sequence[ShellView]) -> List[str]:
@@ -119,9 +130,9 @@ def _was_asked(host: Host, view: ShellView) -> bool:
     return bool(host.account.start) or not view.way.is_login or bool(view.way.options[1:])
 
 
-def _describe(difference: ViewDifference, name: str = "") -> str:
-    first, more = name or difference.names[0], len(difference.names) - 1
-    subject = first if name or not more else "%s and %d more variables of hpc-onboard" % (first, more)
+def _describe(difference: ViewDifference) -> str:
+    first, more = difference.names[0], len(difference.names) - 1
+    subject = first if not more else "%s and %d more variables of hpc-onboard" % (first, more)
     verb = "is" if subject == first else "are"
     where = " and ".join(sorted({view.way.description for view in difference.views}))
     if difference.is_unset:
@@ -185,6 +196,52 @@ def _check_answer(check: AuditCheck, path: str, view: ShellView, host: Host, cau
     place = causes.of_name(view, name)
     check.report("ENV-005", place.shown(host) if place else view.way.file, text, case=NAME_TAKEN)
     return True
+
+
+def _check_launchers(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: Causes) -> None:
+    """Report an alias or a function of the account's in the place of a program that starts jobs or containers."""
+    for name in LAUNCHERS:
+        for view in views:
+            other = view.programs.get(name, "")
+            if is_in(other, host.real(host.home)) and _has_another(view, other):
+                text = "it comes before the site's %s on PATH of %s"
+                shown = host.shown(host.home + other[len(host.real(host.home)) :])
+                check.report("ENV-005", shown, text % (name, view.way.description))
+                break
+            place = causes.of_name(view, name) if not view.programs.get(name, "/").startswith("/") else None
+            if place and not place.is_of_site:
+                text = "an alias or a function comes before the site's %s in %s" % (name, view.way.description)
+                check.report("ENV-005", place.shown(host), text, case=NAME_TAKEN)
+                break
+
+
+def _has_another(view: ShellView, program: str) -> bool:
+    """Return True if PATH has another program of this name."""
+    folder, name = os.path.split(program)
+    others = [one for one in view.environment.get("PATH", "").split(":") if one.startswith("/") and one != folder]
+    return any(os.access(os.path.join(one, name), os.X_OK) for one in others)
+
+
+def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: Causes) -> None:
+    """Report what a start-up file changes for every command: the folder, limits, and variables of many programs."""
+    for view in views:
+        of_program = not view.way.is_job and "-i" not in view.way.options  # a user at a terminal may want to be there
+        if of_program and view.folder and view.folder not in ("/", host.home, host.real(host.home)):
+            _report_hazard(check, host, causes.of_command(view, r"(?:cd|pushd)\b"), "every command starts elsewhere")
+        for name in [name for name in HAZARDS if name in view.environment]:
+            _report_hazard(check, host, causes.of_variable(view, name, False), "%s: %s" % (name, HAZARDS[name]))
+        folder = view.environment.get("TMPDIR", "")
+        if any(is_in(folder, home) for home in (host.home, real_home(host), host.real(host.home))):
+            text = "TMPDIR is in the home, which is small, and which every job then writes to"
+            _report_hazard(check, host, causes.of_variable(view, "TMPDIR", False), text)
+    limits = r"\s*%s(?:ulimit\s+(?:-[HS]\s+)*-[HS]?[ftvd]|limit\s+(?:filesize|cputime|vmemoryuse|datasize))\s+\d"
+    text = "what is started from a shell, a job too, may use no more than this line says"
+    _report_hazard(check, host, causes.search(limits % COMMAND), text)
+
+
+def _report_hazard(check: AuditCheck, host: Host, place: Optional[Place], text: str) -> None:
+    if place and not place.is_of_site:
+        check.report("ENV-011", place.shown(host), text)
 
 
 def _check_current_folder(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: Causes) -> None:

@@ -8,15 +8,19 @@ caches. Files with carriage returns, which shells read as a part of each line's 
 
 import os
 import re
-from typing import Any, Dict, Iterator, Mapping, NamedTuple
+from typing import Any, Dict, Iterator, List, Mapping, Set
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import condarc, environment, startup
+from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
-from .._formats.settings import Setting, find_settings
-from .._scan.start_up import env_file, login_shell_files
-from .audit_check import AuditCheck, is_in, read_text
+from .._formats.settings import find_settings
+from .._scan.start_up import env_file
+from .audit_check import AuditCheck, is_in, is_node_local, read_text
+from .effect_places import find_read_files
+from .insecure_settings import BY_FILE, VARIABLES, find_insecure
+from .tool_places import ENROOT, FILES, STARTER_FILES, STARTERS, SettingsFile
 
 HUB = ("HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_XET_CACHE")
 CACHES = HUB + ("PIP_CACHE_DIR", "UV_CACHE_DIR", "TORCH_HOME", "WANDB_CACHE_DIR", "ENROOT_CACHE_PATH")
@@ -35,40 +39,21 @@ IN_COMMON = {  # folders of variables that many programs share -> what the tools
     "XDG_CACHE_HOME": ("huggingface", "pip", "uv", "torch", "wandb", "enroot"),
     "XDG_DATA_HOME": ("enroot",),
 }
-ENROOT = ("enroot", ".config/enroot", ".enroot")
 KEY_VALUE = re.compile(
     r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:[=:]|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$"
 )
 
 
-class SettingsFile(NamedTuple):
-    """A settings file of a tool, and the variable of each setting in it; none: every setting is a variable."""
-
-    path: str
-    variables: Mapping[str, str] = {}
-
-
-FILES = (
-    *(SettingsFile(folder + "/enroot.config") for folder in ENROOT),
-    SettingsFile(".pam_environment"),
-    SettingsFile(".ssh/environment"),
-    SettingsFile(".Renviron"),
-    SettingsFile(".pip/pip.conf", {"cache-dir": "PIP_CACHE_DIR"}),
-    SettingsFile(".config/pip/pip.conf", {"cache-dir": "PIP_CACHE_DIR"}),
-    SettingsFile(".config/uv/uv.toml", {"cache-dir": "UV_CACHE_DIR"}),
-    SettingsFile(".npmrc", {"cache": "npm_config_cache"}),
-    SettingsFile(".config/containers/storage.conf", {"graphroot": "CONTAINERS_GRAPHROOT"}),
-    SettingsFile(".config/pypoetry/config.toml", {"cache-dir": "POETRY_CACHE_DIR"}),
-)
 FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
 MOST = 50  # files of one folder
-STARTERS = (  # folders whose files set variables for what is started, and the names of these files
-    (".config/systemd/user", r".*\.service\Z"),
-    (".ipython/profile_default/startup", r".*\.(?:py|ipy)\Z"),
-    (".local/share/jupyter/kernels", r"[^/]+/kernel\.json\Z"),
+STARTS = re.compile(  # lines that name a program, of systemd, Jupyter and VS Code
+    r"^[ \t]*Exec\w*=[-@:+!]*(/[^\s%$]+)|\"argv\"\s*:\s*\[\s*\"(/[^\"]+)\""
+    r"|\bdefaultInterpreterPath\"\s*:\s*\"(/[^\"$]+)\"",
+    re.MULTILINE,
 )
+SITE = ("/etc/environment", "/etc/profile", "/etc/bash.bashrc", "/etc/bashrc", "/etc/zshenv", "/etc/zsh/zshenv")
+SITE_FOLDERS = ("/etc/profile.d", "/etc/fish/conf.d")
 SETS = re.compile(r"\b([A-Z][A-Z0-9_]{4,40})\b[\"'\])]*[ \t]*[=:,][ \t]*([^\n]{3,400})")
-CONDARC = (".condarc", ".conda/.condarc", ".config/conda/.condarc")
 INSTALLS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
 CREATED = ("target", "prefix", "root")  # by pip, in a folder that exists
 PIP = (".pip/pip.conf", ".config/pip/pip.conf")
@@ -80,21 +65,28 @@ class ToolSettings(AuditCheck):
 
     KIND = "tool_settings"
     TITLE = "settings of tools"
+    NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "off_home": {"type": "str", "default": ""},  # where this site wants caches, in words
     }
 
     def run(self, host: Host) -> None:
         ours = self._read_ours(host)
-        for path in login_shell_files(host):
+        self._set_by_user: Set[str] = set()
+        for path in find_read_files(self, host):
             text = read_text(self, host, path)
             self._check_variables(path, text, ours, host)
             self._check_line_ends(path, text, host)
+            self._report_insecure(path, find_insecure(VARIABLES, text), host)
+        self._check_site(ours, host)
+        for name, pattern in BY_FILE:
+            path = host.home + "/" + name
+            self._report_insecure(path, find_insecure(pattern, read_text(self, host, path)), host)
         for file in self._files(host):
             self._check_file(file, ours, host)
         for path in self._programs(host):
             self._check_program(path, ours, host)
-        for name in CONDARC:
+        for name in condarc.SETTINGS:
             self._check_conda(host.home + "/" + name, host)
         for name in PIP:
             self._check_pip(host.home + "/" + name, host)
@@ -109,20 +101,41 @@ class ToolSettings(AuditCheck):
     def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
         """Report the variables of a start-up file that hpc-onboard's own outrank."""
         for setting in find_settings(text):
-            winners = [name for name in OUTRANKED.get(setting.name, ()) if name in ours]
-            folder = setting.value(host.home)
-            if not winners or setting.name in ours or folder in [ours[name] for name in winners]:
-                continue
-            used = self._left_behind(setting, folder, host)
-            if setting.name in IN_COMMON and not used:
-                continue
-            text = "%s is set here, and hpc-onboard's %s outranks it" % (setting.name, winners[0])
-            text += "; what is in %s is used no more" % used if used else ""
-            self.report("ENV-009", "%s:%d" % (host.shown(path), setting.line), text)
+            self._set_by_user.add(setting.name)
+            where = "%s:%d" % (host.shown(path), setting.line)
+            self._check_outranked(setting.name, setting.value(host.home), where, ours, host)
 
-    def _left_behind(self, setting: Setting, folder: str, host: Host) -> str:
+    def _check_outranked(self, name: str, folder: str, where: str, ours: Mapping[str, str], host: Host) -> None:
+        winners = [one for one in OUTRANKED.get(name, ()) if one in ours]
+        if not winners or name in ours or folder in [ours[one] for one in winners]:
+            return
+        used = self._left_behind(name, folder, host)
+        if name not in IN_COMMON or used:
+            text = "%s is set here, and hpc-onboard's %s outranks it" % (name, winners[0])
+            text += "; what is in %s is used no more" % used if used else ""
+            self.report("ENV-009", where, text)
+
+    def _check_site(self, ours: Mapping[str, str], host: Host) -> None:
+        """Report the variables of the site that hpc-onboard's own outrank, where the account sets none of that name."""
+        try:
+            variables = host.account.environment()
+            found = [name for name in OUTRANKED if name in variables and name not in self._set_by_user]
+            files = [*SITE, *(folder + "/" + one for folder in SITE_FOLDERS for one in _names(folder, host))]
+            for path in files if found else ():
+                text = host.read(path).decode("latin-1") if host.resolved_kind(path) == "file" else ""
+                for setting in [one for one in find_settings(text) if one.name in found]:
+                    where = "%s:%d" % (path, setting.line)
+                    self._check_outranked(setting.name, variables[setting.name], where, ours, host)
+        except AccountError as error:
+            self.skip(str(error))
+
+    def _report_insecure(self, path: str, lines: Iterator[int], host: Host) -> None:
+        for number in lines:
+            self.report("SEC-012", "%s:%d" % (host.shown(path), number), "this line turns off the check of a server")
+
+    def _left_behind(self, name: str, folder: str, host: Host) -> str:
         """Return the folder with content to which the variable points; empty if there is none."""
-        names = IN_COMMON.get(setting.name, ("",))
+        names = IN_COMMON.get(name, ("",))
         for place in [os.path.normpath(os.path.join(folder, name)) for name in names] if folder else ():
             try:
                 if host.resolved_kind(place) == "folder" and host.names(place):
@@ -132,7 +145,11 @@ class ToolSettings(AuditCheck):
         return ""
 
     def _check_line_ends(self, path: str, text: str, host: Host) -> None:
-        """Report the first line of a start-up file that ends with a carriage return."""
+        """Report a byte-order mark, and the first line of a start-up file that ends with a carriage return."""
+        if text.startswith(BYTE_ORDER_MARK):
+            why = "a byte-order mark is before this line, which the shell takes for a part of its first word"
+            self.report("ENV-010", "%s:1" % host.shown(path), why)
+            return
         for number, line in enumerate(split_lines(text), 1):
             if line.endswith("\r\n") and line.partition("#")[0].strip() and not startup.reads(line, startup.MARK):
                 where = "%s:%d" % (host.shown(path), number)
@@ -170,7 +187,8 @@ class ToolSettings(AuditCheck):
                 self._report_in_home(where, key, folder, host)
 
     def _programs(self, host: Host) -> Iterator[str]:
-        """Yield the files by which services, notebooks and Python set variables for what they start."""
+        """Yield the files by which services, editors, notebooks and R start programs or set variables for them."""
+        yield from (host.home + "/" + name for name in STARTER_FILES)
         for folder, pattern in STARTERS:
             try:
                 yield from _matching(host.home + "/" + folder, pattern, host)
@@ -178,8 +196,14 @@ class ToolSettings(AuditCheck):
                 self.skip(str(error))
 
     def _check_program(self, path: str, ours: Mapping[str, str], host: Host) -> None:
-        """Report a line that sets a variable of hpc-onboard's to another folder."""
-        for number, line in enumerate(split_lines(read_text(self, host, path)), 1):
+        """Report a line that sets a variable of hpc-onboard's to another folder, or starts what does not exist."""
+        text = read_text(self, host, path)
+        for found in STARTS.finditer(text):
+            program = next(filter(None, found.groups()))
+            if not is_node_local(program, host) and _is_missing(program, host):
+                where = "%s:%d" % (host.shown(path), text.count("\n", 0, found.end()) + 1)
+                self.report("ENV-009", where, "%s does not exist, and this file starts it" % host.shown(program))
+        for number, line in enumerate(split_lines(text), 1):
             for name, value in SETS.findall("" if line.lstrip().startswith("#") else line):
                 if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
                     text = "%s is set here, and hpc-onboard's names another folder" % name
@@ -214,11 +238,20 @@ class ToolSettings(AuditCheck):
                 self.skip(str(error))
 
 
+def _names(folder: str, host: Host) -> List[str]:
+    return host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
+
+
+def _is_missing(path: str, host: Host) -> bool:
+    try:
+        return host.resolved_kind(path) == "nothing"
+    except AccountError:
+        return False  # no permission, or its file system hangs
+
+
 def _matching(folder: str, pattern: str, host: Host) -> Iterator[str]:
     """Yield the paths of the files in a folder, or in the folders in it, whose names match from there."""
-    if host.resolved_kind(folder) != "folder":
-        return
-    for name in host.names(folder)[:MOST]:
+    for name in _names(folder, host):
         below = [name]
         if "/" in pattern and host.resolved_kind(folder + "/" + name) == "folder":
             below = [name + "/" + one for one in host.names(folder + "/" + name)[:MOST]]

@@ -19,60 +19,10 @@ from .._core.host import Host
 from .._fixes import offers
 from .._formats import key_files
 from .._scan.search import Search
-from .._scan.start_up import FOLDER
 from .._scan.walk import Limits, Walk
 from .audit_check import AuditCheck, is_in, real_home
+from .trusted_places import FILES, FOLDERS, PROGRAMS, PYTHONS, RUN_BY_PYTHON, SERVICES
 
-FILES = (  # in the home
-    FOLDER + "/env.sh",
-    FOLDER + "/env.csh",
-    FOLDER + "/env.fish",
-    FOLDER + "/receipt.json",
-    ".ssh/authorized_keys",
-    ".ssh/authorized_keys2",
-    ".ssh/config",
-    ".ssh/environment",
-    ".ssh/rc",
-    ".forward",
-    ".pam_environment",
-    ".k5login",
-    ".rhosts",
-    ".shosts",
-    ".gitconfig",
-    ".config/git/config",
-    ".zlogout",
-    ".logout",
-    ".pythonrc",
-    ".pdbrc",
-    ".gdbinit",
-    ".lldbinit",
-    ".Rprofile",
-    ".julia/config/startup.jl",
-    ".vimrc",
-    ".vim/vimrc",
-    ".config/nvim/init.vim",
-    ".config/nvim/init.lua",
-    ".emacs",
-    ".emacs.d/init.el",
-    ".tmux.conf",
-    ".screenrc",
-    ".mailcap",
-    ".procmailrc",
-)
-FOLDERS = (  # whose files run, whatever their names
-    ".ssh",
-    ".config/systemd/user",
-    ".config/autostart",
-    ".config/environment.d",
-    ".config/fish/conf.d",
-    ".config/fish/functions",
-    ".bashrc.d",
-    ".config/enroot/hooks.d",
-    "enroot/hooks.d",
-    ".ipython/profile_default/startup",
-)
-SERVICES = ((".config/systemd/user", (".service", ".timer", ".socket")), (".config/autostart", (".desktop",)))
-PROGRAMS = ("bin", ".local/bin")  # in the home; other folders on PATH count as well
 MOST = 300  # programs of one folder
 GROUP, EVERYBODY = 0o020, 0o002
 EVERY_USER = "every user can change it (mode %04o)"
@@ -134,6 +84,10 @@ class TrustedFiles(AuditCheck):
                 if path.endswith(ends):
                     yield path
                     yield from find_named(EXECUTES, search.read_text(path), host.home)
+        for python in self._below(host.home + "/" + PYTHONS, host):
+            packages = python + "/site-packages"
+            yield packages
+            yield from (one for one in self._below(packages, host) if RUN_BY_PYTHON.match(os.path.basename(one)))
         for folder in self._program_folders(host):
             yield folder
             yield from self._below(folder, host)

@@ -10,6 +10,15 @@ from .origin_mark import add_mark
 
 PLACE = "condarc.d/hpc.onboard.yml"
 ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2", "pkgs/main", "pkgs/r", "pkgs/msys2")
+SETTINGS = (
+    ".condarc",
+    ".conda/.condarc",
+    ".conda/condarc",
+    ".config/conda/.condarc",
+    ".config/conda/condarc",
+    ".mambarc",
+)
+"""The user's settings files of conda and mamba, below the home."""
 
 FIRST = "# Settings of this conda. Put yours into .condarc next to this folder, or into ~/.condarc.\n"
 

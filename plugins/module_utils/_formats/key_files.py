@@ -3,7 +3,7 @@
 """Files that may contain keys, by their names alone. Paths are relative to the home."""
 
 import re
-from typing import List
+from typing import List, Tuple
 
 ENROOTS = (".config/enroot/.credentials", "enroot/.credentials", ".enroot/.credentials")
 """Paths that enroot may read, by default or by a site's setting."""
@@ -93,7 +93,56 @@ HISTORIES = (
 """Files that record what was typed."""
 
 _SCRIPTS = (".sh", ".bash", ".zsh", ".csh", ".fish", ".sbatch", ".slurm", ".job", ".pbs", ".lsf", ".cmd")
-_TEXTS = (".py", ".ipynb", ".yml", ".yaml", ".json", ".toml", ".ini", ".cfg", ".conf", ".txt", ".md", ".def", ".r")
+_TEXTS = (
+    ".py",
+    ".ipynb",
+    ".yml",
+    ".yaml",
+    ".json",
+    ".jsonc",
+    ".toml",
+    ".ini",
+    ".cfg",
+    ".conf",
+    ".config",
+    ".txt",
+    ".md",
+)
+_SOURCES: Tuple[str, ...] = (
+    ".rst",
+    ".rmd",
+    ".qmd",
+    ".def",
+    ".r",
+    ".jl",
+    ".lua",
+    ".js",
+    ".ts",
+    ".pl",
+    ".rb",
+    ".go",
+    ".rs",
+    ".java",
+    ".tcl",
+)
+_SOURCES += (".m", ".mk", ".nf", ".smk", ".tf", ".sql", ".xml", ".html", ".properties", ".service")
+_OUTPUTS: Tuple[str, ...] = (
+    ".code-workspace",
+    ".out",
+    ".err",
+    ".log",
+    ".patch",
+    ".diff",
+    ".bak",
+    ".orig",
+    ".save",
+    ".old",
+    ".pem",
+    ".key",
+    ".ppk",
+    ".ovpn",
+)
+_LOG = re.compile(r"[.-][oe]\d+\Z")  # of a job: name.o4711, name-e4711
 _EXAMPLES = frozenset(
     (
         "test",
@@ -133,8 +182,10 @@ def is_of_application(name: str) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Return True if a file of this name is a text that is usually under version control."""
-    return name.lower().endswith(_TEXTS) or name in ("Dockerfile", "Makefile")
+    """Return True if a file of this name is a text of the user, or what a job has printed."""
+    lower = name.lower()
+    named = lower in ("dockerfile", "makefile", "snakefile", "containerfile", "singularity", "readme", "notes")
+    return named or lower.endswith(_TEXTS + _SOURCES + _OUTPUTS) or lower[:1] == "." or _LOG.search(lower) is not None
 
 
 def is_example(path: str) -> bool:

@@ -13,8 +13,9 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Set, Tuple
 
 from .._formats.key_forms import LEGACY, WANDB_OLD, form_of
 from .issuers import POSSIBLE, describe, find_issued
+from .named_keys import find_named_keys, is_drawn
 from .placeholders import is_made_up, is_placeholder
-from .private_keys import BEGINNING, PRIVATE_KEY, find_private_keys
+from .private_keys import MARKS, PRIVATE_KEY, find_private_keys
 
 SHORTEST, LONGEST = 20, 4000  # characters of a word in which a key is sought
 ALLOW = "hpc.onboard:allow"
@@ -24,6 +25,7 @@ _NEAR = 400  # characters around a word
 _BEFORE = 40
 _REMEMBERED = 400000  # words
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/-"
+_DIGITS = b"0123456789"
 _SPACES = bytes(one if one in _LETTERS else 32 for one in range(256))
 _LOGIN = re.compile(r"[A-Za-z0-9+/]{20,4000}")
 _REGISTRY = "$oauthtoken:"
@@ -39,6 +41,8 @@ _BEFORE_WANDBS = re.compile(  # text before a key, unlike before a run id or a c
     r"(?:-\S+[ \t]+)*[\\\"'(]*$",
     re.IGNORECASE,
 )
+
+_API_KEY = re.compile(r"\bapi[_-]?key[\"']?[ \t]*[:=][ \t]*[\"']?$", re.IGNORECASE)
 
 
 class KeyInText(NamedTuple):
@@ -57,15 +61,20 @@ class KeyFinder:
         self._ask = known
         self._known: Dict[str, str] = {}  # the words that are keys
         self._may_be: Dict[bytes, bool] = {}  # whether a word may be one
+        self._drawn: Set[bytes] = set()  # words that may be keys by the name of their variable
+        self._is_of_wandb = self._has_drawn = False
 
-    def find(self, content: bytes) -> List[KeyInText]:
-        """Return the keys in a text in order, each once a line."""
+    def find(self, content: bytes, path: str = "") -> List[KeyInText]:
+        """Return the keys in a text in order, each once a line. path: of its file, which may name the issuer."""
+        self._is_of_wandb = "wandb" in path
+        self._has_drawn = False
         words = self._words(content)
-        if not words and BEGINNING not in content:
+        named = find_named_keys(content) if self._has_drawn else []
+        if not (words or named or any(mark in content for mark in MARKS)):
             return []
         text = content.decode("latin-1")
         found: Dict[Tuple[int, str], str] = {}
-        for start, value, what in sorted(self._in_text(text, words)):
+        for start, value, what in sorted([*self._in_text(text, words), *named]):
             if value in self._known or self._recall(value) or not (is_placeholder(value) or is_made_up(value)):
                 found.setdefault((start, value), self._known.get(value) or what)
         return _with_lines(text, found)
@@ -74,21 +83,34 @@ class KeyFinder:
         """Return the words of a text that may be keys, each once; hexadecimal numbers last, where they may be."""
         if len(self._may_be) > _REMEMBERED:
             self._may_be.clear()
+            self._drawn.clear()
         found = sorted(word.decode("ascii") for word in _long_words(content) if self._is_possible(word))
         numbers = {word for word in found if _HEX.fullmatch(word) and word not in self._known}
         strong = [word for word in found if word not in numbers]
-        return strong + (sorted(numbers) if numbers and b"wandb" in content.lower() else [])
+        return strong + (sorted(numbers) if numbers and (self._is_of_wandb or b"wandb" in content.lower()) else [])
 
     def _is_possible(self, word: bytes) -> bool:
         """Return True if a word may be a key, or contain one, according to what is around it."""
         if word not in self._may_be:
             self._may_be[word] = self._look_at(word.decode("ascii"))
+            if len(word.translate(None, _DIGITS)) < len(word) - 2 and is_drawn(word.decode("ascii")):
+                self._drawn.add(word)
+        self._has_drawn = self._has_drawn or word in self._drawn
         return self._may_be[word]
 
     def _look_at(self, word: str) -> bool:
         inner = decode_login(word)
-        is_known = [self._recall(one) for one in ({word, _padded(word), inner} if inner else (word,))]
-        return any(is_known) or bool(_POSSIBLE.search(word) or _HEX.fullmatch(word)) or _is_login(word)
+        if not inner:
+            return self._recall(word) or bool(_POSSIBLE.search(word) or _HEX.fullmatch(word))
+        is_known = [self._recall(one) for one in {word, _padded(word), inner}]
+        if any(is_known) or _POSSIBLE.search(word) or _HEX.fullmatch(word) or _is_login(word):
+            return True
+        return bool(self._wrapped_in(word))
+
+    def _wrapped_in(self, word: str) -> List[KeyInText]:
+        """Return the keys in a text of which the word is base64: of Docker's settings in a secret of Kubernetes."""
+        text = _decode(word)
+        return KeyFinder(self._ask).find(text.encode("ascii")) if '"' in text or "\n" in text else []
 
     def _recall(self, word: str) -> bool:
         what = self._ask(word) if len(word) >= SHORTEST else ""
@@ -105,7 +127,7 @@ class KeyFinder:
                 left, end = left - 1, start + len(word)
                 yield from self._at(text, start, end)
                 start = text.find(word, end)
-        for start, body in find_private_keys(text) if BEGINNING.decode("ascii") in text else ():
+        for start, body in find_private_keys(text):
             yield start, body, PRIVATE_KEY
 
     def _at(self, text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]:
@@ -119,11 +141,13 @@ class KeyFinder:
             yield start, word, describe(LEGACY)
         elif inner in self._known or _is_login(word):
             yield start, inner, _describe_login(word, inner)
+        for key in self._wrapped_in(word):
+            yield start, key.value, key.what + " in base64"
         first = max(0, start - _BEFORE)
         for at, value, what in find_issued(text[first : end + 1]):
             if first + at >= start:
                 yield first + at, value, what
-        yield from _of_wandb(text, start, end)
+        yield from _of_wandb(text, start, end, self._is_of_wandb)
         yield from _of_aws(text, start, end)
 
 
@@ -150,13 +174,16 @@ def _long_words(content: bytes) -> Set[bytes]:
 
 def decode_login(word: str) -> str:
     """Return the password in base64 of user:password or of a password alone; "" if it is not base64."""
-    if not _LOGIN.fullmatch(word):
-        return ""
+    text = _decode(word)
+    return (text.partition(":")[2] or text).strip()
+
+
+def _decode(word: str) -> str:
+    """Return the text of which a word is base64; "" if it is not."""
     try:
-        text = base64.b64decode(_padded(word)).decode("ascii")
+        return base64.b64decode(_padded(word)).decode("ascii") if _LOGIN.fullmatch(word) else ""
     except (binascii.Error, ValueError):
         return ""
-    return (text.partition(":")[2] or text).strip()
 
 
 def _padded(word: str) -> str:
@@ -190,7 +217,7 @@ def _line_around(text: str, start: int, end: int) -> Tuple[str, str]:
     return before, text[end : end + _NEAR].partition("\n")[0]
 
 
-def _of_wandb(text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]:
+def _of_wandb(text: str, start: int, end: int, is_of_wandb: bool) -> Iterator[Tuple[int, str, str]]:
     before, after = _line_around(text, start, end)
     match = _HEXADECIMAL.search(text[max(0, start - 1) : end + 1])
     if match is None:
@@ -198,7 +225,9 @@ def _of_wandb(text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]
     entry = re.split(r"\n[ \t\r]*\n|machine", text[max(0, start - _NEAR) : start])[-1]
     is_entry = "api.wandb.ai" in entry and "password" in entry
     is_named = "wandb" in (before + after).lower() and not re.search(r"\bgit ", before)
-    if (is_entry or is_named) and _BEFORE_WANDBS.search(before):
+    is_of_wandb = is_of_wandb or "wandb" in text[max(0, start - _NEAR) : start].lower()
+    is_below = is_of_wandb and _API_KEY.search(before)  # as in YAML
+    if is_below or ((is_entry or is_named) and _BEFORE_WANDBS.search(before)):
         yield start, match.group(), describe(WANDB_OLD)
 
 

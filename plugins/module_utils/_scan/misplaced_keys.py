@@ -132,7 +132,7 @@ class MisplacedKeys:
         """Yield each key of a file once, at its first line that the user has not allowed."""
         by_mark: Dict[str, List[KeyInText]] = {}
         in_ssh = os.path.dirname(path) == self._host.home + "/.ssh"
-        for key in self._finder.find(content):
+        for key in self._finder.find(content, path):
             if not (in_ssh and key.what == PRIVATE_KEY):
                 by_mark.setdefault(self._host.fingerprint(key.value), []).append(key)
         in_git = bool(by_mark) and self._is_in_git(self._search.resolve_file(path) or path)

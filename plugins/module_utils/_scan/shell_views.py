@@ -14,7 +14,7 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 from .._core.edited_file import read_edited_file
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.program import NOT_RUN, ProgramOutput, run_program
+from .._core.program import LARGEST, NOT_RUN, ProgramOutput, run_program
 from .._core.sandboxed_program import enter_sandbox
 from .._formats.environment import BY_SHELL
 from .start_up import login_shell_files
@@ -25,10 +25,16 @@ SYSTEM = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 BATCH_SHELL = "/bin/bash"  # which most job scripts name
 BEGIN, MIDDLE, END = "hpc.onboard-begin", "hpc.onboard-middle", "hpc.onboard-end"
 NAME = re.compile(r"[A-Za-z0-9_.+-]+\Z")
-FLAGS = "hpc.onboard:flags"  # no name of a program
+FLAGS, PWD = "hpc.onboard:flags", "hpc.onboard:folder"  # no names of programs
 SESSION = re.compile(
     r"^[ \t]*(?:exec|tmux|screen|zellij|byobu)\b", re.MULTILINE
 )  # a shell would become another program
+QUIETLY = " >/dev/null 2>&1"
+PROMPT = {  # what a shell at a terminal runs before it prints its first prompt
+    "bash": 'for hpco in "${PROMPT_COMMAND[@]}"; do eval "$hpco"; done%s; unset hpco' % QUIETLY,
+    "zsh": "for hpco in precmd $precmd_functions; do $hpco; done%s; unset hpco" % QUIETLY,
+    "fish": "emit fish_prompt" + QUIETLY,
+}
 RESOLVE = {
     "sh": "printf '{0}='; command -v {0} || echo",
     "csh": "echo {0}=`which {0}`",
@@ -56,7 +62,8 @@ class ShellWay(NamedTuple):
 class ShellView(NamedTuple):
     """What is in a shell. umask: None if unknown. programs: name -> what it starts, of those that are found.
 
-    flags: the letters of the options that are in effect, of a shell that tells them.
+    flags: the letters of the options that are in effect, of a shell that tells them. folder: the current one; "" if
+    unknown. errors: what the start printed to stderr, if that was asked.
     """
 
     way: ShellWay
@@ -64,6 +71,8 @@ class ShellView(NamedTuple):
     umask: Optional[int]
     programs: Dict[str, str]
     flags: str = ""
+    folder: str = ""
+    errors: str = ""
 
 
 class TracedLine(NamedTuple):
@@ -112,9 +121,17 @@ def starts_session(host: Host) -> bool:
 
 
 def start_shell(
-    way: ShellWay, home: str, deadline: float, line: str = "true", more: Optional[Mapping[str, str]] = None
+    way: ShellWay,
+    home: str,
+    deadline: float,
+    line: str = "true",
+    more: Optional[Mapping[str, str]] = None,
+    stderr: int = -1,
 ) -> Optional[ProgramOutput]:
-    """Start a shell as the way does, and return its output; None if no time is left. more: of its environment."""
+    """Start a shell as the way does, and return its output; None if no time is left.
+
+    more: of its environment. stderr: a file handle for that; 1 for the output. By default it is not kept.
+    """
     seconds = min(SECONDS, deadline - time.time())
     if seconds <= 0:
         return None
@@ -125,27 +142,40 @@ def start_shell(
         environment["SSH_CLIENT"] = os.environ.get("SSH_CLIENT", "127.0.0.1 1 22")
         environment["SSH_CONNECTION"] = os.environ.get("SSH_CONNECTION", "127.0.0.1 1 127.0.0.1 22")
     name = ("-" if way.is_login else "") + os.path.basename(way.shell)
-    is_traced = bool(more and "PS4" in more)
-    return run_program(
-        [way.shell, *way.options, line],
-        dict(environment, **(more or {})),
-        seconds,
-        name,
-        _enter_traced if is_traced else enter_sandbox,
-    )
+
+    def prepare() -> None:
+        enter_sandbox()
+        if stderr >= 0:
+            os.dup2(stderr, 2)
+
+    return run_program([way.shell, *way.options, line], dict(environment, **(more or {})), seconds, name, prepare)
 
 
-def _enter_traced() -> None:
-    enter_sandbox()
-    os.dup2(1, 2)  # what a shell traces goes to stderr
+def start_with_errors(way: ShellWay, home: str, deadline: float, line: str) -> Tuple[Optional[ProgramOutput], str]:
+    """Start a shell, and return its output and the beginning of what it printed to stderr."""
+    reader, writer = os.pipe()
+    try:
+        os.set_blocking(reader, False)
+        os.set_blocking(writer, False)  # a full pipe stops no shell
+        output = start_shell(way, home, deadline, line, stderr=writer)
+        try:
+            return output, os.read(reader, LARGEST).decode("utf-8", "replace")
+        except BlockingIOError:
+            return output, ""
+    finally:
+        os.close(reader)
+        os.close(writer)
 
 
-def query(shell: str, names: Sequence[str]) -> str:
+def query(way: ShellWay, names: Sequence[str]) -> str:
     """Return the line that prints the environment, the umask, the options, and what each name starts."""
-    dialect = BY_SHELL.get(os.path.basename(shell), "sh")
+    shell = os.path.basename(way.shell)
+    dialect = BY_SHELL.get(shell, "sh")
+    before = [PROMPT[shell]] if "-i" in way.options and shell in PROMPT else []
     asked = ["echo %s=$-" % FLAGS] if dialect == "sh" else []
+    asked += ["echo %s=`pwd`" % PWD if dialect == "csh" else "printf '%s='; pwd" % PWD]
     asked += [RESOLVE[dialect].format(name) for name in names if NAME.match(name)]
-    return "; ".join(["echo " + BEGIN, "/usr/bin/env -0", "echo " + MIDDLE, "umask", *asked, "echo " + END])
+    return "; ".join([*before, "echo " + BEGIN, "/usr/bin/env -0", "echo " + MIDDLE, "umask", *asked, "echo " + END])
 
 
 def without_answer(output: ProgramOutput) -> ProgramOutput:
@@ -167,7 +197,8 @@ def read_view(way: ShellWay, output: ProgramOutput) -> Optional[ShellView]:
     programs = dict(line.partition("=")[::2] for line in lines)
     found = {name: value for name, value in programs.items() if value and "not found" not in value}
     number = int(mask, 8) if re.match(r"[0-7]+\Z", mask.strip()) else None
-    return ShellView(way, environment, number, found, found.pop(FLAGS, ""))
+    flags, folder = found.pop(FLAGS, ""), found.pop(PWD, "")
+    return ShellView(way, environment, number, found, flags, folder)
 
 
 def trace(way: ShellWay, home: str, deadline: float, more: Mapping[str, str]) -> List[TracedLine]:
@@ -176,7 +207,8 @@ def trace(way: ShellWay, home: str, deadline: float, more: Mapping[str, str]) ->
     if not places:
         return []
     traced = way._replace(options=("-x",) + way.options)
-    output = start_shell(traced, home, deadline, "true", dict(more, PS4=TRACE % places))
+    line = PROMPT[os.path.basename(way.shell)].replace(QUIETLY, "") if "-i" in way.options else "true"
+    output = start_shell(traced, home, deadline, line, dict(more, PS4=TRACE % places), stderr=1)
     return read_trace(output.text) if output and output.why != NOT_RUN else []
 
 

@@ -30,6 +30,7 @@ _QUOTED = re.compile(r"[\"'\s\[(]--(partition|account|qos)(?:=|[\"'],?[ \t]*[\"'
 _IMAGE = re.compile(
     r"(?:apptainer|singularity|enroot)[ \t]+(?:exec|run|shell|start|create)\b[^\n]*?[ \t](/\S+\.(?:sif|sqsh))\b"
 )
+_EDF_IMAGE = re.compile(r"^[ \t]*image[ \t]*=[ \t]*[\"'](/\S+\.(?:sif|sqsh))[\"']")  # environment files of CSCS
 _USE = re.compile(
     r"(?:^|[;&|]|\bsource|\bcd|\.)[ \t]*(?:source|cd|\.)?[ \t]+[\"']?((?:~|\$HOME|\$\{HOME\})/[^\s\"';&|]*)"
 )
@@ -70,7 +71,10 @@ def find_in_start_up_file(text: str) -> Iterator[LineRequest]:
 
 
 def find_in_settings(text: str) -> Iterator[LineRequest]:
-    """Yield what a launcher in Python or a workflow's settings request, if they speak of Slurm at all."""
+    """Yield what a launcher in Python or a workflow's settings request, if they speak of Slurm at all, and images."""
+    for number, line in enumerate(split_lines(text), 1):
+        for path in _EDF_IMAGE.findall(line):
+            yield LineRequest("image", path, number)
     if not _OF_SLURM.search(text):
         return
     for number, line in enumerate(split_lines(text), 1):

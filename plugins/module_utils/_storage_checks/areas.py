@@ -8,7 +8,7 @@ import stat
 import time
 from typing import Any, Dict, List, Optional
 
-from .._audit_checks.audit_check import AuditCheck, is_in
+from .._audit_checks.audit_check import OWN_MODE, AuditCheck, is_in, is_node_local
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
@@ -28,12 +28,11 @@ KEPT = re.compile(
     r"|data(?:sets?)?|models?|software|apps|local|results?|projects?|work|store|home|thesis|dissertation|phd|papers?"
     r"|code|src|repos?|git|doc(?:ument)?s|backups?|archives?|notes|figures|notebooks|checkpoints?)\Z"
 )
-"""Names of links behind which users expect what lasts."""
+"""Names of links, and words in them, behind which users expect what lasts."""
+PASSING = re.compile(r"scratch|te?mp|cache|fast|purge|trash|old|test")
+"""Words in names of what need not last."""
 LOCK = re.compile(r"^[^/]*(?::\+\d+|@[^/]+\.\d+(?::\d+)?)\Z")
 """Targets of locks of programs: '127.0.0.1:+4242' of Mozilla's, 'ada@host.4242:17' of Emacs."""
-
-NODE_LOCAL = ("/run", "/tmp", "/local", "/var/tmp", "/var/run", "/dev/shm", "$TMPDIR")
-"""Folders that each node has for itself, or for one job: what is missing here may exist on another node."""
 
 
 class Areas(AuditCheck):
@@ -82,7 +81,19 @@ class Areas(AuditCheck):
                 continue
             if not any(is_in(path, above) for above in closed):
                 closed.append(path)
-                self.report("DIR-003", host.shown(path), _why_closed(host, real))
+                self._report_closed(path, real, host)
+
+    def _report_closed(self, path: str, real: str, host: Host) -> None:
+        """Report a folder and why the account cannot write to it."""
+        if os.statvfs(host.real(real)).f_flag & os.ST_RDONLY:
+            self.report("DIR-003", host.shown(path), "its file system is read-only here")
+            return
+        entry, above = host.entry(real), host.entry(os.path.dirname(real))
+        # A site freezes a whole area; what is in a folder of the account's is the account's own doing.
+        by_user = bool(entry and entry.mine and above and above.mine)
+        text = "the account can create nothing there (mode %s%s)"
+        text %= "%04o" % entry.mode if entry else "unknown", "" if entry and entry.mine else ", of another user"
+        self.report("DIR-003", host.shown(path), text, case=OWN_MODE if by_user else "")
 
     # -- links ---------------------------------------------------------------------------------
 
@@ -114,10 +125,11 @@ class Areas(AuditCheck):
             return []
 
     def _links_in(self, folder: str, host: Host) -> List[str]:
-        """Return the links directly in a folder to absolute paths; others belong to what the folder holds."""
+        """Return the links directly in a folder to absolute paths or to themselves; others belong to what it holds."""
         try:
             paths = [os.path.join(folder, name) for name in host.names(folder)[:LINKS_IN_FOLDER]]
-            return [path for path in paths if getattr(host.entry(path), "target", "").startswith("/")]
+            targets = [(path, getattr(host.entry(path), "target", "")) for path in paths]
+            return [path for path, target in targets if target and (target[0] == "/" or host.resolve(path) is None)]
         except AccountError as error:
             self.skip(str(error))
             return []
@@ -131,7 +143,7 @@ class Areas(AuditCheck):
         area = self._purged_area_of(real, host)
         if host.entry(real) is None:
             target = getattr(host.entry(path), "target", "")
-            if LOCK.search(target) or _is_node_local(target, real, host):
+            if LOCK.search(target) or is_node_local(target, host) or is_node_local(real, host):
                 return  # a program's lock needs no file, and another node may have the target
             why = "; it was on %s, which is purged" % area["name"] if area else ""
             fix = offers.offer_link_fix(host, path)
@@ -147,7 +159,10 @@ class Areas(AuditCheck):
         return None
 
     def _should_last(self, name: str) -> bool:
-        return name in self.options["kept"] or KEPT.match(name) is not None
+        if name in self.options["kept"] or KEPT.match(name):
+            return True
+        lower = name.lower()
+        return not PASSING.search(lower) and any(KEPT.match(word) for word in re.split(r"[^a-z0-9]+", lower))
 
     # -- purged areas --------------------------------------------------------------------------
 
@@ -185,18 +200,6 @@ class Areas(AuditCheck):
             self.report("USE-003", shown, text % (format_walked(due.files, "file", walk), SOON, first))
 
 
-def _why_closed(host: Host, real: str) -> str:
-    """Return why the account cannot write to a folder."""
-    if os.statvfs(host.real(real)).f_flag & os.ST_RDONLY:
-        return "its file system is read-only here"
-    entry = host.entry(real)
-    mode = "%04o" % entry.mode if entry else "unknown"
-    return "the account can create nothing there (mode %s%s)" % (
-        mode,
-        "" if entry and entry.mine else ", of another user",
-    )
-
-
 def _is_dead_link(entry: WalkedEntry, area: str, host: Host) -> bool:
     """Return True if the entry is a link to something inside the area that no longer exists."""
     if not stat.S_ISLNK(entry.status.st_mode):
@@ -206,18 +209,6 @@ def _is_dead_link(entry: WalkedEntry, area: str, host: Host) -> bool:
         return real is not None and is_in(real, area) and host.entry(real) is None
     except AccountError:
         return False
-
-
-def _is_node_local(target: str, real: str, host: Host) -> bool:
-    """Return True if a link points into a folder of this node, as it is written or with all links followed."""
-    for folder in NODE_LOCAL:
-        try:
-            place = host.expand(folder)
-        except AccountError:
-            continue  # the site sets no such variable
-        if is_in(os.path.normpath(target), place) or is_in(real, place):
-            return True
-    return False
 
 
 class TreeCounts:

@@ -17,14 +17,16 @@ from .._core.files import FileEntry
 from .._core.host import Host
 from .._fixes import offers
 from .._scan.amounts import format_size
+from .._scan.filled_folders import folders_to_enter, is_filled
 from .._scan.walk import Limits, Walk, format_walked
 
+OF_IMAGES = Limits(entries=20000, seconds=4.0, depth=12)
 ENTRIES = 20000  # of one cache; one that holds more is big
 SECONDS = 12.0  # for all of them
 IMAGES = (".sqsh", ".sif", ".squashfs", ".sqfs", ".simg")
 UNKNOWN_BYTES = 50000000  # a cache of a tool that is not in the table is reported from this size on
 MOST = 200  # folders of the home that are searched for images
-FILE, FOLDER = (FileEntry(kind, 0, True, False, 1, "") for kind in ("file", "folder"))  # for what is gone by now
+FILE = FileEntry("file", 0, True, False, 1, "")  # for what is gone by now
 KEYS = ("token", "stored_tokens")  # huggingface_hub keeps them next to its caches
 STARTS = ("/etc/rc", "/.singularity.d", "/etc/os-release", "/etc/passwd")  # one of which every container has
 NONE = ("",)  # for a folder whose contents no program makes again: containers, unsent data, linked packages
@@ -116,31 +118,37 @@ class HomeCaches(AuditCheck):
 
     def run(self, host: Host) -> None:
         """Check images in the home and its folders, then each cache folder once, whichever tools use it."""
-        self._check_images(host)
+        environments = self._check_images(host)
         variables, deadline = self._environment(host), time.time() + SECONDS
         self._check_containers(host, [variables.get(one.variable, "") for one in CACHES])
         checked: List[str] = []
-        for cache in CACHES + self._unknown_caches(host):
+        for cache in CACHES + self._unknown_caches(host) + self._environments(environments, host):
             for location in _locations(cache, variables, host):
                 real = self._resolve_in_home(location.folder, host)
                 if real and real not in checked:
                     checked.append(real)
                     most = max(ENTRIES, self.options["big_files"])
                     walk = Walk(host, Limits(most, deadline - time.time()))
+                    self._check_way(cache, location, real, host)
                     self._check_cache(cache, location._replace(folder=real), host, walk)
 
-    def _check_images(self, host: Host) -> None:
-        """Report images in the upper two levels of the home's folders."""
-        home = real_home(host)
-        upper = _folders_in([home], host)
-        for folder in [home, *upper, *_folders_in(upper, host)]:
-            for name in host.names(folder)[:MOST]:
-                path = os.path.join(folder, name)
-                if name.endswith(IMAGES) and (host.entry(path) or FOLDER).kind == "file":
+    def _check_images(self, host: Host) -> List[str]:
+        """Report images in the home, outside of caches and what programs fill; return its Python environments."""
+        home, environments = real_home(host), []
+        walk = Walk(host, OF_IMAGES)
+        for listing in walk.folders(home):
+            if "pyvenv.cfg" in listing.files:
+                environments.append(listing.folder)
+            listing.folders = [] if is_filled(listing) else folders_to_enter(listing)
+            for path in [listing.path(name) for name in listing.files if name.endswith(IMAGES)]:
+                try:
                     size = os.stat(host.path_via_handle(path)).st_size
-                    if size >= self.options["least_bytes"]:
-                        text = "the image takes %s" % format_size(size)
-                        self.report("IMG-003", host.shown(host.home + path[len(home) :]), text)
+                except (AccountError, OSError):
+                    continue  # removed by now
+                if size >= self.options["least_bytes"]:
+                    text = "the image takes %s" % format_size(size)
+                    self.report("IMG-003", host.shown(host.home + path[len(home) :]), text)
+        return environments
 
     def _check_containers(self, host: Host, used: List[str]) -> None:
         """Report the folders of the home with unpacked containers that no variable points to."""
@@ -168,6 +176,13 @@ class HomeCaches(AuditCheck):
             return ()
         return tuple(Cache(name, ".cache/" + name, "", remade=NONE) for name in names)
 
+    def _environments(self, folders: List[str], host: Host) -> Tuple[Cache, ...]:
+        """Return Python environments as what fills the home, where the site wants nothing of that kind."""
+        home = real_home(host)
+        names = [folder[len(home) :].lstrip("/") for folder in folders if folder != home]
+        words = "the Python environment holds"
+        return tuple(Cache("Python", name, "", remade=NONE, holds=words) for name in names)
+
     def _environment(self, host: Host) -> Dict[str, str]:
         try:
             return host.account.environment()
@@ -185,6 +200,14 @@ class HomeCaches(AuditCheck):
             self.skip(str(error))
             return ""
 
+    def _check_way(self, cache: Cache, location: CacheLocation, real: str, host: Host) -> None:
+        """Report a cache out of the home that a link leads back into it, however small it is."""
+        wanted = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
+        if wanted and not is_in(location.folder, host.home) and not is_in(location.folder, real_home(host)):
+            text = "a link leads this cache of %s back into the home, to %s; this site wants it in %s"
+            shown = host.shown(host.home + real[len(real_home(host)) :])
+            self.report("ENV-001", host.shown(location.folder), text % (cache.tool, shown, wanted))
+
     def _check_cache(self, cache: Cache, location: CacheLocation, host: Host, walk: Walk) -> None:
         files, size = _measure(location.folder, walk)
         shown = host.shown(host.home + location.folder[len(real_home(host)) :])
@@ -194,7 +217,7 @@ class HomeCaches(AuditCheck):
         if size and ((wanted and size >= least) or is_big or walk.cut == "entries"):
             amount = format_walked(files, "file", walk)
             amount += ", %s" % format_size(size) if walk.cut != "time" else " (too many to count in time)"
-            text = "%s %s%s" % (cache.holds % cache.tool, amount, location.note)
+            text = "%s %s%s" % (cache.holds.replace("%s", cache.tool), amount, location.note)
             text += "; this site wants it in %s" % wanted if wanted else ""
             fix = None
             if location.is_default:
@@ -205,18 +228,6 @@ class HomeCaches(AuditCheck):
             self.skip("%s: there was no time to check all of it" % shown)
         if walk.skipped.paths:
             self.skip("%s could not be checked completely: %s (%s)" % ((shown,) + walk.skipped.paths[0]))
-
-
-def _folders_in(parents: List[str], host: Host) -> List[str]:
-    """Return the account's folders directly in some, without those whose names begin with a dot."""
-    found: List[str] = []
-    for parent in parents:
-        try:
-            paths = [os.path.join(parent, name) for name in host.names(parent)[:MOST] if not name.startswith(".")]
-            found += [path for path in paths if (host.entry(path) or FILE).kind == "folder"]
-        except AccountError:
-            continue  # no permission: nothing of the user's
-    return found[:MOST]
 
 
 def _is_container(path: str, host: Host) -> bool:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 LONGEST = 300  # characters of a field's value
 MOST_CONTENT = 64 * 1024  # characters of content that are compared
 DIFF_LINES, DIFF_WIDTH = 20, 160
+SITE_FILES = "/etc/"
+BY_HAND = ("own_request", "own_mode")  # cases of rules whose cause is usually the site
 MAY_BE_KEY = re.compile(r"(?:key|token|secret|passw|credential|auth)\w*[\"']?\s*[=:\s]\s*\S|://[^/\s]*:[^/\s]*@", re.I)
 NOT_SHOWN = "(a line that may have a key)"
 
@@ -71,9 +73,16 @@ def check_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDiff
         severity = _worse(rule, evidence.get("severities", {}).get(field, ""))
         fix = offered_fixes.read_offer(evidence.get("fixes", {}).get(field))
         case = evidence.get("cases", {}).get(field, "")
-        form = RULES[rule].found_class, text, (field,), severity, place, RULES[rule].found_cause
+        form = RULES[rule].found_class, text, (field,), severity, place, _cause_of_check(rule, place, case)
         found.append(RuleBreak(rule, *form, auto_fix=fix, case=case))
     return [_finding(entry, outcome, one, one.cause or "unknown") for one in found]
+
+
+def _cause_of_check(rule: str, place: str, case: str) -> Cause:
+    """Return who changed what a check reports: the case or the place says it better than the rule."""
+    if place.startswith(SITE_FILES):
+        return "site"
+    return "hand" if case in BY_HAND else RULES[rule].found_cause
 
 
 def _worse(rule: str, reported: Severity | Literal[""]) -> Severity:

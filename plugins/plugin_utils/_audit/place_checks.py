@@ -99,7 +99,7 @@ def _areas(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanE
         "made": _paths(present, "directory")
         + [{"path": one["options"]["prefix"]} for one in present if one["kind"] == "conda_install"],
         "kept": sorted(area["link"] for area in lasting if "link" in area),
-        "written": _paths(present, "directory")
+        "written": [{"path": "~"}, *_paths(present, "directory")]
         + [{"path": _path(area)} for area in cluster["storage"] if _path(area) and "link" in area],
     }
 

@@ -125,10 +125,17 @@ class ShellRules(ResourceRules):
         missing = tuple(field for field in outcome["fields"] if field not in outcome["before"])
         changed = tuple(field for field in outcome["fields"] if field in outcome["before"])
         if missing:
-            breaks.append(RuleBreak(self.missing, "missing", f"{name} is missing in {', '.join(missing)}.", missing))
+            text = f"{name} is missing in {', '.join(missing)}."
+            breaks.append(RuleBreak(self.missing, "missing", text, missing, cause=self._cause(entry, outcome, context)))
         if changed:
             breaks.append(RuleBreak(self.different, "changed", f"{name} differs in {', '.join(changed)}.", changed))
         return breaks
+
+    def _cause(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> Cause | Literal[""]:
+        """Return "hand" if a start-up file has been created since: the settings alone add no file that needs a line."""
+        note = context.notes.get(note_key(entry["kind"], outcome["identity"]))
+        lacks = note is not None and any(field not in note["hashes"] for field in outcome["fields"])
+        return "hand" if lacks and outcome["before"] else ""
 
 
 class ImageRules(ResourceRules):

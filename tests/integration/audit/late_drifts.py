@@ -97,6 +97,10 @@ DFKI = [
     Drift("a settings file that names the home", ("ENV-009 unmanaged hand low",),
           "mkdir -p .config/enroot; echo 'ENROOT_DATA_PATH $HOME/c' > .config/enroot/enroot.config",
           by_hand="rm .config/enroot/enroot.config", place="~/.config/enroot/enroot.config:1"),
+    Drift("another folder for every command", ("ENV-011 unmanaged hand low",), "sed -i '1i cd /usr' .bashrc",
+          by_hand="sed -i 1d .bashrc", place="~/.bashrc:1"),
+    Drift("a git that checks no server", ("SEC-012 unmanaged hand medium",),
+          "git config --file .gitconfig http.sslVerify false", by_hand="rm .gitconfig", place="~/.gitconfig:2"),
     Drift("a carriage return", ("ENV-010 unmanaged hand medium",), "printf 'A=b\\r\\n' >> .bashrc",
           by_hand="sed -i '$d' .bashrc", place="~/.bashrc:"),
 ]  # fmt: skip

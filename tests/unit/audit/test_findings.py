@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome
+from ansible_collections.hpc.onboard.plugins.module_utils._core.values import note_key
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import make_note as _note
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.findings import (
     DIFF_LINES,
@@ -162,6 +163,31 @@ def test_what_was_wished_for_since_the_last_run_is_missing_by_the_wish() -> None
         "unknown"
     ]
     assert [one["cause"] for one in resource_findings(entry, "new", outcome({}, KEY), look())] == ["unknown"]
+
+
+def test_a_start_up_file_that_was_created_since_is_by_hand() -> None:
+    entry = {"kind": "shell_environment", "options": {"section": "own"}}
+    env, line = {"~/env.sh": "x"}, {"~/.bash_profile": "y"}
+    found = outcome(env, {**env, **line})
+    noted = look()._replace(notes={note_key("shell_environment", found["identity"]): note(env)})
+    assert [one["cause"] for one in resource_findings(entry, "k", found, noted)] == ["hand"]
+
+
+@pytest.mark.parametrize(
+    ("field", "case", "cause"),
+    [
+        ("JOB-002 ~/a.sh:1", "", "site"),
+        ("JOB-002 ~/a.sh:1", "own_request", "hand"),
+        ("DIR-003 /work/a", "own_mode", "hand"),
+        ("ENV-008 ~/.profile:1", "", "hand"),
+        ("ENV-008 /etc/profile.d/a.sh:1", "", "site"),
+    ],
+)
+def test_case_and_place_tell_whose_change_it_was(field: str, case: str, cause: str) -> None:
+    seen = outcome({field: "x"}, {})
+    seen["evidence"] = {"cases": {field: case}} if case else {}
+    entry = {"kind": "areas", "options": {}}
+    assert [one["cause"] for one in check_findings(entry, seen)] == [cause]
 
 
 def test_each_field_has_a_cause_of_its_own() -> None:

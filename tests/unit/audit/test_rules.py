@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.file_rules import FILE_RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.key_rules import KEY_RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.place_rules import PLACE_RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.software_rules import SOFTWARE_RULES
@@ -17,7 +18,7 @@ PAGE = (Path(__file__).parents[3] / "docs/rules.md").read_text(encoding="utf-8")
 
 def test_the_page_has_all_rules_once() -> None:
     assert re.findall(r"^### (.*)", PAGE, re.MULTILINE) == list(RULES)
-    assert len(RULES) == len(KEY_RULES) + len(PLACE_RULES) + len(SOFTWARE_RULES)
+    assert len(RULES) == len(KEY_RULES) + len(PLACE_RULES) + len(FILE_RULES) + len(SOFTWARE_RULES)
 
 
 @pytest.mark.parametrize("name", RULES)

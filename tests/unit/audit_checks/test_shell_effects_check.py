@@ -153,8 +153,45 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ),
         ("tcsh", ".cshrc", "", "alias usrun.sh srun", {"ENV-005 ~/.cshrc:2": "an alias or a function"}),
         ("bash", ".bashrc", "", "umask 0", {"ENV-008 ~/.bashrc:2": "every user can write what is created"}),
-        ("bash", ".bashrc", "", "exec zsh", {"ENV-004 ~/.bashrc": "a command over ssh is not run"}),
+        ("bash", ".bashrc", "", "exec zsh", {"ENV-004 ~/.bashrc:2": "a command over ssh is not run"}),
         ("bash", ".profile", "", "[ -t 0 ] && exec tmux", {}),
+        ("bash", ".bashrc", "", "cd /usr", {"ENV-011 ~/.bashrc:2": "every command starts elsewhere"}),
+        ("zsh", ".zshenv", "", "cd /usr", {"ENV-011 ~/.zshenv:2": "every command starts elsewhere"}),
+        ("bash", ".profile", "", "[[ $- != *i* ]] || cd /usr", {}),
+        ("bash", ".bashrc", "", "ulimit -f 2048", {"ENV-011 ~/.bashrc:2": "may use no more than this line says"}),
+        ("bash", ".bashrc", "", "ulimit -c 0 -n 4096", {}),
+        ("tcsh", ".cshrc", "", "limit filesize 2m", {"ENV-011 ~/.cshrc:2": "may use no more"}),
+        ("bash", ".bashrc", "", "export CDPATH=.:/usr", {"ENV-011 ~/.bashrc:2": "CDPATH: cd in a script goes"}),
+        ("bash", ".bashrc", "", "CDPATH=.:/usr", {}),
+        ("bash", ".bashrc", "", "export TMPDIR=~/tmp", {"ENV-011 ~/.bashrc:2": "TMPDIR is in the home"}),
+        ("bash", ".bashrc", "", "sbatch() { command sbatch -x; }", {"ENV-005 ~/.bashrc:2": "before the site's sbatch"}),
+        ("fish", ".config/fish/config.fish", "", "alias srun 'srun -v'", {"ENV-005 ~/.config/fish/config.fish:2": ""}),
+        ("bash", ".bashrc", "", "stty -ixon", {"ENV-003 ~/.bashrc:2": "each time: this line needs a terminal"}),
+        ("bash", ".bashrc", "", ". /opt/x.sh", {"ENV-003 ~/.bashrc:2": "names a file that does not exist"}),
+        ("zsh", ".zshenv", "", "gone-x", {"ENV-003 ~/.zshenv:2": "this line runs a command that does not exist"}),
+        ("bash", ".bashrc", "", "gone-x 2>/dev/null", {}),
+        ("bash", ".bashrc", "", "touch ~/x", {}),
+        ("bash", ".bashrc", "", ". ~/gone # hpc.onboard", {}),
+        ("bash", ".profile", "", "gone-x", {"ENV-003 ~/.profile:2": "a terminal prints an error each time"}),
+        ("bash", ".bashrc", "", "set -x", {"ENV-003 ~/.bashrc:2": "'set -x' is in effect in a command over ssh"}),
+        ("bash", ".bashrc", "", "set -u", {"ENV-004 ~/.bashrc:2": "it ends at the first variable that is not set"}),
+        (
+            "fish", ".config/fish/config.fish", "", "set -gu CACHE $CACHE",
+            {"ENV-007 ~/.config/fish/config.fish:2": "CACHE is not set in a command over ssh"},
+        ),
+        ("tcsh", ".cshrc", "", "setenv A $NOBODY", {"ENV-003 ~/.cshrc:2": "the shell cannot run a line of it"}),
+        ("tcsh", ".cshrc", "", "if ( 0 ) then", {"ENV-003 ~/.cshrc": ""}),
+        (
+            "fish", ".config/fish/config.fish", "", "if [ -d /x ]; then",
+            {
+                "ENV-003 ~/.config/fish/config.fish:2": "the shell cannot run a line of it",
+                "ENV-007 ~/.config/fish/config.fish": f"{BOTH} a command over ssh and a terminal",
+            },
+        ),
+        (
+            "bash", ".profile", "", "f() { export CACHE=/x; }; PROMPT_COMMAND=f",
+            {"ENV-007 ~/.profile:2": TEXT},
+        ),
     ],
 )  # fmt: skip
 def test_what_arrives_in_each_shell(
@@ -171,3 +208,11 @@ def test_what_arrives_in_each_shell(
     assert list(report.found) == list(finding)
     assert [text for place, text in finding.items() if text not in report.found[place]] == []
     assert report.remarks == []
+
+
+def test_a_program_of_the_account_in_the_place_of_slurms_is_found(scene: Scene) -> None:
+    path = b"export PATH=$HOME/own:$PATH:$HOME/site\n"
+    scene.make({"~/.bashrc": Plain(path), "~/own": Folder(), "~/own/singularity": Plain(b"", 0o755)})
+    assert run_check(scene, StartupFiles, slow_seconds=20).found == {}, "no other one is on PATH"
+    scene.make({"~/site": Folder(), "~/site/singularity": Plain(b"", 0o755)})
+    assert list(run_check(scene, StartupFiles, slow_seconds=20).found) == ["ENV-005 ~/own/singularity"]

@@ -11,6 +11,7 @@ from audit_check_runs import run_check
 
 OURS = {"HF_HUB_CACHE": "/work/hub", "PIP_CACHE_DIR": "/work/pip", "ENROOT_DATA_PATH": "/work/data"}
 ENTRY = {"kind": "shell_environment", "section": "own", "variables": OURS, "path": []}
+UNCHECKED = "this line turns off the check of a server"
 OUTRANKS = "is set here, and hpc-onboard's HF_HUB_CACHE outranks it"
 
 
@@ -43,6 +44,26 @@ OUTRANKS = "is set here, and hpc-onboard's HF_HUB_CACHE outranks it"
         (".condarc", "envs_dirs: [/work/envs, ~/envs]", ""),
         (".npmrc", "cache=~/npm", "cache names ~/npm, in the home; this site wants it in /work"),
         (".npmrc", "prefix=~/npm", ""),
+        (".yarnrc.yml", "cacheFolder: ~/y", "cacheFolder names ~/y, in the home; this site wants it in /work"),
+        (".spack/config.yaml", "  build_stage: ~/s", "build_stage names ~/s, in the home"),
+        (".config/pypoetry/config.toml", 'path = "{cache-dir}/virtualenvs"', ""),
+        (".vscode-server/data/Machine/settings.json", '{"x": {"PIP_CACHE_DIR": "/x"}}', "PIP_CACHE_DIR is set here"),
+        (".config/systemd/user/a.service", "ExecStart=/gone/x -v", "/gone/x does not exist, and this file starts it"),
+        (".config/systemd/user/a.service", "ExecStart=%h/bin/x", ""),
+        (
+            ".local/share/jupyter/kernels/a/kernel.json",
+            '{"argv": ["/gone/python", "-m"]}',
+            "/gone/python does not exist",
+        ),
+        (".local/share/jupyter/kernels/a/kernel.json", '{"argv": ["/local/job/python", "-m"]}', ""),
+        (".config/conda/condarc", "pkgs_dirs: [~/pkgs]", "pkgs_dirs names ~/pkgs, in the home"),
+        (".gitconfig", "  sslVerify = false", UNCHECKED),
+        (".gitconfig", "  sslVerify = true", ""),
+        (".condarc", "ssl_verify: false", UNCHECKED),
+        (".curlrc", "insecure", UNCHECKED),
+        (".ssh/config", "StrictHostKeyChecking no", UNCHECKED),
+        (".ssh/config", "StrictHostKeyChecking accept-new", ""),
+        (".bashrc", "export NODE_TLS_REJECT_UNAUTHORIZED=0", UNCHECKED),
     ],
 )
 def test_what_competes_is_found(scene: Scene, file: str, line: str, finding: str) -> None:
@@ -54,11 +75,34 @@ def test_what_competes_is_found(scene: Scene, file: str, line: str, finding: str
     tree: dict[str, Thing] = {"~/hf": Folder(), "~/hf/hub": Plain(b""), "~/pip": Folder(), "~/pip/x": Plain(b"")}
     scene.make(tree)
     report = run_check(scene, ToolSettings, off_home="/work")
-    rule = "ENV-010" if "carriage" in finding else "ENV-009"
+    rule = "ENV-010" if "carriage" in finding else "SEC-012" if finding == UNCHECKED else "ENV-009"
     assert list(report.found) == ([f"{rule} ~/{file}:{len(before) + 1}"] if finding else [])
     assert [text for text in report.found.values() if finding not in text] == []
 
 
 def test_a_folder_in_the_home_is_fine_where_the_site_has_no_wish(scene: Scene) -> None:
     scene.make({"~/.condarc": Plain(b"pkgs_dirs: [~/pkgs]\n"), "~/.npmrc": Plain(b"cache=~/npm\n")})
+    assert run_check(scene, ToolSettings).found == {}
+
+
+def test_a_file_that_a_start_up_file_reads_counts_as_one(scene: Scene) -> None:
+    scene.run(ENTRY)
+    scene.make({"~/.mine": Plain(b"export A=b\r\nexport HF_HOME=/x\n"), "~/.bash_profile": Plain(b". ~/.mine\n")})
+    assert list(run_check(scene, ToolSettings).found) == ["ENV-009 ~/.mine:2", "ENV-010 ~/.mine:1"]
+
+
+def test_of_ssh_only_what_holds_for_every_host_counts(scene: Scene) -> None:
+    text = b"Host vm\n  StrictHostKeyChecking no\nHost *\n  StrictHostKeyChecking no\n"
+    scene.make({"~/.ssh": Folder(), "~/.ssh/config": Plain(text)})
+    assert list(run_check(scene, ToolSettings).found) == ["SEC-012 ~/.ssh/config:4"]
+
+
+def test_a_variable_of_the_site_is_found_in_the_files_of_the_site(scene: Scene) -> None:
+    scene.run(ENTRY)
+    scene.environment = {"HF_HOME": "/models"}
+    scene.make(
+        {"/etc": Folder(), "/etc/profile.d": Folder(), "/etc/profile.d/hf.sh": Plain(b"export HF_HOME=/models\n")}
+    )
+    assert list(run_check(scene, ToolSettings).found) == ["ENV-009 /etc/profile.d/hf.sh:1"]
+    scene.environment = {}
     assert run_check(scene, ToolSettings).found == {}

@@ -39,6 +39,11 @@ EVERY = "every user can change it (mode %s)"
             {"/opt": Folder(), "/opt/mine": Folder(), "/opt/mine/run": Plain(b"", 0o777)},
             {"SEC-010 /opt/mine/run": EVERY % "0777"},
         ),
+        (
+            {f"~/.local{part}": Folder() for part in ("", "/lib", "/lib/python3.9", "/lib/python3.9/site-packages")}
+            | {f"~/.local/lib/python3.9/site-packages/{name}": Plain(b"", 0o666) for name in ("a.pth", "a.py")},
+            {"SEC-010 ~/.local/lib/python3.9/site-packages/a.pth": EVERY % "0666"},
+        ),
         ({"~/data.txt": Plain(b"", 0o666), "~/notes": Folder(0o777)}, {}),
         ({"~/.ssh": Folder(0o770)}, {"SEC-010 ~/.ssh": "its group can change it (mode 0770)"}),
         ({"~/run": Plain(b"", 0o2755)}, {"SEC-010 ~/run": "every user who starts it acts as your group (setgid)"}),

@@ -6,9 +6,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._key_search.keys_in_texts import KeyInText, find_keys
+from ansible_collections.hpc.onboard.plugins.module_utils._key_search.keys_in_texts import (
+    KeyFinder,
+    KeyInText,
+    find_keys,
+)
 from ansible_collections.hpc.onboard.plugins.module_utils._key_search.placeholders import is_placeholder
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +45,15 @@ PLACES = {
     "of wandb in netrc": ("machine api.wandb.ai\n  login user\n  password {}\n", HEX),
     "of Hugging Face": (": 1700000000:0;huggingface-cli login --token {}\n", HF),
     "of Hugging Face in an address": ("git clone https://me:{}@huggingface.co/me/model\r\n", HF),
+    "of wandb below its name": ("wandb:\n  project: x\n  api_key: {}\n", HEX),
+    "by its variable": ("export MISTRAL_API_KEY={}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
+    "of Kaggle": ('{{"username":"ada","key":"{}"}}', HEX[:32]),
+    "of PuTTY": (
+        "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: x\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\n"
+        "{}\nPrivate-MAC: 00\n",
+        "AAAAIJ" + HEX,
+    ),
+    "of WireGuard": ("[Interface]\nPrivateKey = {}\n", HEX + "abc="),
     "among bytes": ("\0\1\xff{}\0", HF),
 }
 
@@ -66,6 +80,12 @@ def test_what_is_known_of_a_key_is_said_whatever_its_form() -> None:
 
 
 OTHERS = [
+    "MISTRAL_API_KEY=my-key-of-2024-project1",
+    "MISTRAL_API_KEY=$(cat ~/secrets/mistral1234567890)",
+    "MISTRAL_API_KEY=/data/keys/mistral/2024/key1",
+    "MISTRAL_API_KEY: os.environ1234567890123456",
+    f"wandb:\n  commit: {HEX}",
+    "Encryption: aes256-cbc\nPrivate-Lines: 1\nAAAA",
     "export NGC_API_KEY=$(cat ~/key)",
     "nvapi-short",
     NVAPI + "x",
@@ -121,3 +141,17 @@ def test_a_word_is_asked_for_once() -> None:
     asked = []
     find_keys(f"x {ODD}\n" * 1000, lambda word: asked.append(word) or "")  # type: ignore[func-returns-value]  # one expression for a lambda
     assert asked == [ODD]
+
+
+def test_a_key_in_base64_of_settings_that_have_it_in_base64_is_found() -> None:
+    inner = json.dumps({"auths": {"nvcr.io": {"auth": AUTH}}})
+    text = f"data:\n  .dockerconfigjson: {base64.b64encode(inner.encode()).decode()}\n"
+    found = find_keys(text, nothing)
+    assert [(one.line, one.value) for one in found] == [(2, NVAPI)]
+    assert find_keys(text.replace(base64.b64encode(inner.encode()).decode(), inner.encode().hex()), nothing) == []
+
+
+def test_a_file_of_wandb_needs_not_name_it() -> None:
+    text = f"[default]\napi_key = {HEX}\n".encode()
+    assert [one.line for one in KeyFinder(nothing).find(text, "/home/ada/.config/wandb/settings")] == [2]
+    assert KeyFinder(nothing).find(text, "/home/ada/.config/other/settings") == []

@@ -66,6 +66,13 @@ def below(*names: str) -> dict[str, Thing]:
             {"LNK-003 ~/p/data": "the target /gone/data does not exist"},
         ),
         ("a loop", {"~/a": Link("b"), "~/b": Link("a")}, {}, {"LNK-005 ~/a": "back to itself", "LNK-005 ~/b": "back"}),
+        ("a loop in a folder", {"~/r": Folder(), "~/r/l": Link("l")}, {}, {"LNK-005 ~/r/l": "back to itself"}),
+        (
+            "a name with a word for what should last",
+            {**AREA, "~/paper_results": Link("/scratch/simone"), "~/old_results": Link("/scratch/simone")},
+            PURGED,
+            {"LNK-005 ~/paper_results": "on scratch, where files are deleted after 30 days"},
+        ),
         ("a loop of ours", {"~/work": Link("work")}, {"own": [{"path": "~/work"}]}, {}),
         ("a link to what is there", {"/x": Folder(), "~/x": Link("/x")}, PURGED, {}),
         ("a link to scratch by its name", {**AREA, "~/scratch": Link("/scratch/simone")}, PURGED, {}),

@@ -93,6 +93,20 @@ EVERY = {"*": "/work/p"}
             {"wanted": EVERY},
             {"~/.cache/strange": "strange holds 1 file, 60.0 MB; this site wants it in /work/p"},
         ),
+        (
+            "a variable that a link leads back into the home",
+            {**AREA, "/work/p/pip": Link(f"{HOME}/.pip-moved"), "~/.pip-moved": Folder()},
+            {"PIP_CACHE_DIR": "/work/p/pip"},
+            {"wanted": EVERY},
+            {"/work/p/pip": "a link leads this cache of pip back into the home, to ~/.pip-moved; this site wants"},
+        ),
+        (
+            "a Python environment",
+            {**cache("~/venvs/a/lib", 6 * 10**7), "~/venvs/a/pyvenv.cfg": Plain(b"x")},
+            {},
+            {"wanted": EVERY},
+            {"~/venvs/a": "the Python environment holds 2 files, 60.0 MB; this site wants it in /work/p"},
+        ),
         ("too small for a word", cache("~/.cache/pip", 999), {}, {"wanted": EVERY, "least_bytes": 1000}, {}),
         (
             "a folder of containers",

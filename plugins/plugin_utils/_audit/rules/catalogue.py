@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .file_rules import FILE_RULES
 from .key_rules import KEY_RULES
 from .place_rules import PLACE_RULES
 from .rule import Rule
@@ -37,4 +38,4 @@ CLASSES: tuple[Class, ...] = (
 CAUSES: tuple[Cause, ...] = ("spec", "hand", "site", "time", "unknown")
 """What has changed: the settings, something by hand on the account, the site, the date."""
 
-RULES: dict[str, Rule] = {**KEY_RULES, **PLACE_RULES, **SOFTWARE_RULES}
+RULES: dict[str, Rule] = {**KEY_RULES, **PLACE_RULES, **FILE_RULES, **SOFTWARE_RULES}

@@ -147,6 +147,17 @@ KEY_RULES = {
         " `hpc.onboard:allow` on its line, and it is not reported any more.",
         advice="Look at {place}: if the key is real, replace it on its issuer's page and remove it from the file.",
     ),
+    "SEC-012": Rule(
+        title="A program does not check the server that it talks to",
+        severity="medium",
+        owner=CHECKS,
+        why="A setting of git, conda, pip, npm, curl, wget, ssh (for every host) or a container tool turns off the"
+        " check of certificates or host keys. Whoever is between the cluster and the server reads the key that is sent,"
+        " and can change what you download.",
+        fix="Remove the line. If a server has a certificate of its own authority, name that authority's file instead"
+        " (`http.sslCAInfo`, `ssl_verify: FILE`, `cert = FILE`).",
+        advice="Remove {place}. For a server with its own authority, name the authority's certificate there instead.",
+    ),
     "KEY-001": Rule(
         title="A key is missing",
         severity="high",

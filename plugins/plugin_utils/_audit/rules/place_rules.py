@@ -76,15 +76,16 @@ PLACE_RULES = {
         fix="If you want the change, declare it; else run `hpc-onboard onboard ACCOUNT`.",
     ),
     "DIR-003": Rule(
-        title="Your folder in a storage area cannot be written",
+        title="Your home, or your folder in a storage area, cannot be written",
         severity="high",
         owner=CHECKS,
-        why="The project has ended, the area is frozen, or its file system is mounted read-only on this login node."
-        " Jobs fail at their first write.",
+        why="The project has ended, the area is frozen, its file system is mounted read-only on this login node, or its"
+        " mode was changed. Jobs fail at their first write.",
         fix="Check with `touch FOLDER/x` on the account. Ask the site, or the manager of the project.",
         found_class="broken",
         found_cause="site",
         advice="Ask the site why {place} cannot be written.",
+        cases={"own_mode": "You took the permission to write away: chmod u+w {place}"},
     ),
     "ENV-001": Rule(
         title="A cache is in the home",
@@ -115,9 +116,11 @@ PLACE_RULES = {
         severity="medium",
         owner=CHECKS,
         why="A start-up file prints something even if no user logs in. This breaks `scp`, `rsync` and `sftp`, with"
-        " messages that do not name the cause.",
-        fix="Print at a terminal only: `[[ $- == *i* ]] && echo ...`, or remove the line.",
-        advice="Let {place} print at a terminal only.",
+        " messages that do not name the cause. An error in a start-up file counts as well: what is below it may not"
+        " run.",
+        fix="Print at a terminal only: `[[ $- == *i* ]] && echo ...`, or remove the line. For an error, run `ssh HOST"
+        " true` and read what it prints.",
+        advice="Let {place} print at a terminal only. If it is an error, correct the line.",
     ),
     "ENV-004": Rule(
         title="Start-up files take seconds, or end the shell",
@@ -134,8 +137,9 @@ PLACE_RULES = {
         severity="medium",
         owner=CHECKS,
         why="A script of hpc-onboard is not found on PATH, or another program, an alias or a function of the same name"
-        " comes before it. Then another version runs than you expect. Scripts for `sbatch` need not be on PATH. With"
-        " the current folder on PATH, whoever can write to a folder can choose what you start there.",
+        " comes before it. Then another version runs than you expect. The same holds for `sbatch`, `srun`, `salloc`,"
+        " `enroot` and `apptainer`. Scripts for `sbatch` need not be on PATH. With the current folder on PATH, whoever"
+        " can write to a folder can choose what you start there.",
         fix="Check with `type -a PROGRAM` on the account. If its folder is not on PATH, log in again, and look for what"
         " sets PATH after the line of hpc-onboard in your start-up file. If another program comes first, remove that"
         " program or its folder from PATH, or put it last.",
@@ -192,51 +196,31 @@ PLACE_RULES = {
         " `XDG_CACHE_HOME`, `SINGULARITY_CACHEDIR`), so what was downloaded there is not found any more. Or the"
         " settings file of a tool (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`, `.condarc`, `.npmrc`)"
         " names another folder than hpc-onboard, a folder in the home where the site wants none, or one that does not"
-        " exist.",
+        " exist. A service of systemd or a kernel of Jupyter whose program does not exist any more is reported, too.",
         fix="Remove the line. To keep using a folder of yours, declare it: `tool_caches_paths: {huggingface:"
         " /data/ada/hf}`, then run `hpc-onboard onboard ACCOUNT`. `hpc-onboard adopt ACCOUNT` finds such folders.",
         advice="Remove the line from {place}, or declare its folder in the accounts file (tool_caches_paths).",
     ),
     "ENV-010": Rule(
-        title="A start-up file or a job script has carriage returns",
+        title="A start-up file or a job script has carriage returns or a byte-order mark",
         severity="medium",
         owner=CHECKS,
         why="An editor of Windows ends lines with a carriage return and a line feed. A shell takes the carriage return"
-        " for a part of the last word: variables have other values than you see. Slurm refuses such a job script.",
-        fix="Remove them: `sed -i 's/\\r$//' FILE`.",
-        advice="Remove the carriage returns from {place}: sed -i 's/\\r$//' FILE",
+        " for a part of the last word: variables have other values than you see. Slurm refuses such a job script."
+        " The same holds for a byte-order mark at its beginning.",
+        fix="Remove them: `sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//' FILE`.",
+        advice="Remove them from {place}: sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//' FILE",
     ),
-    "SCR-001": Rule(
-        title="A script is missing",
-        severity="medium",
-        owner="path_scripts",
-        why="A script that should be on PATH does not exist. A batch job that calls it fails with exit code 127.",
-        fix="`hpc-onboard onboard ACCOUNT --tags path_scripts` writes it.",
-    ),
-    "SCR-002": Rule(
-        title="A script has another content",
-        severity="medium",
-        owner="path_scripts",
-        why="A script of that name has another content than declared. It was changed on the account, or is your own.",
-        fix="Put your changes into the file that the accounts file names, then run `hpc-onboard onboard ACCOUNT --tags"
-        " path_scripts`.",
-    ),
-    "OWN-001": Rule(
-        title="A file of your own is missing",
-        severity="medium",
-        owner="own_files",
-        why="A file that you keep on this machine and declare for the account does not exist there. Programs run with"
-        " other settings than you expect.",
-        fix="`hpc-onboard onboard ACCOUNT --tags own_files` writes it.",
-    ),
-    "OWN-002": Rule(
-        title="A file of your own has another content on the account",
-        severity="medium",
-        owner="own_files",
-        why="The file on the account differs from the one on this machine. It was changed there, or existed before.",
-        fix="Copy what you want to keep into your file and move the other one away (`mv -n ~/.condarc"
-        " ~/.condarc.mine`), then run `hpc-onboard onboard ACCOUNT --tags own_files`. If only your file on this"
-        " machine has changed, that command alone updates the account.",
+    "ENV-011": Rule(
+        title="A start-up file changes how every command runs",
+        severity="low",
+        owner=CHECKS,
+        why="A start-up file changes to another folder, limits the size of files, memory or time (`ulimit`), or sets a"
+        " variable that changes what programs do (`CDPATH`, `GREP_OPTIONS`, `LD_PRELOAD`, `PYTHONHOME`, or a `TMPDIR`"
+        " in the home). A command over ssh, `scp` with a relative path and a job then do something else, without a"
+        " message.",
+        fix="Remove the line, or do it at a terminal only: `[[ $- == *i* ]] && cd /data/ada`.",
+        advice="Remove {place}, or do it at a terminal only.",
     ),
     "USE-001": Rule(
         title="The quota of space is nearly used up",

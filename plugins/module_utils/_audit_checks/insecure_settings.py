@@ -1,0 +1,52 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings by which a program talks to a server without a check of its certificate or key.
+
+Names as the documentation of git, conda, pip, uv, npm, curl, wget, Node, Python, enroot, containers and ssh has them.
+"""
+
+import re
+from typing import Iterator, Pattern, Tuple
+
+from .._formats.condarc import SETTINGS
+from .._formats.lines import split_lines
+
+OFF = r"[\"']?(?:false|no|off|0)\b"
+_GIT = re.compile(r"\s*sslVerify\s*=\s*" + OFF, re.I)
+_CONDA = re.compile(r"ssl_verify\s*:\s*[<]?" + OFF, re.I)
+_PIP = re.compile(r"\s*trusted-host\s*=\s*\S")
+_SSH = re.compile(r"\s*StrictHostKeyChecking[\s=]+(?:no|off)\b", re.I)
+_HOST = re.compile(r"\s*(?:Host|Match)\s+(.*)", re.I)
+_CONTAINERS = re.compile(r"\s*insecure\s*=\s*true\b")
+_ENROOT = re.compile(r"\s*ENROOT_ALLOW_HTTP\s+(?:y|yes|true|1)\b")
+BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (
+    (".gitconfig", _GIT),
+    (".config/git/config", _GIT),
+    *((name, _CONDA) for name in SETTINGS),
+    (".pip/pip.conf", _PIP),
+    (".config/pip/pip.conf", _PIP),
+    (".config/uv/uv.toml", re.compile(r"\s*allow-insecure-host\s*=\s*\[?\s*[\"']")),
+    (".npmrc", re.compile(r"\s*strict-ssl\s*=\s*" + OFF)),
+    (".curlrc", re.compile(r"\s*(?:-k|(?:--)?insecure)\s*$")),
+    (".wgetrc", re.compile(r"\s*check_certificate\s*=\s*" + OFF)),
+    (".config/containers/registries.conf", _CONTAINERS),
+    (".config/enroot/enroot.config", _ENROOT),
+    ("enroot/enroot.config", _ENROOT),
+    (".ssh/config", _SSH),
+)
+VARIABLES = re.compile(
+    r"[^#]*\b(?:GIT_SSL_NO_VERIFY[= ]+[\"']?(?:1|true)|(?:NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY)[= ]+[\"']?0"
+    r"|(?:PIP_TRUSTED_HOST|UV_INSECURE_HOST)[= ]+[\"']?\w)"
+)
+"""Lines of start-up files with the same effect."""
+
+
+def find_insecure(pattern: Pattern[str], text: str) -> Iterator[int]:
+    """Yield the numbers of the lines that turn the check off; of ssh only those that hold for every host."""
+    of_every_host = True
+    for number, line in enumerate(split_lines(text), 1):
+        section = _HOST.match(line) if pattern is _SSH else None
+        if section:
+            of_every_host = section.group(1).strip() in ("*", "all")
+        if of_every_host and pattern.match(line):
+            yield number
