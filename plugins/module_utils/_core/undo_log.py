@@ -28,6 +28,10 @@ class UndoableHost(Host):
         """As Host's."""
         return self._host.lstat(path)
 
+    def open_above(self, path: str) -> str:
+        """As Host's."""
+        return self._host.open_above(path)
+
     def read(self, path: str) -> bytes:
         """As Host's."""
         return self._host.read(path)
