@@ -58,7 +58,9 @@ class StartupFiles(AuditCheck):
     def run(self, host: Host) -> None:
         # Before a shell is asked: where a file system hangs, this waits for it, and the shell is not blamed.
         programs = [entry["path"] for entry in self.entries("programs") if is_executable(entry["path"], host)]
-        names = [path.rpartition("/")[2] for path in programs] + list(LAUNCHERS)
+        names = [path.rpartition("/")[2] for path in programs]
+        if not host.account.hung_mounts:  # a shell would wait where it looks on PATH for a program that is elsewhere
+            names += LAUNCHERS
         deadline = time.time() + ALL_SECONDS
         self._causes = Causes(self, host, deadline)
         command, login, terminal, batch = shell_views.shell_ways(host)

@@ -93,7 +93,8 @@ def test_a_home_that_hangs_ends_soon_and_costs_no_other_account(
         assert f"no command began in {2 * LOOK} s" in words
     assert seconds < 2 * LOOK + 20, ran.text
     assert [one for one in ran.results if one["host"] == well.name and not one["result"].get("failed")]
-    left = subprocess.run(["pgrep", "-f", f"^ssh .*{hung.user}"], capture_output=True, text=True, check=False).stdout
+    started = subprocess.run(["pgrep", "-af", "^ssh "], capture_output=True, text=True, check=False).stdout
+    left = [line for line in started.splitlines() if hung.user in line and str(bed.ssh_config) in line]
     assert not left, "ssh still waits for the account"
 
 
