@@ -17,6 +17,7 @@ from .._input.ssh_arguments import SSH_VARIABLES, login_of, mentions_proxy, type
 from .._state.kept_engines import KnownEngine
 from . import answer as _answer
 from . import payload, session_limits
+from .session_limits import CommandOutput
 
 if TYPE_CHECKING:
     from .._documents.answer import EngineAnswer
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 Message = Mapping[str, Any]  # a plan as it is sent, or parts of it: docs/schemas/plan.schema.json
-CommandOutput = dict[str, Any]  # Ansible's: rc, stdout, stderr
 Output = TypeVar("Output")
 
 LOGIN_MARKS = {"lapses", "asks_each_time", "by_hand"}  # of an account that may be blocked (_accounts/open_sessions.py)
@@ -157,7 +157,10 @@ class AccountConnection:
         start = session_limits.start_limit(connection, document, self._account, lambda: self.typed)
         follow = document.get("follow_seconds", 0)
         with nullcontext() if follow else self._turn(), session_limits.limited(session_limits.PATIENCE + follow, start):
-            output = retry_dropped(send, PAUSES, self._may_retry)
+            try:
+                output = retry_dropped(send, PAUSES, self._may_retry)
+            except session_limits.Ended as ended:
+                output = ended.output
         self._was_answered = True
         return output
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import subprocess
     from types import FrameType
 
+CommandOutput = dict[str, Any]  # Ansible's: rc, stdout, stderr
+
 ROOM = 16 * LARGEST
 """Bytes by which this process may grow in a session: an answer is read, decoded and parsed, with noise around it."""
 INTERVAL = 0.1  # seconds between two checks
@@ -41,6 +43,17 @@ FLOODED = (
     f"more than {LARGEST // 2**20} MB were printed instead of an answer, so the session was ended: a start-up file may"
     f" print without end. {AGAIN}"
 )
+
+
+class Ended(BaseException):  # nobody on the way takes it for a failure
+    """The command of ssh has ended with a whole answer, and Ansible still waits. output: what Ansible would return.
+
+    With -v, the process of a shared connection keeps stderr open, and Ansible waits a second for more.
+    """
+
+    def __init__(self, output: CommandOutput) -> None:
+        super().__init__()
+        self.output = output
 
 
 class StartLimit(NamedTuple):
@@ -66,6 +79,8 @@ def start_limit(
 def limited(seconds: float, start: StartLimit | None = None) -> Iterator[None]:
     """Raise NoAnswer if the block takes longer than that, uses too much memory, or the command of ssh does not begin.
 
+    Raise Ended as soon as that command has ended with an answer.
+
     Ansible's limit for the task applies as well: its alarm is restored afterwards, with the seconds that are left.
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
@@ -79,7 +94,10 @@ def limited(seconds: float, start: StartLimit | None = None) -> Iterator[None]:
     def check(_number: int, frame: FrameType | None) -> None:
         nonlocal task_limit, waiting_pid, waiting_since
         now = time.monotonic()
-        process = _unbegun_process(frame) if start else None
+        local = _find_loop(frame) if start else {}
+        if has_ended(local):
+            raise Ended(to_output(local))
+        process = _unbegun_process(local)
         if process and process.pid != waiting_pid:
             waiting_pid, waiting_since = process.pid, now
         if start and process and now - waiting_since >= start.seconds:
@@ -101,16 +119,30 @@ def limited(seconds: float, start: StartLimit | None = None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, handler)
 
 
-def _unbegun_process(frame: FrameType | None) -> subprocess.Popen[bytes] | None:
-    """Return the process of ssh that Ansible is reading, or None if its command has begun.
-
-    Ansible returns the output of ssh only at the end; until then it is in a local variable of its loop.
-    """
+def _find_loop(frame: FrameType | None) -> Mapping[str, Any]:
+    """Return the local variables of the loop in which Ansible reads from ssh: it returns the output only at the end."""
     while frame and frame.f_code.co_name != "_bare_run":
         frame = frame.f_back
-    local = frame.f_locals if frame else {}
+    return frame.f_locals if frame else {}
+
+
+def _unbegun_process(local: Mapping[str, Any]) -> subprocess.Popen[bytes] | None:
+    """Return the process of ssh that Ansible is reading, or None if its command has begun."""
     printed = [local.get(name, b"") for name in ("b_stderr", "b_stdout")]  # a start-up file may redirect one of them
     return None if any(payload.BEGUN.encode() in output for output in printed) else local.get("p")
+
+
+def has_ended(local: Mapping[str, Any]) -> bool:
+    """Return True if the process has ended, and the last that it printed is the end of an answer."""
+    process = local.get("p")
+    is_whole = local.get("b_stdout", b"").rstrip().endswith(b"\n" + payload.FRAME.encode())
+    return is_whole and process is not None and process.poll() is not None
+
+
+def to_output(local: Mapping[str, Any]) -> CommandOutput:
+    """Return the output as Ansible returns it."""
+    texts = {name: local[f"b_{name}"].decode("utf-8", "surrogateescape") for name in ("stdout", "stderr")}
+    return {"rc": local["p"].returncode, **texts}
 
 
 def peak_memory() -> int:

@@ -5,12 +5,21 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.session_limits import ROOM, limited
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.session_limits import (
+    ROOM,
+    Ended,
+    StartLimit,
+    limited,
+)
+
+WHOLE = f"{payload.BEGUN}\n{{}}\n{payload.FRAME}".encode()
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +49,32 @@ def test_what_floods_is_cut_long_before_memory() -> None:
         flood()
     assert len(held) < 20 * ROOM
     assert time.monotonic() - begun < 30
+
+
+@pytest.mark.parametrize(
+    ("command", "printed", "is_ended"),
+    [("true", WHOLE, True), ("true", WHOLE + b"\n", True), ("true", WHOLE[:-1], False), ("sleep 60", WHOLE, False)],
+)
+def test_an_answer_is_taken_when_its_command_has_ended_although_stderr_stays_open(
+    command: str, printed: bytes, is_ended: bool
+) -> None:
+    def _bare_run() -> None:  # as Ansible's loop is called, with its names
+        p, b_stdout, b_stderr = subprocess.Popen(command.split()), printed, b"said"
+        try:
+            time.sleep(1)
+        finally:
+            p.kill()
+            p.wait()
+        assert (b_stdout, b_stderr) == (printed, b"said")
+
+    begun, ended = time.monotonic(), None
+    try:
+        with limited(60, StartLimit(30, lambda: "a@b")):
+            _bare_run()
+    except Ended as early:
+        ended = early.output
+    assert ended == ({"rc": 0, "stdout": printed.decode(), "stderr": "said"} if is_ended else None)
+    assert (time.monotonic() - begun < 1) == is_ended
 
 
 def test_what_ends_in_time_leaves_no_alarm(alarms: list[int]) -> None:
