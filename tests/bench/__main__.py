@@ -123,7 +123,7 @@ def floors(bench: Bench, rounds: int) -> None:
     account = bed.new_account("dfki")
     with Proxy(account.host, account.port, delay_ms=75) as proxy:
         inventory = bench.through(proxy, account)
-        paired("1 account, 150 ms round trip", bench.onboard(inventory), bench.raw(inventory), rounds)
+        paired("1 account, 150 ms away", bench.onboard(inventory), bench.raw(inventory), rounds)
     with Proxy(account.host, account.port) as proxy:
         inventory = bench.through(proxy, account)
         proxy.reset()
