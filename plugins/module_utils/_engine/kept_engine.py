@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The engine as a file on the account, so that later sessions send the plan alone and compile nothing.
 
-It is next to the receipt. Its first line is NUL, so that nobody searches it as a text, and an index: module -> [offset
+It is next to the receipt. Its first line is NUL, so that no search reads it as text, and an index: module -> [offset
 after the line, bytes, SHA-256]; the modules follow as Python's bytecode. The sender knows the digest of the index and
 the loader checks every module that it takes, so a file that anybody has changed is not run. The name is made of the
 digest: what another machine kept is the same file. A session that was told of a file and does not find it ends, and is

@@ -63,7 +63,7 @@ class ShellView(NamedTuple):
     """What is in a shell. umask: None if unknown. programs: name -> what it starts, of those that are found.
 
     flags: the letters of the options that are in effect, of a shell that tells them. folder: the current one; "" if
-    unknown. errors: what the start printed to stderr, if that was asked.
+    unknown.
     """
 
     way: ShellWay
@@ -72,7 +72,6 @@ class ShellView(NamedTuple):
     programs: Dict[str, str]
     flags: str = ""
     folder: str = ""
-    errors: str = ""
 
 
 class TracedLine(NamedTuple):

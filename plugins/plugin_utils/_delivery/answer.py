@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ...module_utils._core import document_version
+from .._state.kept_engines import DIGEST
 from .._text.sanitise import bounded, harmless, harmless_lines, harmless_values
 from .._text.slurm_answer import offers
 from . import payload
@@ -39,7 +40,6 @@ FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "un
 TEXTS: tuple[Literal["obstacle", "open_folder"], ...] = ("obstacle", "open_folder")
 MAPPINGS: tuple[Literal["cases", "in_use", "observed"], ...] = ("cases", "in_use", "observed")
 HELD = r"none|key [0-9a-f]{12}"  # the fingerprint of a key to replace, for the ledger
-DIGEST = re.compile(r"[0-9a-f]{64}")
 SCHEMA = "hpc.onboard/answer/1.0"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
 VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "unknown")

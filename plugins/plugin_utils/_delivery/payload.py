@@ -26,7 +26,7 @@ BEGUN = "hpc.onboard-begun"
 """What the command prints before it reads its input, also on standard error, which Ansible reports after a failure."""
 TOO_OLD = 95  # exit code of a Python before 3.6; the next candidate is tried
 BROKEN = 96  # exit code: the engine itself could not start
-NOT_KEPT = 97  # exit code: the account does not keep the engine that it is told to take
+NOT_KEPT = 97  # exit code: the account does not have the engine with one of the digests
 NO_PYTHON = "hpc.onboard-no-python"
 INCOMPLETE = 93  # exit code: the input is incomplete
 READ_BY_SHELL = 91  # exit code: a shell read the input

@@ -45,7 +45,7 @@ FLOODED = (
 )
 
 
-class Ended(BaseException):  # nobody on the way takes it for a failure
+class Ended(BaseException):  # no handler of failures may catch it
     """The command of ssh has ended with a whole answer, and Ansible still waits. output: what Ansible would return.
 
     With -v, the process of a shared connection keeps stderr open, and Ansible waits a second for more.
@@ -95,8 +95,8 @@ def limited(seconds: float, start: StartLimit | None = None) -> Iterator[None]:
         nonlocal task_limit, waiting_pid, waiting_since
         now = time.monotonic()
         local = _find_loop(frame) if start else {}
-        if has_ended(local):
-            raise Ended(to_output(local))
+        if _has_ended(local):
+            raise Ended(_to_output(local))
         process = _unbegun_process(local)
         if process and process.pid != waiting_pid:
             waiting_pid, waiting_since = process.pid, now
@@ -132,14 +132,14 @@ def _unbegun_process(local: Mapping[str, Any]) -> subprocess.Popen[bytes] | None
     return None if any(payload.BEGUN.encode() in output for output in printed) else local.get("p")
 
 
-def has_ended(local: Mapping[str, Any]) -> bool:
+def _has_ended(local: Mapping[str, Any]) -> bool:
     """Return True if the process has ended, and the last that it printed is the end of an answer."""
     process = local.get("p")
     is_whole = local.get("b_stdout", b"").rstrip().endswith(b"\n" + payload.FRAME.encode())
     return is_whole and process is not None and process.poll() is not None
 
 
-def to_output(local: Mapping[str, Any]) -> CommandOutput:
+def _to_output(local: Mapping[str, Any]) -> CommandOutput:
     """Return the output as Ansible returns it."""
     texts = {name: local[f"b_{name}"].decode("utf-8", "surrogateescape") for name in ("stdout", "stderr")}
     return {"rc": local["p"].returncode, **texts}

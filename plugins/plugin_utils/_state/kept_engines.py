@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which engine each account keeps, so that sessions need not send it (module_utils/_engine/kept_engine.py).
+"""The engine that each account keeps, so that sessions need not send it (module_utils/_engine/kept_engine.py).
 
 This is a cache of what an account said: a file that is damaged, of another format or about other sources counts as
 missing. Then the next run that may change the account asks it to keep the engine again.
@@ -24,7 +24,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class KnownEngine:
-    """What is known of one account. sources: the digest of the engine's sources on this machine.
+    """The known engine of one account. sources: the digest of the engine's sources on this machine.
 
     digests: of the file, by the version of Python; {} if the account does not keep one. is_due: whether the account is
     to be asked to keep one: it was not asked yet, or did not find it.
