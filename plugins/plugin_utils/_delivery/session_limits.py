@@ -30,6 +30,7 @@ CommandOutput = dict[str, Any]  # Ansible's: rc, stdout, stderr
 ROOM = 16 * LARGEST
 """Bytes by which this process may grow in a session: an answer is read, decoded and parsed, with noise around it."""
 INTERVAL = 0.1  # seconds between two checks
+SOON = 0.003  # seconds between them once ssh has ended: what it printed may not all have been read yet
 PATIENCE = 600.0
 """Seconds for one session. Each file system that hangs takes half a minute of them."""
 SECONDS = 30.0  # for one resource, where the plan does not say (_engine/engine.py)
@@ -109,11 +110,16 @@ def limited(seconds: float, start: StartLimit | None = None) -> Iterator[None]:
         if peak_memory() > largest:
             raise NoAnswer(FLOODED)
 
+    def check_soon(_number: int, _frame: FrameType | None) -> None:
+        signal.setitimer(signal.ITIMER_REAL, SOON, SOON)
+
     handler = signal.signal(signal.SIGALRM, check)
+    child_handler = signal.signal(signal.SIGCHLD, check_soon if start else signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, INTERVAL, INTERVAL)
     try:
         yield
     finally:
+        signal.signal(signal.SIGCHLD, child_handler)
         remaining = max(0.1, task_limit - (time.monotonic() - started)) if task_limit else 0
         signal.setitimer(signal.ITIMER_REAL, remaining)
         signal.signal(signal.SIGALRM, handler)
