@@ -21,7 +21,7 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import turns
 
-from tests.bench import audits, there
+from tests.bench import audits, scale, there
 from tests.bench.rivals import builtin_playbook, pyinfra_files
 from tests.integration.rotation.rotation_kills import Lane
 from tests.integration.rotation.rotation_scene import staged
@@ -190,6 +190,8 @@ PARTS: dict[str, Callable[[Bench, int], None]] = {
     "audit": lambda bench, rounds: audits.growth(bench, max(3, rounds // 2)),
     "rotate": lambda bench, rounds: rotations(bench, max(3, rounds // 2)),
     "hung": lambda bench, _rounds: audits.hung(bench),
+    "scale": lambda bench, _rounds: scale.scale(bench),
+    "runner": lambda bench, _rounds: scale.through_runner(bench),
 }
 
 

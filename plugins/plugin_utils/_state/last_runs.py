@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -116,13 +117,12 @@ def hash_note(note: Mapping[str, Any]) -> str:
 
 def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> list[RunRecord]:
     """Return a record for each account of an audit's report."""
+    open_findings = (finding for finding in report["findings"] if not finding["waiver"])
+    numbers = Counter((finding["account"], finding["severity"]) for finding in open_findings)
     records: list[RunRecord] = []
     for account in report["accounts"]:
         name, is_measured = account["name"], account["state"] == "measured"
-        counts: Any = dict.fromkeys(SEVERITIES, 0)
-        for finding in report["findings"]:
-            if finding["account"] == name and not finding["waiver"]:
-                counts[finding["severity"]] += 1
+        counts: Any = {severity: numbers[name, severity] for severity in SEVERITIES}
         by_severity: BySeverity = counts
         has_findings = any(counts[severity] for severity in SEVERITIES if severity != "info")
         records.append(

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tests.testbed.further_sshd import FurtherSshd
 
 pytestmark = [pytest.mark.testbed, turns(2)]
 
-REAL = 3
+REAL = ("wilson", "lrz", "dfki")
 ALL = 100 if EXHAUSTIVE else 6
 JOB = "17"
 PORT = 2231
@@ -36,13 +37,14 @@ CLUSTERS = ("wilson", "lrz", "daint", "dfki")
 class Site:
     """A controller that has the accounts file and all credentials, and a worker that has an empty home."""
 
-    def __init__(self, bed: Any, folder: Path) -> None:
+    def __init__(self, bed: Any, folder: Path, real: Sequence[str] = REAL, number: int = ALL) -> None:
+        """real: the clusters of real accounts. number: of all accounts; the others are sandboxes."""
         self.bed = bed
-        self.real = [bed.new_account(name) for name in ("wilson", "lrz", "dfki")[:REAL]]
+        self.real = [bed.new_account(name) for name in real]
         self.control, self.worker, self.home = folder / "control", folder / "worker", folder / "home"
         for one in (self.control / "env", self.control / "inventory", self.control / "project", self.worker, self.home):
             one.mkdir(parents=True, mode=0o700)
-        self._write_accounts()
+        self._write_accounts(number)
         self._write_credentials(folder)
 
     @property
@@ -91,15 +93,17 @@ class Site:
         assert done.stdout, done.stderr.decode()
         return done.stdout
 
-    def _write_accounts(self) -> None:
+    def _write_accounts(self, number: int) -> None:
         own = {"ansible_ssh_common_args": f"-F {self.worker}/project/ssh_config"}
         settings = {one.name: {"vars": own} for one in self.real}
-        settings[self.real[2].name] = {"vars": {**own, "ansible_port": self._consented(self.real[2])}}
+        for one in self.real:
+            if one.cluster.name == "dfki":
+                settings[one.name]["vars"] = {**own, "ansible_port": self._consented(one)}
         file = self.bed.accounts_file(self.real, settings=settings)
         written = json.loads(Path(file).read_text())
-        for number in range(ALL - len(self.real)):
+        for other in range(number - len(self.real)):
             entry = {"sandbox": True, "project": "deep_lgt"}
-            written["accounts"][f"s{number:03}@{CLUSTERS[number % len(CLUSTERS)]}"] = entry
+            written["accounts"][f"s{other:03}@{CLUSTERS[other % len(CLUSTERS)]}"] = entry
         (self.control / "inventory/accounts.yml").write_text(json.dumps(written))
 
     def _consented(self, account: Any) -> int:
