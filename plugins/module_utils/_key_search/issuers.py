@@ -13,7 +13,8 @@ import binascii
 import re
 import string
 import zlib
-from typing import Callable, NamedTuple, Optional, Tuple
+from functools import lru_cache
+from typing import Callable, NamedTuple, Optional, Pattern, Tuple
 
 from .._formats.key_forms import HF, NVAPI, WANDB_NOW, Form, title
 
@@ -114,17 +115,21 @@ ISSUERS: Tuple[Issuer, ...] = (
 
 _AROUND = "A-Za-z0-9_-"  # characters that must not be next to a key: it would be part of another word
 _ESCAPED = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=[ \"']-p)"  # in JSON, in an address, as an option
-_KEY = re.compile(
-    "(?:(?<![%s])|%s)(?:%s)(?![%s])" % (_AROUND, _ESCAPED, "|".join("(%s)" % one.pattern for one in ISSUERS), _AROUND)
-)
 POSSIBLE = "|".join(re.sub(r"\(\?<=.*?\)", "", one.pattern) for one in ISSUERS)
 """What a word holds that may be a key, whatever is around it."""
+
+
+@lru_cache()
+def _whole_key() -> Pattern[str]:
+    """Return what a key matches. Compiling it takes milliseconds, and few accounts have a key where none should be."""
+    forms = "|".join("(%s)" % one.pattern for one in ISSUERS)
+    return re.compile("(?:(?<![%s])|%s)(?:%s)(?![%s])" % (_AROUND, _ESCAPED, forms, _AROUND))
 
 
 def find_issued(text: str) -> "list[Tuple[int, str, str]]":
     """Return the keys in a text that have an issuer's form and checksum: where each begins, itself, and what it is."""
     found = []
-    for match in _KEY.finditer(text):
+    for match in _whole_key().finditer(text):
         issuer = ISSUERS[(match.lastindex or 1) - 1]
         if issuer.is_valid is None or issuer.is_valid(match.group()):
             found.append((match.start(), match.group(), issuer.what))
