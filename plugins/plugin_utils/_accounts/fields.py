@@ -210,7 +210,7 @@ FIELDS = (
     Field("wheels.search", COMMAND, "Command that looks one up: plain words. It is printed, never run.", "_roles",
           "avail_wheels"),
     Field("wheels.no_index", BOOL, "Whether pip finds them with --no-index.", "_roles"),
-    Field("wheels.note", TEXT, NOTE, PEOPLE, "Wheels are kept for the three newest Python versions only."),
+    Field("wheels.note", TEXT, NOTE, PEOPLE, "The site has wheels for its three newest Python versions only."),
     Field("launchers", LIST, "Scripts on PATH that start a job in a container."),
     Field("launchers[]", SECTION, "One launcher."),
     Field("launchers[].name", SCRIPT,

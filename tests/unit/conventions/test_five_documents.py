@@ -41,7 +41,7 @@ TOLD = {  # by the cheat sheet of each cluster: what it must show for the steps 
     },
     "narval": {
         "Forward X11": "ssh -Y shows windows",
-        "Share a folder": "chmod -R g+rwX FOLDER",
+        "Share a folder": "make a special folder for what it is to write",
         "Build against HDF5": "hdf5-mpi and hdf5",
         "Scratch is purged": "deleted 60 days after",
         "Copy with the transfer": "narval.alliancecan.ca is the transfer node",
