@@ -30,6 +30,7 @@ from tests.testbed import Testbed
 from tests.testbed.proxy import Proxy
 
 Run = Callable[[], None]
+CHANGED = "bin/usrun.sh"
 STEPS = 3  # of a rotation's first run, each a trip to accounts: plan, canary, spread
 
 
@@ -97,15 +98,16 @@ class Bench:
         """The floor: one connection and one command that does nothing. further: arguments of ansible."""
         return self.run("accounts", "-i", str(inventory), "-m", "raw", "-a", "true", *further, program="ansible")
 
-    def through(self, proxy: Proxy, account: Any) -> Path:
-        """An accounts file that leads through a proxy, the account set up."""
+    def through(self, proxy: Proxy, account: Any, is_set_up: bool = True) -> Path:
+        """An accounts file that leads through a proxy. is_set_up: the account has been onboarded."""
         variables = {
             "ansible_host": "127.0.0.1",
             "ansible_port": proxy.port,
             "ansible_ssh_common_args": f"-F {self.bed.ssh_config} -o HostKeyAlias={account.cluster.name}",
         }
         inventory: Path = self.bed.accounts_file([account], settings={account.name: {"vars": variables}})
-        self.onboard(inventory)()
+        if is_set_up:
+            self.onboard(inventory)()
         return inventory
 
 
@@ -124,6 +126,18 @@ def floors(bench: Bench, rounds: int) -> None:
     with Proxy(account.host, account.port, delay_ms=75) as proxy:
         inventory = bench.through(proxy, account)
         paired("1 account, 150 ms away", bench.onboard(inventory), bench.raw(inventory), rounds)
+
+        new = iter([bed.new_account("dfki") for _one in range(rounds + 1)])
+
+        def change_one() -> None:
+            account.path(CHANGED).unlink()
+            bench.onboard(inventory)()
+
+        def set_up() -> None:
+            bench.onboard(bench.through(proxy, next(new), is_set_up=False))()
+
+        paired("  and a file is written again", change_one, bench.raw(inventory), rounds)
+        paired("  and all is new", set_up, bench.raw(inventory), rounds)
     with Proxy(account.host, account.port) as proxy:
         inventory = bench.through(proxy, account)
         proxy.reset()
