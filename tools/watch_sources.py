@@ -52,7 +52,6 @@ REPOSITORIES = {  # host of the site's documentation, on GitHub with the owner -
     "scicomp.aalto.fi": "AaltoSciComp/scicomp-docs",
     "www.sherlock.stanford.edu": "stanford-rc/www.sherlock.stanford.edu",
     "github.com/UQ-RCC": "UQ-RCC/hpc-docs",
-    "github.com/NVIDIA": "NVIDIA/enroot",
     "github.com/PDC-support": "PDC-support/PDC-support-web",
 }
 NOT_REACHED = "not reached: "

@@ -356,7 +356,8 @@ def test_who_names_no_account_has_scripts_that_name_the_one_that_slurm_knows(bed
 
     other = bed.new_account("daint")
     slurm.admit(other, ["lattice", "optics"])
-    said = {other.name: {"job_scripts": {"templates": ["batch"]}}}
+    must = {"job_scripts_account_required": True, "launchers_account_required": True}  # as if the profile said so
+    said = {other.name: {"job_scripts": {"templates": ["batch"]}, "vars": must}}
     waits = onboard(bed, other, more=ONLY, settings=said)
     assert waits.code == 2
     assert "you have several Slurm accounts (lattice, optics). Choose one" in " ".join(waits.text.split())

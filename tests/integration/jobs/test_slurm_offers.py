@@ -20,6 +20,7 @@ echo "$(basename "$0")" >> "$HOME/asked"
 exec "/usr/bin/$(basename "$0")" "$@"
 """
 PROGRAMS = ("sacctmgr", "sinfo", "sshare")
+REQUIRED: dict[str, Any] = {"vars": {"launchers_account_required": True}}  # as a profile says it
 COUNTED = "usrun.sh --image=none --gpus=0 --time=5 sh -c 'echo $SLURM_JOB_ACCOUNT'"
 
 
@@ -88,14 +89,14 @@ def test_one_account_is_used_and_asked_for_once_a_day(bed: Any) -> None:
 def test_of_several_accounts_one_is_chosen(bed: Any, tmp_path: Path) -> None:
     person = Person(bed, "daint")
     person.slurm.admit(person.account, ["lattice", "optics"])
-    waits = person.runs()
+    waits = person.runs(**REQUIRED)
     assert waits.code == 2
     assert "you have several Slurm accounts (lattice, optics). Choose one" in " ".join(waits.text.split())
     assert person.script() == ""
-    found = person.findings(tmp_path / "first")
+    found = person.findings(tmp_path / "first", **REQUIRED)
     assert found["JOB-004 Slurm account"]["severity"] == "low"
 
-    chosen: dict[str, Any] = {"scheduler": {"account": "optics"}}
+    chosen: dict[str, Any] = {**REQUIRED, "scheduler": {"account": "optics"}}
     assert person.runs(**chosen).code == 0
     assert (person.script(), person.counted_for()) == ("account=optics", "optics")
     assert not [rule for rule in person.findings(tmp_path / "second", **chosen) if rule < "JOB-002" or rule > "JOB-003"]
@@ -113,10 +114,10 @@ def test_of_several_accounts_one_is_chosen(bed: Any, tmp_path: Path) -> None:
 
 def test_who_has_no_account_is_told(bed: Any, tmp_path: Path) -> None:
     person = Person(bed, "daint")
-    ran = person.runs()
+    ran = person.runs(**REQUIRED)
     assert ran.code == 2
     assert "Slurm has no account of yours here" in " ".join(ran.text.split())
-    assert person.findings(tmp_path)["JOB-001 Slurm account"]["severity"] == "high"
+    assert person.findings(tmp_path, **REQUIRED)["JOB-001 Slurm account"]["severity"] == "high"
 
 
 def test_what_the_profile_names_and_slurm_has_not_is_found(bed: Any, tmp_path: Path) -> None:

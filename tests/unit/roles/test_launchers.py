@@ -207,7 +207,7 @@ def test_a_mistake_is_one_line(words: tuple[str, ...], said: str) -> None:
 
 
 def test_a_job_that_must_name_its_account_says_how_to_find_it() -> None:
-    said = refused(at("daint", likely_account="", accounts_command="sshare -U"), "id")
+    said = refused(at("roihu", likely_account="", accounts_command="sshare -U"), "id")
     assert said == "usrun.sh: a job names its account here. Say --account=NAME; yours: sshare -U\n"
 
 
