@@ -13,7 +13,9 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from .._core.errors import AccountError, printable
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
+from .._formats import environment
 from .._scan.search import Search
+from .._scan.start_up import env_file
 
 # Cases of a rule that need different advice; plugin_utils/_audit/fixes.py has the sentences.
 UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT, NOT_ON_PATH = "unknown_key", "application", "no_replacement", "not_on_path"
@@ -186,3 +188,10 @@ def read_text(check: AuditCheck, host: Host, path: str) -> str:
     except AccountError as error:
         check.skip(str(error))
         return ""
+
+
+def read_own_variables(check: AuditCheck, host: Host) -> Dict[str, str]:
+    """Return the variables that hpc-onboard's file for the account's shell sets; none if there is no such file."""
+    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
+    text = read_text(check, host, env_file(host, dialect)) if dialect else ""
+    return dict(environment.parse(dialect, text).variables) if dialect and text else {}

@@ -16,7 +16,17 @@ from .._formats import environment, startup
 from .._formats.settings import Setting, find_overrides
 from .._scan.shell_views import ShellView
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
-from .audit_check import CURRENT_FOLDER, NAME_TAKEN, NOT_ON_PATH, PATH_REPLACED, AuditCheck, is_in, read_text, real_home
+from .audit_check import (
+    CURRENT_FOLDER,
+    NAME_TAKEN,
+    NOT_ON_PATH,
+    PATH_REPLACED,
+    AuditCheck,
+    is_in,
+    read_own_variables,
+    read_text,
+    real_home,
+)
 from .effect_places import COMMAND, Causes, Place
 
 LAUNCHERS = ("sbatch", "srun", "salloc", "enroot", "apptainer", "singularity")
@@ -45,9 +55,9 @@ def check_effects(
 ) -> None:
     """Report variables of hpc-onboard that do not arrive in a shell, scripts that it does not find, and its umask."""
     dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
-    text = read_text(check, host, env_file(host, dialect)) if dialect else ""
-    ours = dict(environment.parse(dialect, text).variables) if dialect and text else {}
-    is_read = bool(dialect and text) and _has_lines(check, host, str(dialect))  # else that is a finding of its own
+    ours = read_own_variables(check, host)
+    has_file = bool(dialect and read_text(check, host, env_file(host, dialect)))
+    is_read = has_file and _has_lines(check, host, str(dialect))  # else that is a finding of its own
     if ours:
         _check_variables(check, host, ours, views, is_read, causes)
     if is_read:
