@@ -195,3 +195,22 @@ def read_own_variables(check: AuditCheck, host: Host) -> Dict[str, str]:
     dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
     text = read_text(check, host, env_file(host, dialect)) if dialect else ""
     return dict(environment.parse(dialect, text).variables) if dialect and text else {}
+
+
+def folders_down_to(folder: str) -> List[str]:
+    """Return the folder and all folders above it, the uppermost first."""
+    parts = folder.strip("/").split("/")
+    return ["/" + "/".join(parts[: number + 1]) for number in range(len(parts))]
+
+
+def passable_by(host: Host, folder: str) -> int:
+    """Return who can pass through all folders down to this one, as mode bits: 0o010 a group, 0o001 every user.
+
+    With an access list, the group bits of a folder are the most that any of the list's entries allows.
+    """
+    passable = 0o011
+    for place in folders_down_to(folder):
+        entry = host.entry(place)
+        mode = entry.mode if entry else 0
+        passable &= mode | (0o010 if mode & 0o001 else 0)
+    return passable

@@ -23,7 +23,16 @@ from .._scan.walk import Limits
 from .._slurm import job_lines
 from .._slurm.directives import parse_minutes
 from .._slurm.offers import get_offers, list_qos
-from .audit_check import OWN_REQUEST, AuditCheck, is_in, is_node_local, read_own_variables, read_text, real_home
+from .audit_check import (
+    OWN_REQUEST,
+    AuditCheck,
+    is_in,
+    is_node_local,
+    passable_by,
+    read_own_variables,
+    read_text,
+    real_home,
+)
 
 ENDS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
@@ -34,6 +43,7 @@ OF_PROJECTS = (".env", ".envrc", *tool_places.OF_PROJECTS)  # settings of a proj
 VSCODE = ".vscode"
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")
+EVERYBODY = 0o002
 MOST, LARGEST = 400, 8192  # files, and bytes of one
 
 
@@ -75,6 +85,11 @@ class JobRequests(AuditCheck):
             requests += _placed(found, host.shown(path))
             self._check_line_ends(text, host.shown(path))
             self._check_variables(path, text, ours, host)
+            entry = host.resolved_entry(path) if job_lines.DIRECTIVE.search(text) else None
+            if entry and entry.mode & EVERYBODY and passable_by(host, os.path.dirname(path)) & 0o001:
+                self.report(
+                    "SEC-010", host.shown(path), "every user can change this job script (mode %04o)" % entry.mode
+                )
             for number, why in job_lines.find_refused(text) if is_script else ():
                 self.report("JOB-006", "%s:%d" % (host.shown(path), number), why)
         self.skip_unread(search)
