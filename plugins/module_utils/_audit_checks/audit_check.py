@@ -21,7 +21,7 @@ from .._scan.start_up import env_file
 UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT, NOT_ON_PATH = "unknown_key", "application", "no_replacement", "not_on_path"
 NOT_MADE_AGAIN, LEADS_PAST = "not_made_again", "leads_past"
 PATH_REPLACED, NAME_TAKEN, CURRENT_FOLDER = "path_replaced", "name_taken", "current_folder"
-OWN_REQUEST, OWN_MODE = "own_request", "own_mode"
+OWN_REQUEST, OWN_MODE, OWN_TARGET = "own_request", "own_mode", "own_target"
 
 NODE_LOCAL = ("/run", "/tmp", "/local", "/var/tmp", "/var/run", "/dev/shm", "$TMPDIR")
 """Folders that each node has for itself, or for one job: what is missing here may exist on another node."""
