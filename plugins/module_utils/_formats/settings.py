@@ -6,13 +6,13 @@ Texts are decoded as latin-1. Fixes parse lines more strictly: _fixes/shell_text
 """
 
 import re
-from typing import Iterator, Mapping, NamedTuple
+from typing import Iterator, Mapping, NamedTuple, Tuple
 
 from .lines import split_lines
 from .startup import MARK, reads
 
 EXPORT = re.compile(
-    r"(?:^|[;&|{]|\bthen\b)[ \t]*(?:export|setenv|set[ \t]+-\w*x\w*|(?:typeset|declare)[ \t]+-x)[ \t]+"
+    r"(?:^|[;&|{)]|\bthen\b)[ \t]*(?:export|setenv|set[ \t]+-\w*x\w*|(?:typeset|declare)[ \t]+-x)[ \t]+"
     r"(\w+)(?:[ \t]*=|[ \t]|$)(.*)"
 )
 BARE = re.compile(r"^[ \t]*(\w+)=(.*)")
@@ -75,3 +75,27 @@ def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Se
         looks = is_ours and re.search(r"\$[{?]*%s\b" % re.escape(one.name), one.whole)
         if is_ours and not looks and one.value(home) != ours[one.name]:
             yield one
+
+
+_OF_JOBS = re.compile(r"\$\{?(?:SLURM|PBS|LSB|SLURMD)_\w+|\?SLURM_\w+|\bset -q SLURM_\w+|\bIN_JOB\b")
+_OPENS = re.compile(r"^[ \t]*(?:if|case|switch)\b")
+_CLOSES = re.compile(r"^[ \t]*(?:fi|esac|endif|endsw|end)\b|\b(?:fi|esac)[ \t]*;?[ \t]*(?:#.*)?$")
+_UNSETS = r"\b(?:unset|unsetenv|set(?: -\w+)* -\w*e\w*|export -n)\b[^\n;#]*\b%s\b"
+
+
+def find_for_jobs(text: str, ours: Mapping[str, str], home: str) -> Iterator[Tuple[int, str]]:
+    """Yield the lines that only a job runs and that set one of these variables to another value, or unset it.
+
+    Such a line is below a condition, or behind one, that asks for a variable of the scheduler.
+    """
+    is_for_jobs = False
+    for number, line in enumerate(split_lines(text), 1):
+        code = "" if line.lstrip().startswith("#") else line
+        asks = _OF_JOBS.search(code) is not None
+        is_for_jobs = is_for_jobs or (asks and _OPENS.match(code) is not None)
+        for name in ours if is_for_jobs or asks else ():
+            sets = [one for one in find_settings(code.strip()) if one.name == name]
+            other = [one for one in sets if name not in one.text and one.value(home) != ours[name]]
+            if name in code and (other or re.search(_UNSETS % name, code)):
+                yield number, name
+        is_for_jobs = is_for_jobs and _CLOSES.search(code) is None

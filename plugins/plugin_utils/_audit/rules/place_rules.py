@@ -105,11 +105,13 @@ PLACE_RULES = {
     "ENV-002": Rule(
         title="The shell settings of hpc-onboard were changed",
         severity="medium",
-        owner="shell_environment",
+        owner=f"shell_environment, {CHECKS}",
         why="The file of settings, or the line that reads it, is not as hpc-onboard wrote it. Shells then start with a"
         " part of the settings, and each type of shell with another part.",
         fix="Put your own lines outside of it. `hpc-onboard onboard ACCOUNT --tags shell_environment` restores the"
         " rest.",
+        found_class="changed",
+        advice="Move {place} into a start-up file of yours.",
     ),
     "ENV-003": Rule(
         title="A start-up file prints in shells that are not interactive",
