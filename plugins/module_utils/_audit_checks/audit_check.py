@@ -172,6 +172,14 @@ def is_node_local(path: str, host: Host) -> bool:
     return False
 
 
+def is_missing(path: str, host: Host) -> bool:
+    """Return True if nothing is at a path; False if that is unknown: no permission, or its file system hangs."""
+    try:
+        return host.resolved_kind(path) == "nothing"
+    except AccountError:
+        return False
+
+
 def real_home(host: Host) -> str:
     """Return the home with the site's own links followed."""
     return host.resolve(host.home) or host.home

@@ -17,7 +17,7 @@ from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._scan import tool_places
 from .._scan.search import Search
-from .._scan.setting_values import expand, find_in_home, find_values, is_relative
+from .._scan.setting_values import expand, find_in_home, find_started, find_values, is_relative
 from .._scan.start_up import login_shell_files
 from .._scan.walk import Limits
 from .._slurm import job_lines
@@ -27,6 +27,7 @@ from .audit_check import (
     OWN_REQUEST,
     AuditCheck,
     is_in,
+    is_missing,
     is_node_local,
     passable_by,
     read_own_variables,
@@ -140,6 +141,10 @@ class JobRequests(AuditCheck):
         for line, name in find_in_home(text, ours, [host.home, real_home(host)]):
             what = "%s is in the home here, and hpc-onboard's names another folder" % name
             self.report("ENV-009", "%s:%d" % (host.shown(path), line), what)
+        for line, program in find_started(text) if os.path.basename(os.path.dirname(path)) == VSCODE else ():
+            if is_missing(program, host):
+                what = "%s does not exist, and this file starts it" % host.shown(program)
+                self.report("ENV-009", "%s:%d" % (host.shown(path), line), what)
         file = tool_places.OF_PROJECTS.get(os.path.basename(path))
         for one in find_values(file, text) if file and os.path.dirname(path) != host.home else ():
             folder = expand(one.value, host.home)
@@ -246,9 +251,9 @@ def _needed(request: PlacedRequest, folder: str, host: Host) -> Iterator[str]:
             continue
         if not wanted.startswith("/"):
             places = [os.path.normpath(os.path.join(folder, *[".."] * up, wanted)) for up in range(ABOVE + 1)]
-            if request.what == "output" and all(_is_missing(one, host) for one in places):
+            if request.what == "output" and all(is_missing(one, host) for one in places):
                 yield places[0]
-        elif _is_missing(os.path.normpath(wanted), host) and (request.what in OF_SLURM or _is_near(wanted, host)):
+        elif is_missing(os.path.normpath(wanted), host) and (request.what in OF_SLURM or _is_near(wanted, host)):
             yield os.path.normpath(wanted)
 
 
@@ -257,14 +262,7 @@ OF_SLURM = ("image", "output")  # whose path is reported even if nothing of it e
 
 def _is_near(path: str, host: Host) -> bool:
     """Return True if the first folder of a path exists: else the script is for another cluster."""
-    return not is_node_local(path, host) and not _is_missing("/" + path.split("/")[1], host)
-
-
-def _is_missing(path: str, host: Host) -> bool:
-    try:
-        return host.resolved_kind(path) == "nothing"
-    except AccountError:
-        return False
+    return not is_node_local(path, host) and not is_missing("/" + path.split("/")[1], host)
 
 
 def _is_own(path: str, host: Host) -> bool:

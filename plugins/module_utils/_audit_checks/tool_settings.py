@@ -18,9 +18,11 @@ from .._formats.lines import split_lines
 from .._formats.settings import find_settings
 from .._scan import tool_places
 from .._scan.included_files import find_included
-from .._scan.setting_values import expand, find_set, find_values, is_relative
+from .._scan.search import Search
+from .._scan.setting_values import expand, find_set, find_started, find_values, is_relative
+from .._scan.start_up import site_settings
 from .._scan.tool_places import ENROOT, FILES, STARTER_FILES, STARTERS, SettingsFile
-from .audit_check import AuditCheck, is_in, is_node_local, read_own_variables, read_text
+from .audit_check import AuditCheck, is_in, is_missing, is_node_local, read_own_variables, read_text
 from .effect_places import find_read_files
 from .insecure_settings import BY_FILE, BY_FOLDER, VARIABLES, find_insecure
 
@@ -45,16 +47,11 @@ IN_COMMON = {  # folders of variables that many programs share -> what the tools
 
 FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
 MOST = 50  # files of one folder
-STARTS = re.compile(  # lines that name a program, of systemd, Jupyter and VS Code
-    r"^[ \t]*Exec\w*=[-@:+!]*(/[^\s%$]+)|\"argv\"\s*:\s*\[\s*\"(/[^\"]+)\""
-    r"|\bdefaultInterpreterPath\"\s*:\s*\"(/[^\"$]+)\"",
-    re.MULTILINE,
-)
-SITE = ("/etc/environment", "/etc/profile", "/etc/bash.bashrc", "/etc/bashrc", "/etc/zshenv", "/etc/zsh/zshenv")
-SITE_FOLDERS = ("/etc/profile.d", "/etc/fish/conf.d")
 INSTALLS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
 CREATED = ("target", "prefix", "root")  # by pip, in a folder that exists
 PIP = (".pip/pip.conf", ".config/pip/pip.conf", ".pydistutils.cfg", ".config/pydistutils.cfg")
+SCRIPTS = ("bin", ".local/bin")
+HEAD, LONGEST_HEAD = re.compile(r"#![ \t]*(/[^\s]+)[^\r\n]*(\r?)\n"), 256
 OF_CONDA = re.compile(r"CONDA_(?:PKGS|ENVS)_(?:DIRS|PATH)\Z")
 MOVES = re.compile(r"(?i)CACHE|GRAPHROOT|(?:HF|TORCH)_HOME|ENROOT_(?:DATA|TEMP)_PATH")  # names of folders that grow
 
@@ -92,6 +89,7 @@ class ToolSettings(AuditCheck):
         for name in PIP:
             self._check_pip(host.home + "/" + name, host)
         self._check_existing(host)
+        self._check_scripts(host)
 
     # -- start-up files ------------------------------------------------------------------------
 
@@ -125,12 +123,9 @@ class ToolSettings(AuditCheck):
         try:
             variables = host.account.environment()
             found = [name for name in OUTRANKED if name in variables and name not in self._set_by_user]
-            files = [*SITE, *(folder + "/" + one for folder in SITE_FOLDERS for one in _names(folder, host))]
-            for path in files if found else ():
-                text = host.read(path).decode("latin-1") if host.resolved_kind(path) == "file" else ""
-                for setting in [one for one in find_settings(text) if one.name in found]:
-                    where = "%s:%d" % (path, setting.line)
-                    self._check_outranked(setting.name, variables[setting.name], where, ours, host)
+            for path, setting in site_settings(host, found):
+                where = "%s:%d" % (path, setting.line)
+                self._check_outranked(setting.name, variables[setting.name], where, ours, host)
         except AccountError as error:
             self.skip(str(error))
 
@@ -218,10 +213,9 @@ class ToolSettings(AuditCheck):
     def _check_program(self, path: str, ours: Mapping[str, str], host: Host) -> None:
         """Report a line that sets a variable of hpc-onboard's to another folder, or starts what does not exist."""
         text = read_text(self, host, path)
-        for found in STARTS.finditer(text):
-            program = next(filter(None, found.groups()))
-            if not is_node_local(program, host) and _is_missing(program, host):
-                where = "%s:%d" % (host.shown(path), text.count("\n", 0, found.end()) + 1)
+        for number, program in find_started(text):
+            if not is_node_local(program, host) and is_missing(program, host):
+                where = "%s:%d" % (host.shown(path), number)
                 self.report("ENV-009", where, "%s does not exist, and this file starts it" % host.shown(program))
         for number, name, value in find_set(text):
             if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
@@ -245,8 +239,21 @@ class ToolSettings(AuditCheck):
                 where = "%s:%d" % (host.shown(path), text.count("\n", 0, found.start(1)) + 1)
                 self._report_missing(where, "this line", found.group(1), host)
 
+    def _check_scripts(self, host: Host) -> None:
+        """Report scripts on PATH that cannot start: their first line has a carriage return, or its program is gone."""
+        search = Search(host, [host.home])
+        for folder in SCRIPTS:
+            for path in self._in_folder(folder, ("",), host):
+                real = search.resolve_file(path)
+                found = HEAD.match(search.read_bytes(real, LONGEST_HEAD).decode("latin-1")) if real else None
+                if found and found.group(2):
+                    text = "the system takes the carriage return for a part of the name of the script's program"
+                    self.report("ENV-010", "%s:1" % host.shown(path), text)
+                elif found:
+                    self._report_missing("%s:1" % host.shown(path), "this script", found.group(1), host)
+
     def _report_missing(self, where: str, what: str, path: str, host: Host) -> None:
-        if not is_node_local(path, host) and _is_missing(path, host):
+        if not is_node_local(path, host) and is_missing(path, host):
             self.report("ENV-009", where, "%s names %s, which does not exist" % (what, host.shown(path)))
 
     def _check_conda(self, path: str, host: Host) -> None:
@@ -274,13 +281,6 @@ class ToolSettings(AuditCheck):
 
 def _names(folder: str, host: Host) -> List[str]:
     return host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
-
-
-def _is_missing(path: str, host: Host) -> bool:
-    try:
-        return host.resolved_kind(path) == "nothing"
-    except AccountError:
-        return False  # no permission, or its file system hangs
 
 
 def _matching(folder: str, pattern: str, host: Host) -> Iterator[str]:

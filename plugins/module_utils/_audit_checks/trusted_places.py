@@ -139,7 +139,7 @@ DOORS = (  # files, the line by which one lets others act as the account, and wh
     (".rhosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets every user of a host log in as you"),
     (".shosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets every user of a host log in as you"),
     *(
-        (".jupyter/jupyter_%s_config.%s" % (name, end), form, "this server asks nobody for a token or a password")
+        (".jupyter/jupyter_%s_config.%s" % (name, end), form, "this server asks no user for a token or a password")
         for name in ("server", "notebook", "lab")
         for end, form in (
             (

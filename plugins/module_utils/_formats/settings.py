@@ -17,6 +17,7 @@ EXPORT = re.compile(
 )
 BARE = re.compile(r"^[ \t]*(\w+)=(.*)")
 VALUE = re.compile(r"""[ \t]*(?:'([^']*)'|"([^"]*)"|([^\s;&|#'"]*))[ \t]*(?:[;&|#].*)?$""")
+NEXT = re.compile(r"""((?:'[^']*'|"[^"]*"|[^\s;&|#'"])*)[ \t]+(\w+)=(.*)""")  # a value, and the next name of an export
 PLAIN = re.compile(r"[\w@%+:,./-]+\Z")
 
 
@@ -59,7 +60,18 @@ def find_settings(text: str) -> Iterator[Setting]:
             found = None if line.lstrip().startswith("#") else pattern.search(line)
             if found:
                 first = found.start() == 0 and not line[0].isspace()
-                yield Setting(number, line, found.group(1), found.group(2), pattern is EXPORT, first)
+                for name, text in _split_pairs(found.group(1), found.group(2)):
+                    yield Setting(number, line, name, text, pattern is EXPORT, first)
+
+
+def _split_pairs(name: str, text: str) -> Iterator[Tuple[str, str]]:
+    """Yield the names and values of 'export A=1 B=2'; the last value keeps what follows it."""
+    following = NEXT.match(text)
+    while following:
+        yield name, following.group(1)
+        name, text = following.group(2), following.group(3)
+        following = NEXT.match(text)
+    yield name, text
 
 
 def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Setting]:

@@ -13,7 +13,12 @@ KEY_VALUE = re.compile(
     r"^[ \t]*(?:export[ \t]+)?[\"']?([A-Za-z_][\w.-]*)[\"']?[ \t]*(?:[=:]|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$"
 )
 SETS = re.compile(r"\b([A-Z][A-Z0-9_]{4,40})\b[\"'\])]*(?:[ \t]*[=:,][ \t]*|[ \t]+(?=[\"'/~$]))([^\n]{3,400})")
-RELATIVE = re.compile(r"[\"']?\.{0,2}/?[\w-][\w./-]*[\"']?\Z")
+RELATIVE = re.compile(r"[\"']?[\w.-][\w./-]*[\"']?\Z")
+STARTS = re.compile(  # lines that name a program, of systemd, Jupyter and VS Code
+    r"^[ \t]*Exec\w*=[-@:+!]*(/[^\s%$]+)|\"argv\"\s*:\s*\[\s*\"(/[^\"]+)\""
+    r"|\b(?:defaultInterpreterPath|python\.pythonPath)\"\s*:\s*\"(/[^\"$]+)\"",
+    re.MULTILINE,
+)
 _HOME = r"[\"'(\[ \t]*(?:[\w.]*expanduser\([\"'])?(?:~|%%h|\$\{?HOME\}?|\$\{env:HOME\}%s)(?=[/\"'\s]|\Z)"
 
 
@@ -43,6 +48,12 @@ def find_set(text: str) -> Iterator[Tuple[int, str, str]]:
     for number, line in enumerate(split_lines(text), 1):
         for name, value in SETS.findall("" if line.lstrip().startswith(("#", "//")) else line):
             yield number, name, value
+
+
+def find_started(text: str) -> Iterator[Tuple[int, str]]:
+    """Yield line and path of each program that a service, a kernel or an editor's settings start."""
+    for found in STARTS.finditer(text):
+        yield text.count("\n", 0, found.end()) + 1, next(filter(None, found.groups()))
 
 
 def find_in_home(text: str, ours: Mapping[str, str], homes: List[str]) -> Iterator[Tuple[int, str]]:

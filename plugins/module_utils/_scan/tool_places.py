@@ -106,6 +106,6 @@ WITH_EXISTING = (
 NAMES_EXISTING = re.compile(  # variables of start-up files that name a file or a folder which has to exist
     r"(?:REQUESTS_CA_BUNDLE|SSL_CERT_(?:FILE|DIR)|CURL_CA_BUNDLE|NODE_EXTRA_CA_CERTS|GIT_SSL_CAINFO|PIP_CERT"
     r"|PYTHONUSERBASE|PYTHONSTARTUP|GIT_CONFIG_GLOBAL|PIP_CONFIG_FILE|UV_CONFIG_FILE|CONDARC|R_LIBS_USER|SHELL|BASH_ENV"
-    r"|ZDOTDIR|TMPDIR)\Z"
+    r"|ZDOTDIR)\Z"
 )
 MOUNTS = re.compile(r"^[ \t]*(/[\w./+@%-]+)[ \t]+/\S*", re.MULTILINE)  # of enroot's fstab files

@@ -50,6 +50,11 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ("logs/a.job", HEAD + "--output=logs/%j.out\n", ""),
         ("a/b/c/d/a.job", HEAD + "-p gone\n", "JOB-002 ~/a/b/c/d/a.job:2"),
         ("jobs/submit", HEAD + "-p gone\n", "JOB-002 ~/jobs/submit:2"),
+        (
+            "p/.vscode/settings.json",
+            '{"python.defaultInterpreterPath": "/gone/python"}',
+            "ENV-009 ~/p/.vscode/settings.json:1",
+        ),
         ("Makefile", "run:\n\tsbatch -p gone a.sh\n", "JOB-002 ~/Makefile:2"),
         ("a.job", HEAD + "--time=10\r\n", "ENV-010 ~/a.job:2"),
         ("a.job", HEAD + "--chdir=$HOME/x\n", "JOB-005 ~/a.job:2"),
