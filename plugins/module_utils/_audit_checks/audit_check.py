@@ -21,6 +21,7 @@ from .._scan.start_up import env_file
 UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT, NOT_ON_PATH = "unknown_key", "application", "no_replacement", "not_on_path"
 NOT_MADE_AGAIN, LEADS_PAST = "not_made_again", "leads_past"
 PATH_REPLACED, NAME_TAKEN, CURRENT_FOLDER = "path_replaced", "name_taken", "current_folder"
+WITHOUT_CONDA, MOVED = "without_conda", "moved"
 OWN_REQUEST, OWN_MODE, OWN_TARGET = "own_request", "own_mode", "own_target"
 
 NODE_LOCAL = ("/run", "/tmp", "/local", "/var/tmp", "/var/run", "/dev/shm", "$TMPDIR")
@@ -178,6 +179,11 @@ def is_missing(path: str, host: Host) -> bool:
         return host.resolved_kind(path) == "nothing"
     except AccountError:
         return False
+
+
+def is_near(path: str, host: Host) -> bool:
+    """Return True if the first folder of a path exists: else what names it is for another cluster."""
+    return not is_node_local(path, host) and not is_missing("/" + path.split("/")[1], host)
 
 
 def real_home(host: Host) -> str:

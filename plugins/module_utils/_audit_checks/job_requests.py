@@ -28,7 +28,7 @@ from .audit_check import (
     AuditCheck,
     is_in,
     is_missing,
-    is_node_local,
+    is_near,
     passable_by,
     read_own_variables,
     read_text,
@@ -253,16 +253,11 @@ def _needed(request: PlacedRequest, folder: str, host: Host) -> Iterator[str]:
             places = [os.path.normpath(os.path.join(folder, *[".."] * up, wanted)) for up in range(ABOVE + 1)]
             if request.what == "output" and all(is_missing(one, host) for one in places):
                 yield places[0]
-        elif is_missing(os.path.normpath(wanted), host) and (request.what in OF_SLURM or _is_near(wanted, host)):
+        elif is_missing(os.path.normpath(wanted), host) and (request.what in OF_SLURM or is_near(wanted, host)):
             yield os.path.normpath(wanted)
 
 
 OF_SLURM = ("image", "output")  # whose path is reported even if nothing of it exists
-
-
-def _is_near(path: str, host: Host) -> bool:
-    """Return True if the first folder of a path exists: else the script is for another cluster."""
-    return not is_node_local(path, host) and not is_missing("/" + path.split("/")[1], host)
 
 
 def _is_own(path: str, host: Host) -> bool:

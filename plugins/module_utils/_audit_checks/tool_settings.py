@@ -22,7 +22,7 @@ from .._scan.search import Search
 from .._scan.setting_values import expand, find_set, find_started, find_values, is_relative
 from .._scan.start_up import site_settings
 from .._scan.tool_places import ENROOT, FILES, STARTER_FILES, STARTERS, SettingsFile
-from .audit_check import AuditCheck, is_in, is_missing, is_node_local, read_own_variables, read_text
+from .audit_check import AuditCheck, is_in, is_missing, is_near, is_node_local, read_own_variables, read_text
 from .effect_places import find_read_files
 from .insecure_settings import BY_FILE, BY_FOLDER, VARIABLES, find_insecure
 
@@ -249,7 +249,7 @@ class ToolSettings(AuditCheck):
                 if found and found.group(2):
                     text = "the system takes the carriage return for a part of the name of the script's program"
                     self.report("ENV-010", "%s:1" % host.shown(path), text)
-                elif found:
+                elif found and is_near(found.group(1), host):
                     self._report_missing("%s:1" % host.shown(path), "this script", found.group(1), host)
 
     def _report_missing(self, where: str, what: str, path: str, host: Host) -> None:

@@ -81,7 +81,7 @@ OUTRANKS = "is set here, and hpc-onboard's HF_HUB_CACHE outranks it"
         (".bashrc", "export SSL_CERT_FILE=/gone/ca.pem", "SSL_CERT_FILE names /gone/ca.pem, which does not exist"),
         (".bashrc", "export A=1 SSL_CERT_FILE='/gone/ca.pem' B=2", "SSL_CERT_FILE names /gone/ca.pem, which does not"),
         (".config/pip/pip.conf", "cache-dir = ./.pip", "cache-dir names a folder of its own in each folder"),
-        ("bin/q", "#!/gone/python", "this script names /gone/python, which does not exist"),
+        ("bin/q", "#!/opt/gone/python", "this script names /opt/gone/python, which does not exist"),
         ("bin/q", "#!/usr/bin/env\r", "the system takes the carriage return"),
         (".bashrc", "export CONDA_PKGS_DIRS=~/pkgs", "CONDA_PKGS_DIRS names ~/pkgs, in the home"),
         (".bashrc", "export NODE_TLS_REJECT_UNAUTHORIZED=0", UNCHECKED),
@@ -93,7 +93,13 @@ def test_what_competes_is_found(scene: Scene, file: str, line: str, finding: str
     path.parent.mkdir(parents=True, exist_ok=True)
     before = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     path.write_bytes(b"".join(before) + f"{line}\n".encode())
-    tree: dict[str, Thing] = {"~/hf": Folder(), "~/hf/hub": Plain(b""), "~/pip": Folder(), "~/pip/x": Plain(b"")}
+    tree: dict[str, Thing] = {
+        "/opt": Folder(),
+        "~/hf": Folder(),
+        "~/hf/hub": Plain(b""),
+        "~/pip": Folder(),
+        "~/pip/x": Plain(b""),
+    }
     scene.make(tree)
     report = run_check(scene, ToolSettings, off_home="/work")
     rule = "ENV-010" if "carriage" in finding else "SEC-012" if finding == UNCHECKED else "ENV-009"
