@@ -7,7 +7,9 @@ and the place ("SEC-004 ~/.bashrc:12") and describes it. A key never appears the
 could not examine is among its remarks.
 """
 
+import grp
 import os
+import pwd
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core.errors import AccountError, printable
@@ -228,3 +230,21 @@ def passable_by(host: Host, folder: str) -> int:
         mode = entry.mode if entry else 0
         passable &= mode | (0o010 if mode & 0o001 else 0)
     return passable
+
+
+def has_own_group(path: str) -> bool:
+    """Return True if a file's group has no other member than the account."""
+    found = _group_of(path)
+    if found is None:
+        return False
+    name, members = found
+    user = pwd.getpwuid(os.getuid()).pw_name
+    return name == user and not [one for one in members if one != user]
+
+
+def _group_of(path: str) -> Optional[Tuple[str, List[str]]]:
+    try:
+        group = grp.getgrgid(os.lstat(path).st_gid)
+    except (KeyError, OSError):
+        return None
+    return group.gr_name, list(group.gr_mem)

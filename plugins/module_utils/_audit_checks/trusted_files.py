@@ -6,12 +6,10 @@ Start-up files and what they source, the files of hpc-onboard, programs in the a
 that may log in, and services of the user. Whoever can change one of them acts as the account at its next login.
 """
 
-import grp
 import os
-import pwd
 import re
 import stat
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Pattern, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Pattern, Set
 
 from .._core.errors import AccountError
 from .._core.files import FileEntry
@@ -21,7 +19,7 @@ from .._formats import key_files
 from .._scan.included_files import INCLUDES, find_included
 from .._scan.search import Search
 from .._scan.walk import Limits, Walk
-from .audit_check import AuditCheck, is_in, real_home
+from .audit_check import AuditCheck, has_own_group, is_in, real_home
 from .trusted_places import DEEP, DOORS, FILES, FOLDERS, PROGRAMS, PYTHONS, RUN_BY_PYTHON, SERVICES
 
 MOST = 300  # programs of one folder
@@ -237,22 +235,4 @@ def _who_can_change(entry: FileEntry, path: str, host: Host) -> str:
         return ""
     if host.has_acl(path):
         return "an access list lets other users change it"
-    return "" if _has_own_group(host.real(path)) else "its group can change it (mode %04o)" % entry.mode
-
-
-def _has_own_group(path: str) -> bool:
-    """Return True if a file's group has no other member than the account."""
-    found = _group_of(path)
-    if found is None:
-        return False
-    name, members = found
-    user = pwd.getpwuid(os.getuid()).pw_name
-    return name == user and not [one for one in members if one != user]
-
-
-def _group_of(path: str) -> Optional[Tuple[str, List[str]]]:
-    try:
-        group = grp.getgrgid(os.lstat(path).st_gid)
-    except (KeyError, OSError):
-        return None
-    return group.gr_name, list(group.gr_mem)
+    return "" if has_own_group(host.real(path)) else "its group can change it (mode %04o)" % entry.mode

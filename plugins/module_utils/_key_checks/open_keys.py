@@ -6,7 +6,7 @@ import os
 import re
 from typing import Any, Dict, Iterator
 
-from .._audit_checks.audit_check import AuditCheck, folders_down_to, passable_by
+from .._audit_checks.audit_check import AuditCheck, folders_down_to, has_own_group, passable_by
 from .._core import files
 from .._core.host import Host
 from .._fixes import offers
@@ -76,6 +76,9 @@ class OpenKeys(AuditCheck):
             )
         elif entry.mode & 0o040 and passable & 0o010 and not has_acl:
             self._report(host, "SEC-001", path, "its group can read it (mode %04o)" % entry.mode, "mode")
+        elif entry.mode & 0o002 or (entry.mode & 0o020 and not has_acl and not has_own_group(host.real(real))):
+            text = "other users can read and change it (mode %04o) as soon as they reach its folder"
+            self._report(host, "SEC-001", path, text % entry.mode, "mode")
         if has_acl and entry.mode & 0o060 and passable & 0o010:
             self._report(host, "SEC-003", path, "an access list gives other users access", "list")
         self._check_default_list(host, folder)

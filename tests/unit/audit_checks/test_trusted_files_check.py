@@ -121,7 +121,7 @@ EVERY = "every user can change it (mode %s)"
 def test_what_others_can_change_is_found(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, tree: dict[str, Thing], found: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(trusted_files, "_has_own_group", lambda _path: False)
+    monkeypatch.setattr(trusted_files, "has_own_group", lambda _path: False)
     scene.environment["PATH"] = f"/opt/mine:{HOME}/bin:/usr/bin"
     scene.make(tree)
     if "~/.config/hpc.onboard" in tree:
@@ -144,4 +144,4 @@ def test_a_door_that_is_open_is_found(scene: Scene) -> None:
 
 
 def test_a_group_of_the_account_alone_is_no_other_user() -> None:
-    assert trusted_files._has_own_group("/root" if os.getuid() == 0 else os.path.expanduser("~"))
+    assert trusted_files.has_own_group("/root" if os.getuid() == 0 else os.path.expanduser("~"))
