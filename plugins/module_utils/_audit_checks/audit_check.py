@@ -7,19 +7,24 @@ and the place ("SEC-004 ~/.bashrc:12") and describes it. A key never appears the
 could not examine is among its remarks.
 """
 
+import grp
 import os
+import pwd
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core.errors import AccountError, printable
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
+from .._formats import environment
 from .._scan.search import Search
+from .._scan.start_up import env_file
 
 # Cases of a rule that need different advice; plugin_utils/_audit/fixes.py has the sentences.
 UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT, NOT_ON_PATH = "unknown_key", "application", "no_replacement", "not_on_path"
 NOT_MADE_AGAIN, LEADS_PAST = "not_made_again", "leads_past"
 PATH_REPLACED, NAME_TAKEN, CURRENT_FOLDER = "path_replaced", "name_taken", "current_folder"
-OWN_REQUEST, OWN_MODE = "own_request", "own_mode"
+WITHOUT_CONDA, MOVED = "without_conda", "moved"
+OWN_REQUEST, OWN_MODE, OWN_TARGET = "own_request", "own_mode", "own_target"
 
 NODE_LOCAL = ("/run", "/tmp", "/local", "/var/tmp", "/var/run", "/dev/shm", "$TMPDIR")
 """Folders that each node has for itself, or for one job: what is missing here may exist on another node."""
@@ -170,6 +175,19 @@ def is_node_local(path: str, host: Host) -> bool:
     return False
 
 
+def is_missing(path: str, host: Host) -> bool:
+    """Return True if nothing is at a path; False if that is unknown: no permission, or its file system hangs."""
+    try:
+        return host.resolved_kind(path) == "nothing"
+    except AccountError:
+        return False
+
+
+def is_near(path: str, host: Host) -> bool:
+    """Return True if the first folder of a path exists: else what names it is for another cluster."""
+    return not is_node_local(path, host) and not is_missing("/" + path.split("/")[1], host)
+
+
 def real_home(host: Host) -> str:
     """Return the home with the site's own links followed."""
     return host.resolve(host.home) or host.home
@@ -186,3 +204,47 @@ def read_text(check: AuditCheck, host: Host, path: str) -> str:
     except AccountError as error:
         check.skip(str(error))
         return ""
+
+
+def read_own_variables(check: AuditCheck, host: Host) -> Dict[str, str]:
+    """Return the variables that hpc-onboard's file for the account's shell sets; none if there is no such file."""
+    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
+    text = read_text(check, host, env_file(host, dialect)) if dialect else ""
+    return dict(environment.parse(dialect, text).variables) if dialect and text else {}
+
+
+def folders_down_to(folder: str) -> List[str]:
+    """Return the folder and all folders above it, the uppermost first."""
+    parts = folder.strip("/").split("/")
+    return ["/" + "/".join(parts[: number + 1]) for number in range(len(parts))]
+
+
+def passable_by(host: Host, folder: str) -> int:
+    """Return who can pass through all folders down to this one, as mode bits: 0o010 a group, 0o001 every user.
+
+    With an access list, the group bits of a folder are the most that any of the list's entries allows.
+    """
+    passable = 0o011
+    for place in folders_down_to(folder):
+        entry = host.entry(place)
+        mode = entry.mode if entry else 0
+        passable &= mode | (0o010 if mode & 0o001 else 0)
+    return passable
+
+
+def has_own_group(path: str) -> bool:
+    """Return True if a file's group has no other member than the account."""
+    found = _group_of(path)
+    if found is None:
+        return False
+    name, members = found
+    user = pwd.getpwuid(os.getuid()).pw_name
+    return name == user and not [one for one in members if one != user]
+
+
+def _group_of(path: str) -> Optional[Tuple[str, List[str]]]:
+    try:
+        group = grp.getgrgid(os.lstat(path).st_gid)
+    except (KeyError, OSError):
+        return None
+    return group.gr_name, list(group.gr_mem)

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import condarc, startup
-from .audit_check import AuditCheck, is_in, read_text, real_home
+from .audit_check import MOVED, WITHOUT_CONDA, AuditCheck, is_in, read_text, real_home
 
 MOST = 500  # folders of one parent that are searched
 HISTORY = "conda-meta/history"  # of every environment that conda or mamba has made, base ones included
@@ -39,7 +39,8 @@ class CondaTraces(AuditCheck):
         for path in prefixes:
             why = self._why_unwanted(path, host)
             if why:
-                self.report("PKG-001", host.shown(path), why)
+                allowed = self.options["policy"] == "allowed"
+                self.report("PKG-001", host.shown(path), why, case=MOVED if allowed else WITHOUT_CONDA)
         self._check_init_blocks(host)
         if self.options["anacondas"] == "extra":
             self._check_channels(host, prefixes + [one["path"] for one in self.entries("own")])

@@ -29,6 +29,7 @@ SETS_PATH = (
 )
 NAMED_BY_SHELL = re.compile(r"(/\S+): line (\d+):|(/\S+?):(\d+): |(~?/\S+) \(line (\d+)\):")  # bash, zsh, fish
 FISH = (".config/fish/conf.d", ".config/fish/functions")
+UNIVERSAL = ".config/fish/fish_variables"  # what fish sets in every shell
 
 
 class Place(NamedTuple):
@@ -75,7 +76,8 @@ class Causes:
         if found:
             return self._place(found[-1])
         if not is_unset:
-            place = None if lines else self.search(SETS % (COMMAND, name))
+            place = self.search(SETS % (COMMAND, name)) or self.search(r"SETUVAR (?:--\w+ )*%s:" % name)
+            place = None if lines else place
             return place if place and FOLDER not in place.path else None
         place = self.search(r"\s*" + COMMAND + UNSETS % name) or self.search(r"\s*" + ENDS, is_above=True)
         return place or self.search(r"\s*%sset(?: -[a-wyzA-Z]+)* %s\b" % (COMMAND, name))  # fish, without -x
@@ -209,7 +211,9 @@ def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:
     """Yield the files that the login shell reads, and those that they source, without hpc-onboard's own."""
     pending: List[str] = list(login_shell_files(host))
     done: Set[str] = set()
-    for folder in FISH if os.path.basename(host.account.shell) == "fish" else ():
+    is_fish = os.path.basename(host.account.shell) == "fish"
+    pending += [host.home + "/" + UNIVERSAL] if is_fish else []
+    for folder in FISH if is_fish else ():
         pending += ["%s/%s/%s" % (host.home, folder, name) for name in _names(host, host.home + "/" + folder)]
     while pending and len(done) < MOST:
         path = pending.pop(0)

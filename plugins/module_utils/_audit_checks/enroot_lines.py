@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Lines in enroot's credentials files that enroot does not read as they are meant.
 
-Quotes, tabs, trailing comments and CR at the end do no harm there; this was tried with what enroot runs (grep, awk,
-curl --netrc-file). Source of its rules: see _formats/enroot.py.
+Quotes, tabs and trailing comments do no harm there; this was tried with what enroot runs (grep, awk, curl
+--netrc-file). A carriage return is a part of the password for curl before 7.84 (strtok_r with blanks, tabs and line
+feeds in lib/netrc.c), which many clusters have. Source of enroot's rules: see _formats/enroot.py.
 """
 
 import re
@@ -62,6 +63,10 @@ def find_problems(text: str, kept: Sequence[str]) -> List[LineProblem]:
     if text.startswith(BYTE_ORDER_MARK):
         found.append(LineProblem(1, "KEY-004", "a byte-order mark hides this line from enroot: delete the mark", ""))
     found = [one for one in found if one.rule == "SEC-007" or one.machine not in kept]
+    ends = [number for number, line in enumerate(split_lines(text), 1) if ENTRY.match(line) and line.endswith("\r\n")]
+    if ends:
+        what = "a carriage return ends the line, and curl before 7.84 takes it for a part of the password: delete it"
+        found.append(LineProblem(ends[0], "KEY-004", what, ""))
     return sorted(found + list(_other_logins(text, kept)))
 
 

@@ -12,11 +12,15 @@ from .._formats.condarc import SETTINGS
 from .._formats.lines import split_lines
 
 OFF = r"[\"']?(?:false|no|off|0)\b"
-_GIT = re.compile(r"\s*sslVerify\s*=\s*" + OFF, re.I)
+_OF_SSH = r".*(?:StrictHostKeyChecking[\s=](?:no|off)\b|UserKnownHostsFile[\s=]/dev/null\b)"  # among its options
+_GIT = re.compile(r"\s*(?:sslVerify\s*=\s*%s|sshCommand\s*=%s)" % (OFF, _OF_SSH), re.I)
 _CONDA = re.compile(r"ssl_verify\s*:\s*[<]?" + OFF, re.I)
-_PIP = re.compile(r"\s*trusted-host\s*=\s*\S")
-_SSH = re.compile(r"\s*StrictHostKeyChecking[\s=]+(?:no|off)\b", re.I)
+_PIP = re.compile(
+    r"\s*(?:trusted[-_]host\s*[=:]|(?:extra[-_])?index[-_]url\s*[=:]\s*http://(?!localhost|127\.|\[::1))", re.I
+)
+_SSH = re.compile(r"\s*(?:StrictHostKeyChecking[\s=]+(?:no|off)\b|UserKnownHostsFile[\s=]+/dev/null\b)", re.I)
 _HOST = re.compile(r"\s*(?:Host|Match)\s+(.*)", re.I)
+_CURL = re.compile(r"\s*(?:-k|(?:--)?insecure)(?:\s*[=: ]\s*[\"']?(?:true|1|yes|on)[\"']?)?\s*$")
 _CONTAINERS = re.compile(r"\s*insecure\s*=\s*true\b")
 _ENROOT = re.compile(r"\s*ENROOT_ALLOW_HTTP\s+(?:y|yes|true|1)\b")
 BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (
@@ -27,16 +31,25 @@ BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (
     (".config/pip/pip.conf", _PIP),
     (".config/uv/uv.toml", re.compile(r"\s*allow-insecure-host\s*=\s*\[?\s*[\"']")),
     (".npmrc", re.compile(r"\s*strict-ssl\s*=\s*" + OFF)),
-    (".curlrc", re.compile(r"\s*(?:-k|(?:--)?insecure)\s*$")),
+    (".curlrc", _CURL),
+    (".config/curlrc", _CURL),
+    (".config/.curlrc", _CURL),
+    (".yarnrc.yml", re.compile(r"\s*enableStrictSsl\s*:\s*" + OFF)),
+    (".yarnrc", re.compile(r"\s*\"?strict-ssl\"?\s+" + OFF)),
     (".wgetrc", re.compile(r"\s*check_certificate\s*=\s*" + OFF)),
     (".config/containers/registries.conf", _CONTAINERS),
     (".config/enroot/enroot.config", _ENROOT),
     ("enroot/enroot.config", _ENROOT),
     (".ssh/config", _SSH),
 )
+BY_FOLDER = (  # and those of whole folders, with the ends of their names
+    (".config/containers/registries.conf.d", ".conf", _CONTAINERS),
+)
 VARIABLES = re.compile(
     r"[^#]*\b(?:GIT_SSL_NO_VERIFY[= ]+[\"']?(?:1|true)|(?:NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY)[= ]+[\"']?0"
-    r"|(?:PIP_TRUSTED_HOST|UV_INSECURE_HOST)[= ]+[\"']?\w)"
+    r"|(?:PIP_TRUSTED_HOST|UV_INSECURE_HOST)[= ]+[\"']?\w|GIT_SSH_COMMAND%s"
+    r"|alias\s+\w+[= ].*(?:curl\s[^|;]*(?:-k\b|--insecure)|wget\s[^|;]*--no-check-certificate"
+    r"|(?:ssh|scp|rsync)\s%s))" % (_OF_SSH, _OF_SSH)
 )
 """Lines of start-up files with the same effect."""
 

@@ -9,26 +9,42 @@ storage areas. Several lines with one outdated name are one problem.
 import os
 import re
 from itertools import chain
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
+from .._scan import tool_places
 from .._scan.search import Search
+from .._scan.setting_values import expand, find_in_home, find_started, find_values, is_relative
 from .._scan.start_up import login_shell_files
 from .._scan.walk import Limits
 from .._slurm import job_lines
 from .._slurm.directives import parse_minutes
 from .._slurm.offers import get_offers, list_qos
-from .audit_check import OWN_REQUEST, AuditCheck, is_in, read_text
+from .audit_check import (
+    OWN_REQUEST,
+    AuditCheck,
+    is_in,
+    is_missing,
+    is_near,
+    passable_by,
+    read_own_variables,
+    read_text,
+    real_home,
+)
 
 ENDS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
 ALIASES = (".bash_aliases", ".aliases", ".zsh_aliases")  # read by what users copy into their start-up files
-HIDDEN = (".config/snakemake", ".nextflow", ".edf")  # folders of the home with such settings
-LIMITS = Limits(entries=4000, seconds=4.0, depth=2)
+HIDDEN = (".config/snakemake", ".nextflow", ".edf", ".config/dask")  # folders of the home with such settings
+NAMED = ("Makefile", "makefile", "Snakefile", "justfile")  # whose lines are of a shell
+OF_PROJECTS = (".env", ".envrc", *tool_places.OF_PROJECTS)  # settings of a project, which have variables of tools
+VSCODE = ".vscode"
+LIMITS = Limits(entries=4000, seconds=4.0, depth=4)
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")
+EVERYBODY = 0o002
 MOST, LARGEST = 400, 8192  # files, and bytes of one
 
 
@@ -59,12 +75,24 @@ class JobRequests(AuditCheck):
         places = [host.home] + [path for path in (one["path"] for one in self.entries("areas")) if _is_own(path, host)]
         search = Search(host, places, LIMITS)
         requests = list(self._of_start_up_files(host))
+        ours = read_own_variables(self, host)
         for path in self._files(search, places, host):
             text = search.read_bytes(path, LARGEST).decode("latin-1")
-            is_script = path.endswith(ENDS) or job_lines.DIRECTIVE.search(text)
+            name = os.path.basename(path)
+            if "." not in name and name not in NAMED and not (text.startswith("#!") and "#SBATCH" in text):
+                continue
+            is_script = path.endswith(ENDS) or name in NAMED or job_lines.DIRECTIVE.search(text)
             found = (job_lines.find_in_script if is_script else job_lines.find_in_settings)(text)
             requests += _placed(found, host.shown(path))
             self._check_line_ends(text, host.shown(path))
+            self._check_variables(path, text, ours, host)
+            entry = host.resolved_entry(path) if job_lines.DIRECTIVE.search(text) else None
+            if entry and entry.mode & EVERYBODY and passable_by(host, os.path.dirname(path)) & 0o001:
+                self.report(
+                    "SEC-010", host.shown(path), "every user can change this job script (mode %04o)" % entry.mode
+                )
+            for number, why in job_lines.find_refused(text) if is_script else ():
+                self.report("JOB-006", "%s:%d" % (host.shown(path), number), why)
         self.skip_unread(search)
         offers = get_offers(host)
         accounts, partitions = offers["accounts"], offers["partitions"]
@@ -92,9 +120,9 @@ class JobRequests(AuditCheck):
         hidden = [path for path in (os.path.join(host.home, name) for name in HIDDEN) if search.names(path)]
         number = 0
         for listing in chain.from_iterable(map(search.walk_tree, places + hidden)):
-            listing.folders = [name for name in listing.folders if not name.startswith(".")]
+            listing.folders = [name for name in listing.folders if not name.startswith(".") or name == VSCODE]
             for name in listing.files:
-                if name.endswith(ENDS + SETTINGS) and not name.startswith(".") and number < MOST:
+                if number < MOST and _may_request(name, listing.folder):
                     number += 1
                     if search.resolve_file(listing.path(name)):
                         yield listing.path(name)
@@ -107,6 +135,22 @@ class JobRequests(AuditCheck):
             if line.endswith("\r\n") and "#SBATCH" in text:
                 self.report("ENV-010", "%s:%d" % (shown, number), "Slurm refuses a job script with carriage returns")
                 return
+
+    def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
+        """Report a variable of hpc-onboard's that a project sends into the home, and a tool's folder likewise."""
+        for line, name in find_in_home(text, ours, [host.home, real_home(host)]):
+            what = "%s is in the home here, and hpc-onboard's names another folder" % name
+            self.report("ENV-009", "%s:%d" % (host.shown(path), line), what)
+        for line, program in find_started(text) if os.path.basename(os.path.dirname(path)) == VSCODE else ():
+            if is_missing(program, host):
+                what = "%s does not exist, and this file starts it" % host.shown(program)
+                self.report("ENV-009", "%s:%d" % (host.shown(path), line), what)
+        file = tool_places.OF_PROJECTS.get(os.path.basename(path))
+        for one in find_values(file, text) if file and os.path.dirname(path) != host.home else ():
+            folder = expand(one.value, host.home)
+            if one.name in ours and folder != ours[one.name].rstrip("/") and (folder or is_relative(one.value)):
+                what = "%s names another folder than hpc-onboard's %s" % (one.key, one.name)
+                self.report("ENV-009", "%s:%d" % (host.shown(path), one.line), what)
 
     # -- findings ------------------------------------------------------------------------------
 
@@ -130,7 +174,9 @@ class JobRequests(AuditCheck):
         types = {name for one in partitions for name in one.get("gpus") or ()}
         limits = [one.get("minutes") or 0 for one in partitions]  # 0: without a limit
         longest = 0 if 0 in limits else max(limits or [0])
+        by_file: Dict[str, List[PlacedRequest]] = {}
         for request in requests:
+            by_file.setdefault(request.place.rpartition(":")[0], []).append(request)
             asked = GPU_TYPE.match(request.name) if request.what == "gpus" else None
             if asked and types - {""} and asked.group(1).lower() not in {name.lower() for name in types} | {"gpu"}:
                 text = "requests GPUs of type %s, which no partition has; available: %s"
@@ -139,23 +185,29 @@ class JobRequests(AuditCheck):
             if minutes and longest and minutes > longest:
                 text = "requests %d hours, and no partition allows more than %d" % (minutes // 60, longest // 60)
                 self.report("JOB-006", request.place, text)
+        for some in by_file.values():
+            self._check_time(some, {one["name"]: one.get("minutes") or 0 for one in partitions})
+
+    def _check_time(self, requests: List[PlacedRequest], longest: Mapping[str, int]) -> None:
+        """Report a time that the only partition of a script does not allow; a QOS may have a limit of its own."""
+        by_what = {what: [one for one in requests if one.what == what] for what in ("partition", "time", "qos")}
+        named = {name for one in by_what["partition"] for name in one.name.split(",")}
+        if len(by_what["time"]) != 1 or by_what["qos"] or not named or not named <= set(longest):
+            return
+        limits = [longest[name] for name in named]
+        minutes = parse_minutes(by_what["time"][0].name) or 0
+        if 0 not in limits and minutes > max(limits):
+            text = "requests %d minutes, and partition %s allows no more than %d"
+            self.report("JOB-006", by_what["time"][0].place, text % (minutes, ", ".join(sorted(named)), max(limits)))
 
     def _check_paths(self, requests: List[PlacedRequest], host: Host) -> None:
-        """Report images, and folders of output files, that do not exist: Slurm ends such a job without a message."""
+        """Report what a job needs and what does not exist: Slurm ends such a job, mostly without a message."""
         for request in requests:
-            path = _in_home(request.name, host)
-            if request.what not in ("output", "image") or not path.startswith("/") or "$" in path:
-                continue
-            wanted = os.path.normpath(path if request.what == "image" else os.path.dirname(path))
-            try:
-                is_missing = "%" not in wanted and host.resolved_kind(wanted) == "nothing"
-            except AccountError:
-                continue
-            if is_missing:
-                what = "the image %s" if request.what == "image" else "the folder %s for its output"
-                self.report(
-                    "JOB-006", request.place, "requests " + what % host.shown(wanted) + ", which does not exist"
-                )
+            if request.what in MISSING:
+                folder = os.path.dirname(host.expand(request.place.rpartition(":")[0]))
+                for path in _needed(request, folder, host):
+                    text = "requests %s, which does not exist" % (MISSING[request.what] % host.shown(path))
+                    self.report("JOB-006", request.place, text)
 
     def _check_folders(self, requests: List[PlacedRequest], text: str, host: Host) -> None:
         for request in requests if text else ():
@@ -165,11 +217,47 @@ class JobRequests(AuditCheck):
 
 
 WORDS = {"partition": "partition", "account": "Slurm account", "qos": "quality of service"}
+MISSING = {  # what a job needs, in words
+    "image": "the image %s",
+    "output": "the folder %s for its output",
+    "chdir": "the folder %s to work in",
+    "mounts": "%s in its container",
+    "source": "%s",
+}
+ABOVE = 3  # folders above a script's, from which it may be submitted
 HOME_IN_JOBS = {  # on_compute of the profile's home -> what a job that works there meets
     "ticket": "jobs have no ticket for the home, so this job fails when it uses %s",
     "ro": "jobs cannot write to the home, so this job fails when it uses %s",
     "absent": "jobs do not see the home, so this job fails when it uses %s",
 }
+
+
+def _may_request(name: str, folder: str) -> bool:
+    """Return True if a file of this name may be a job script, a launcher, or settings of a project."""
+    if os.path.basename(folder) == VSCODE:
+        return name in ("settings.json", "launch.json")
+    if name in OF_PROJECTS:
+        return True
+    return not name.startswith(".") and (name.endswith(ENDS + SETTINGS) or "." not in name)
+
+
+def _needed(request: PlacedRequest, folder: str, host: Host) -> Iterator[str]:
+    """Yield the paths that a request needs and that do not exist. folder: of the script."""
+    words = [one.partition(":")[0] for one in request.name.split(",")] if request.what == "mounts" else [request.name]
+    for word in words:
+        path = _in_home(word, host)
+        wanted = os.path.dirname(path) if request.what == "output" else path
+        if not wanted or re.search("[$%]", wanted):
+            continue
+        if not wanted.startswith("/"):
+            places = [os.path.normpath(os.path.join(folder, *[".."] * up, wanted)) for up in range(ABOVE + 1)]
+            if request.what == "output" and all(is_missing(one, host) for one in places):
+                yield places[0]
+        elif is_missing(os.path.normpath(wanted), host) and (request.what in OF_SLURM or is_near(wanted, host)):
+            yield os.path.normpath(wanted)
+
+
+OF_SLURM = ("image", "output")  # whose path is reported even if nothing of it exists
 
 
 def _is_own(path: str, host: Host) -> bool:

@@ -12,23 +12,26 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
-from .._formats import environment, startup
-from .._formats.settings import Setting, find_overrides
+from .._formats import environment, section, startup
+from .._formats.settings import Setting, find_for_jobs, find_overrides
+from .._scan.hazards import HAZARDS, LIMITS
 from .._scan.shell_views import ShellView
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
-from .audit_check import CURRENT_FOLDER, NAME_TAKEN, NOT_ON_PATH, PATH_REPLACED, AuditCheck, is_in, read_text, real_home
+from .audit_check import (
+    CURRENT_FOLDER,
+    NAME_TAKEN,
+    NOT_ON_PATH,
+    PATH_REPLACED,
+    AuditCheck,
+    is_in,
+    read_own_variables,
+    read_text,
+    real_home,
+)
 from .effect_places import COMMAND, Causes, Place
 
 LAUNCHERS = ("sbatch", "srun", "salloc", "enroot", "apptainer", "singularity")
 """Programs that start jobs and containers. What is called so in a shell should be the site's."""
-HAZARDS = {  # variables that change what programs do, and how
-    "CDPATH": "cd in a script goes elsewhere, and prints",
-    "GREP_OPTIONS": "grep in a script finds something else",
-    "POSIXLY_CORRECT": "programs understand their options in another way",
-    "PYTHONHOME": "every other Python lacks its own library",
-    "LD_PRELOAD": "every program loads it",
-    "IFS": "scripts split words elsewhere",
-}
 EVERY_USER_WRITES = 0o002  # which a umask must take from what is created
 
 
@@ -45,9 +48,11 @@ def check_effects(
 ) -> None:
     """Report variables of hpc-onboard that do not arrive in a shell, scripts that it does not find, and its umask."""
     dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
-    text = read_text(check, host, env_file(host, dialect)) if dialect else ""
-    ours = dict(environment.parse(dialect, text).variables) if dialect and text else {}
-    is_read = bool(dialect and text) and _has_lines(check, host, str(dialect))  # else that is a finding of its own
+    ours = read_own_variables(check, host)
+    has_file = bool(dialect and read_text(check, host, env_file(host, dialect)))
+    is_read = has_file and _has_lines(check, host, str(dialect))  # else that is a finding of its own
+    if has_file:
+        _check_file(check, host, str(dialect))
     if ours:
         _check_variables(check, host, ours, views, is_read, causes)
     if is_read:
@@ -75,6 +80,15 @@ def _has_lines(check: AuditCheck, host: Host, dialect: str) -> bool:
     """Return True if the start-up files have the line that reads hpc-onboard's file, as it was written."""
     line = environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)
     return all(startup.our_line(read_text(check, host, path)) == line for path in start_up_files(host))
+
+
+def _check_file(check: AuditCheck, host: Host, dialect: str) -> None:
+    """Report the first line of hpc-onboard's file that is in none of its sections: who wrote it is unknown."""
+    path = env_file(host, dialect)
+    number = section.first_outside(read_text(check, host, path))
+    if number:
+        text = "this line of hpc-onboard's file is not hpc-onboard's: put it into a start-up file of yours"
+        check.report("ENV-002", "%s:%d" % (host.shown(path), number), text)
 
 
 def _check_variables(
@@ -109,6 +123,10 @@ def _check_lines(check: AuditCheck, host: Host, ours: Mapping[str, str], views: 
                 text += _describe_folder(host, actual[0] if actual else ours[name], ours[name], setting)
                 fix = offers.offer_variable_fix(host, path, name)
                 check.report("ENV-007", "%s:%d" % (host.shown(path), setting.line), text, "", fix)
+        for line, name in find_for_jobs(read_text(check, host, path), ours, host.home):
+            if name not in explained:
+                text = "%s has another value than hpc-onboard sets, or none, in a job"
+                check.report("ENV-007", "%s:%d" % (host.shown(path), line), text % name)
     return explained
 
 
@@ -234,9 +252,8 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
         if any(is_in(folder, home) for home in (host.home, real_home(host), host.real(host.home))):
             text = "TMPDIR is in the home, which is small, and which every job then writes to"
             _report_hazard(check, host, causes.of_variable(view, "TMPDIR", False), text)
-    limits = r"\s*%s(?:ulimit\s+(?:-[HS]\s+)*-[HS]?[ftvd]|limit\s+(?:filesize|cputime|vmemoryuse|datasize))\s+\d"
     text = "what is started from a shell, a job too, may use no more than this line says"
-    _report_hazard(check, host, causes.search(limits % COMMAND), text)
+    _report_hazard(check, host, causes.search(LIMITS % COMMAND), text)
 
 
 def _report_hazard(check: AuditCheck, host: Host, place: Optional[Place], text: str) -> None:

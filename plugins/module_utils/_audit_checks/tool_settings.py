@@ -8,19 +8,23 @@ caches. Files with carriage returns, which shells read as a part of each line's 
 
 import os
 import re
-from typing import Any, Dict, Iterator, List, Mapping, Set
+from typing import Any, Dict, Iterator, List, Mapping, Set, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._formats import condarc, environment, startup
+from .._formats import condarc, startup
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._formats.settings import find_settings
-from .._scan.start_up import env_file
-from .audit_check import AuditCheck, is_in, is_node_local, read_text
+from .._scan import tool_places
+from .._scan.included_files import find_included
+from .._scan.search import Search
+from .._scan.setting_values import expand, find_set, find_started, find_values, is_relative
+from .._scan.start_up import site_settings
+from .._scan.tool_places import ENROOT, FILES, STARTER_FILES, STARTERS, SettingsFile
+from .audit_check import AuditCheck, is_in, is_missing, is_near, is_node_local, read_own_variables, read_text
 from .effect_places import find_read_files
-from .insecure_settings import BY_FILE, VARIABLES, find_insecure
-from .tool_places import ENROOT, FILES, STARTER_FILES, STARTERS, SettingsFile
+from .insecure_settings import BY_FILE, BY_FOLDER, VARIABLES, find_insecure
 
 HUB = ("HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_XET_CACHE")
 CACHES = HUB + ("PIP_CACHE_DIR", "UV_CACHE_DIR", "TORCH_HOME", "WANDB_CACHE_DIR", "ENROOT_CACHE_PATH")
@@ -39,24 +43,16 @@ IN_COMMON = {  # folders of variables that many programs share -> what the tools
     "XDG_CACHE_HOME": ("huggingface", "pip", "uv", "torch", "wandb", "enroot"),
     "XDG_DATA_HOME": ("enroot",),
 }
-KEY_VALUE = re.compile(
-    r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:[=:]|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$"
-)
 
 
 FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
 MOST = 50  # files of one folder
-STARTS = re.compile(  # lines that name a program, of systemd, Jupyter and VS Code
-    r"^[ \t]*Exec\w*=[-@:+!]*(/[^\s%$]+)|\"argv\"\s*:\s*\[\s*\"(/[^\"]+)\""
-    r"|\bdefaultInterpreterPath\"\s*:\s*\"(/[^\"$]+)\"",
-    re.MULTILINE,
-)
-SITE = ("/etc/environment", "/etc/profile", "/etc/bash.bashrc", "/etc/bashrc", "/etc/zshenv", "/etc/zsh/zshenv")
-SITE_FOLDERS = ("/etc/profile.d", "/etc/fish/conf.d")
-SETS = re.compile(r"\b([A-Z][A-Z0-9_]{4,40})\b[\"'\])]*[ \t]*[=:,][ \t]*([^\n]{3,400})")
 INSTALLS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
 CREATED = ("target", "prefix", "root")  # by pip, in a folder that exists
-PIP = (".pip/pip.conf", ".config/pip/pip.conf")
+PIP = (".pip/pip.conf", ".config/pip/pip.conf", ".pydistutils.cfg", ".config/pydistutils.cfg")
+SCRIPTS = ("bin", ".local/bin")
+HEAD, LONGEST_HEAD = re.compile(r"#![ \t]*(/[^\s]+)[^\r\n]*(\r?)\n"), 256
+OF_CONDA = re.compile(r"CONDA_(?:PKGS|ENVS)_(?:DIRS|PATH)\Z")
 MOVES = re.compile(r"(?i)CACHE|GRAPHROOT|(?:HF|TORCH)_HOME|ENROOT_(?:DATA|TEMP)_PATH")  # names of folders that grow
 
 
@@ -71,30 +67,29 @@ class ToolSettings(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
-        ours = self._read_ours(host)
+        ours = read_own_variables(self, host)
         self._set_by_user: Set[str] = set()
+        self._pointed: List[SettingsFile] = []  # settings files that variables name
+        self._condarcs = [host.home + "/" + name for name in condarc.SETTINGS]
         for path in find_read_files(self, host):
             text = read_text(self, host, path)
             self._check_variables(path, text, ours, host)
             self._check_line_ends(path, text, host)
             self._report_insecure(path, find_insecure(VARIABLES, text), host)
         self._check_site(ours, host)
-        for name, pattern in BY_FILE:
-            path = host.home + "/" + name
-            self._report_insecure(path, find_insecure(pattern, read_text(self, host, path)), host)
-        for file in self._files(host):
+        self._check_insecure(host)
+        for file in [*self._files(host), *self._pointed]:
             self._check_file(file, ours, host)
         for path in self._programs(host):
             self._check_program(path, ours, host)
-        for name in condarc.SETTINGS:
-            self._check_conda(host.home + "/" + name, host)
+        for folder in tool_places.CONDARC_FOLDERS:
+            self._condarcs += self._in_folder(folder, (".yml", ".yaml"), host)
+        for path in self._condarcs:
+            self._check_conda(path, host)
         for name in PIP:
             self._check_pip(host.home + "/" + name, host)
-
-    def _read_ours(self, host: Host) -> Dict[str, str]:
-        dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
-        text = read_text(self, host, env_file(host, dialect)) if dialect else ""
-        return dict(environment.parse(dialect, text).variables) if dialect and text else {}
+        self._check_existing(host)
+        self._check_scripts(host)
 
     # -- start-up files ------------------------------------------------------------------------
 
@@ -102,8 +97,16 @@ class ToolSettings(AuditCheck):
         """Report the variables of a start-up file that hpc-onboard's own outrank."""
         for setting in find_settings(text):
             self._set_by_user.add(setting.name)
-            where = "%s:%d" % (host.shown(path), setting.line)
-            self._check_outranked(setting.name, setting.value(host.home), where, ours, host)
+            where, value = "%s:%d" % (host.shown(path), setting.line), setting.value(host.home)
+            self._check_outranked(setting.name, value, where, ours, host)
+            if setting.name in tool_places.POINTERS and value:
+                self._pointed.append(SettingsFile(value, tool_places.POINTERS[setting.name]))
+            if setting.name == tool_places.CONDARC and value:
+                self._condarcs.append(value)
+            if value.startswith("/") and setting.name not in ours and tool_places.NAMES_EXISTING.match(setting.name):
+                self._report_missing(where, setting.name, value, host)
+            elif OF_CONDA.match(setting.name) and setting.name not in ours and is_in(value or "/", host.home):
+                self._report_in_home(where, setting.name, value, host)
 
     def _check_outranked(self, name: str, folder: str, where: str, ours: Mapping[str, str], host: Host) -> None:
         winners = [one for one in OUTRANKED.get(name, ()) if one in ours]
@@ -120,14 +123,23 @@ class ToolSettings(AuditCheck):
         try:
             variables = host.account.environment()
             found = [name for name in OUTRANKED if name in variables and name not in self._set_by_user]
-            files = [*SITE, *(folder + "/" + one for folder in SITE_FOLDERS for one in _names(folder, host))]
-            for path in files if found else ():
-                text = host.read(path).decode("latin-1") if host.resolved_kind(path) == "file" else ""
-                for setting in [one for one in find_settings(text) if one.name in found]:
-                    where = "%s:%d" % (path, setting.line)
-                    self._check_outranked(setting.name, variables[setting.name], where, ours, host)
+            for path, setting in site_settings(host, found):
+                where = "%s:%d" % (path, setting.line)
+                self._check_outranked(setting.name, variables[setting.name], where, ours, host)
         except AccountError as error:
             self.skip(str(error))
+
+    def _check_insecure(self, host: Host) -> None:
+        """Check the settings files, those in their folders, and those that they include."""
+        for name, pattern in BY_FILE:
+            path = host.home + "/" + name
+            text = read_text(self, host, path)
+            self._report_insecure(path, find_insecure(pattern, text), host)
+            for included in find_included(name, text, host):
+                self._report_insecure(included, find_insecure(pattern, read_text(self, host, included)), host)
+        for folder, end, pattern in BY_FOLDER:
+            for path in self._in_folder(folder, (end,), host):
+                self._report_insecure(path, find_insecure(pattern, read_text(self, host, path)), host)
 
     def _report_insecure(self, path: str, lines: Iterator[int], host: Host) -> None:
         for number in lines:
@@ -162,25 +174,28 @@ class ToolSettings(AuditCheck):
     def _files(self, host: Host) -> Iterator[SettingsFile]:
         yield from FILES
         for folder, end in FOLDERS:
-            try:
-                names = host.names(host.home + "/" + folder)
-            except AccountError as error:
-                self.skip(str(error))
-                continue
-            yield from (SettingsFile(folder + "/" + name) for name in names[:MOST] if name.endswith(end))
+            yield from map(SettingsFile, self._in_folder(folder, (end,), host))
+
+    def _in_folder(self, folder: str, ends: Tuple[str, ...], host: Host) -> List[str]:
+        """Return the paths of the files in a folder of the home whose names end so."""
+        try:
+            names = _names(host.home + "/" + folder, host)
+        except AccountError as error:
+            self.skip(str(error))
+            return []
+        return [host.home + "/" + folder + "/" + name for name in names if name.endswith(ends)]
 
     def _check_file(self, file: SettingsFile, ours: Mapping[str, str], host: Host) -> None:
         """Report what a settings file has otherwise than hpc-onboard's variable, or in the home against the site."""
-        path = host.home + "/" + file.path
-        for number, line in enumerate(split_lines(read_text(self, host, path)), 1):
-            found = None if line.lstrip().startswith(("#", ";")) else KEY_VALUE.match(line.rstrip("\n"))
-            key, value = found.groups() if found else ("", "")
-            name = file.variables.get(key.replace("_", "-"), "") if file.variables else key
-            folder = _expand(value, host.home)
-            if not name or not folder:
+        path = os.path.join(host.home, file.path)
+        for setting in find_values(file, read_text(self, host, path)):
+            name, key, folder = setting.name, setting.key, expand(setting.value, host.home)
+            where = "%s:%d" % (host.shown(path), setting.line)
+            if name in ours and not folder and is_relative(setting.value):
+                self.report("ENV-009", where, "%s names a folder of its own in each folder where the tool runs" % key)
+            elif not folder:
                 continue
-            where = "%s:%d" % (host.shown(path), number)
-            if name in ours and folder != ours[name].rstrip("/"):
+            elif name in ours and folder != ours[name].rstrip("/"):
                 text = "%s names %s, and hpc-onboard's %s names another folder"
                 self.report("ENV-009", where, text % (key, host.shown(folder), name))
             elif name not in ours and MOVES.search(name) and is_in(folder, host.home):
@@ -198,16 +213,14 @@ class ToolSettings(AuditCheck):
     def _check_program(self, path: str, ours: Mapping[str, str], host: Host) -> None:
         """Report a line that sets a variable of hpc-onboard's to another folder, or starts what does not exist."""
         text = read_text(self, host, path)
-        for found in STARTS.finditer(text):
-            program = next(filter(None, found.groups()))
-            if not is_node_local(program, host) and _is_missing(program, host):
-                where = "%s:%d" % (host.shown(path), text.count("\n", 0, found.end()) + 1)
+        for number, program in find_started(text):
+            if not is_node_local(program, host) and is_missing(program, host):
+                where = "%s:%d" % (host.shown(path), number)
                 self.report("ENV-009", where, "%s does not exist, and this file starts it" % host.shown(program))
-        for number, line in enumerate(split_lines(text), 1):
-            for name, value in SETS.findall("" if line.lstrip().startswith("#") else line):
-                if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
-                    text = "%s is set here, and hpc-onboard's names another folder" % name
-                    self.report("ENV-009", "%s:%d" % (host.shown(path), number), text)
+        for number, name, value in find_set(text):
+            if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
+                what = "%s is set here, and hpc-onboard's names another folder" % name
+                self.report("ENV-009", "%s:%d" % (host.shown(path), number), what)
 
     def _report_in_home(self, where: str, key: str, folder: str, host: Host) -> None:
         wanted = self.options["off_home"]
@@ -215,12 +228,40 @@ class ToolSettings(AuditCheck):
             text = "%s names %s, in the home" % (key, host.shown(folder))
             self.report("ENV-009", where, text + ("; this site wants it in %s" % wanted if wanted else ""))
 
+    def _check_existing(self, host: Host) -> None:
+        """Report what settings files and enroot's mounts name and what does not exist."""
+        named = [(host.home + "/" + name, tool_places.EXISTING) for name in tool_places.WITH_EXISTING]
+        for folder in ENROOT:
+            named += [(path, tool_places.MOUNTS) for path in self._in_folder(folder + "/mounts.d", (".fstab",), host)]
+        for path, pattern in named:
+            text = read_text(self, host, path)
+            for found in pattern.finditer(text):
+                where = "%s:%d" % (host.shown(path), text.count("\n", 0, found.start(1)) + 1)
+                self._report_missing(where, "this line", found.group(1), host)
+
+    def _check_scripts(self, host: Host) -> None:
+        """Report scripts on PATH that cannot start: their first line has a carriage return, or its program is gone."""
+        search = Search(host, [host.home])
+        for folder in SCRIPTS:
+            for path in self._in_folder(folder, ("",), host):
+                real = search.resolve_file(path)
+                found = HEAD.match(search.read_bytes(real, LONGEST_HEAD).decode("latin-1")) if real else None
+                if found and found.group(2):
+                    text = "the system takes the carriage return for a part of the name of the script's program"
+                    self.report("ENV-010", "%s:1" % host.shown(path), text)
+                elif found and is_near(found.group(1), host):
+                    self._report_missing("%s:1" % host.shown(path), "this script", found.group(1), host)
+
+    def _report_missing(self, where: str, what: str, path: str, host: Host) -> None:
+        if not is_node_local(path, host) and is_missing(path, host):
+            self.report("ENV-009", where, "%s names %s, which does not exist" % (what, host.shown(path)))
+
     def _check_conda(self, path: str, host: Host) -> None:
         """Report the first folder for packages or environments of conda, which it writes to, if it is in the home."""
         text = read_text(self, host, path)
         for key in ("pkgs_dirs", "envs_dirs"):
             for item in (condarc.read_list(text, key) or [])[:1]:
-                folder = _expand(item.value, host.home)
+                folder = expand(item.value, host.home)
                 if folder and is_in(folder, host.home):
                     self._report_in_home("%s:%d" % (host.shown(path), item.line), key, folder, host)
 
@@ -228,7 +269,7 @@ class ToolSettings(AuditCheck):
         """Report a folder of pip's settings that does not exist."""
         for number, line in enumerate(split_lines(read_text(self, host, path)), 1):
             found = INSTALLS.match(line)
-            folder = _expand(found.group(2), host.home) if found else ""
+            folder = expand(found.group(2), host.home) if found else ""
             try:
                 needed = os.path.dirname(folder) if found and found.group(1) in CREATED else folder
                 if found and folder and host.resolved_kind(needed) == "nothing":
@@ -242,13 +283,6 @@ def _names(folder: str, host: Host) -> List[str]:
     return host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
 
 
-def _is_missing(path: str, host: Host) -> bool:
-    try:
-        return host.resolved_kind(path) == "nothing"
-    except AccountError:
-        return False  # no permission, or its file system hangs
-
-
 def _matching(folder: str, pattern: str, host: Host) -> Iterator[str]:
     """Yield the paths of the files in a folder, or in the folders in it, whose names match from there."""
     for name in _names(folder, host):
@@ -256,12 +290,3 @@ def _matching(folder: str, pattern: str, host: Host) -> Iterator[str]:
         if "/" in pattern and host.resolved_kind(folder + "/" + name) == "folder":
             below = [name + "/" + one for one in host.names(folder + "/" + name)[:MOST]]
         yield from (folder + "/" + one for one in below if re.match(pattern, one))
-
-
-def _expand(value: str, home: str) -> str:
-    """Return the absolute path that a setting names, without the home's own words; empty if it is none."""
-    value = value.strip().strip("\"'")
-    for word in ("~/", "$HOME/", "${HOME}/", "@{HOME}/"):
-        if value.startswith(word):
-            value = home + "/" + value[len(word) :]
-    return os.path.normpath(value) if value.startswith("/") and "$" not in value else ""

@@ -6,22 +6,21 @@ Start-up files and what they source, the files of hpc-onboard, programs in the a
 that may log in, and services of the user. Whoever can change one of them acts as the account at its next login.
 """
 
-import grp
 import os
-import pwd
 import re
 import stat
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Pattern, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Pattern, Set
 
 from .._core.errors import AccountError
 from .._core.files import FileEntry
 from .._core.host import Host
 from .._fixes import offers
 from .._formats import key_files
+from .._scan.included_files import INCLUDES, find_included
 from .._scan.search import Search
 from .._scan.walk import Limits, Walk
-from .audit_check import AuditCheck, is_in, real_home
-from .trusted_places import FILES, FOLDERS, PROGRAMS, PYTHONS, RUN_BY_PYTHON, SERVICES
+from .audit_check import AuditCheck, has_own_group, is_in, real_home
+from .trusted_places import DEEP, DOORS, FILES, FOLDERS, PROGRAMS, PYTHONS, RUN_BY_PYTHON, SERVICES
 
 MOST = 300  # programs of one folder
 GROUP, EVERYBODY = 0o020, 0o002
@@ -29,21 +28,31 @@ EVERY_USER = "every user can change it (mode %04o)"
 LIMITS = Limits(entries=2000, seconds=3.0, depth=1)  # of the search for setuid programs in one area
 LOADED = (
     r"(?:PATH|path|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|ZDOTDIR|LD_LIBRARY_PATH|LD_PRELOAD|MODULEPATH|PERL5LIB|R_LIBS"
-    r"|R_LIBS_USER|JULIA_LOAD_PATH|NODE_PATH|GIT_CONFIG_GLOBAL)"
+    r"|R_LIBS_USER|JULIA_LOAD_PATH|NODE_PATH|GIT_CONFIG_GLOBAL|FPATH|fpath|ZSH|ZSH_CUSTOM|PIP_CONFIG_FILE|CONDARC"
+    r"|UV_CONFIG_FILE)"
 )
 VARIABLES = re.compile(
-    r"^[^#\n]*?(?:\b%s\+?=|\b(?:set|setenv)(?: -\w+)* %s\b|\bfish_add_path\b)(.*)$" % (LOADED, LOADED), re.MULTILINE
+    r"^[^#\n]*?(?:\b%s\+?=|\b(?:set|setenv)(?: -\w+)* %s\b|\bfish_add_path\b|\bmodule[ \t]+use\b)(.*)$"
+    % (LOADED, LOADED),
+    re.MULTILINE,
 )
 """Lines of start-up files that name what other programs run or load."""
+RUNS = re.compile(r"^([^#\n]+)", re.MULTILINE)  # any line of them: of the programs that it names, the account's count
 SETTINGS = {  # files of settings, and lines in them that name what their program runs
     ".gitconfig": re.compile(r"^\s*(?:hooksPath|templateDir|fsmonitor|path|editor|pager|helper)\s*=(.*)$", re.I | re.M),
     ".ssh/config": re.compile(
-        r"^\s*(?:Include|ProxyCommand|LocalCommand|KnownHostsCommand|Match exec)\b(.*)$", re.I | re.M
+        r"^\s*(?:Include|ProxyCommand|LocalCommand|KnownHostsCommand|Match exec|UserKnownHostsFile)\b(.*)$", re.I | re.M
     ),
+    ".ssh/authorized_keys": re.compile(r"^[^#\n]*\bcommand=(\"[^\"\n]*\")", re.M),
+    ".tmux.conf": re.compile(r"^\s*(?:run(?:-shell)?|source(?:-file)?|set\b.*default-command)\b(.*)$", re.M),
+    ".vimrc": re.compile(r"^\s*(?:so(?:urce)?|set r(?:untime|t)p)\b(.*)$", re.M),
+    ".emacs": re.compile(r"(?:load|load-file|load-path)\b(.*)$", re.M),
+    ".forward": re.compile(r"^(.*)$", re.M),
 }
 SETTINGS[".config/git/config"] = SETTINGS[".gitconfig"]
-EXECUTES = re.compile(r"^\s*Exec\w*=(.*)$", re.M)  # in the units of systemd
-NAMED = re.compile(r"(?:^|[\s:=\"'(\[!])((?:~|\$HOME|\$\{HOME\}|)/[\w.,+@%~/-]+)(?=$|[\s:;\"')\]&|])")
+SETTINGS.update({name: RUNS for name in ("crontab", "crontab.txt", ".crontab", "mycron", "cron.txt")})
+EXECUTES = re.compile(r"^\s*(?:Exec\w*|EnvironmentFile)=(.*)$", re.M)  # in the units of systemd
+NAMED = re.compile(r"(?:^|[\s:=\"'(\[!@`-])((?:~|%h|\$HOME|\$\{HOME\}|)/[\w.,+@%~/-]+)(?=$|[\s:;\"')\]&|`<>])")
 
 
 class TrustedFiles(AuditCheck):
@@ -67,6 +76,10 @@ class TrustedFiles(AuditCheck):
                 self.skip(str(error))
         for folder in [host.home] + [entry["path"] for entry in self.entries("areas")]:
             self._check_programs(folder, host)
+        for name, line, what in DOORS:
+            text = search.read_text(host.home + "/" + name)
+            for found in list(line.finditer(text))[:1]:
+                self.report("SEC-010", "~/%s:%d" % (name, text.count("\n", 0, found.start()) + 1), what)
         self.skip_unread(search)
 
     def _paths(self, host: Host, search: Search) -> Iterator[str]:
@@ -77,10 +90,16 @@ class TrustedFiles(AuditCheck):
         for text in texts.values():
             yield from key_files.find_sourced_files(text, host.home)
         yield from (host.home + "/" + name for name in FILES + FOLDERS)
-        for name in FOLDERS[1:]:
-            yield from self._below(host.home + "/" + name, host)
+        for name in FOLDERS:
+            yield from [path for path in self._below(host.home + "/" + name, host) if not path.endswith(".pub")]
+        for name in DEEP:
+            for path in self._below(host.home + "/" + name, host):
+                yield from self._below(path, host)
+        for name in INCLUDES:
+            yield from find_included(name, search.read_text(host.home + "/" + name), host)
         for folder, ends in SERVICES:
-            for path in self._below(host.home + "/" + folder, host):
+            units = self._below(host.home + "/" + folder, host)
+            for path in units + [one for unit in units if unit.endswith(".d") for one in self._below(unit, host)]:
                 if path.endswith(ends):
                     yield path
                     yield from find_named(EXECUTES, search.read_text(path), host.home)
@@ -100,9 +119,17 @@ class TrustedFiles(AuditCheck):
 
         Of other folders on PATH, those to which every user can write are reported.
         """
+        texts = list(texts)
         named = [path for text in texts for path in find_named(VARIABLES, text, host.home)]
+        run = [path for text in texts for path in find_named(RUNS, text, host.home)]
         for name, lines in SETTINGS.items():
-            named += find_named(lines, search.read_text(host.home + "/" + name), host.home)
+            (run if lines is RUNS else named).extend(
+                find_named(lines, search.read_text(host.home + "/" + name), host.home)
+            )
+        for path in dict.fromkeys(run):
+            entry = self._entry(path, host) if path not in named else None
+            if entry and entry.mine and entry.kind == "file" and entry.mode & 0o111:
+                yield path
         for path in dict.fromkeys(named):
             entry = self._entry(path, host)
             if entry and entry.mine:
@@ -177,7 +204,7 @@ class TrustedFiles(AuditCheck):
 def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
     """Return the absolute paths, or those below the home, that such lines name."""
     found = [path for line in lines.findall(text) for path in NAMED.findall(line)]
-    return [os.path.normpath(re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/)", lambda _found: home, path)) for path in found]
+    return [os.path.normpath(re.sub(r"^(?:~|%h|\$HOME|\$\{HOME\})(?=/)", lambda _found: home, path)) for path in found]
 
 
 def _folders_down_to(folder: str, home: str) -> List[str]:
@@ -208,22 +235,4 @@ def _who_can_change(entry: FileEntry, path: str, host: Host) -> str:
         return ""
     if host.has_acl(path):
         return "an access list lets other users change it"
-    return "" if _has_own_group(host.real(path)) else "its group can change it (mode %04o)" % entry.mode
-
-
-def _has_own_group(path: str) -> bool:
-    """Return True if a file's group has no other member than the account."""
-    found = _group_of(path)
-    if found is None:
-        return False
-    name, members = found
-    user = pwd.getpwuid(os.getuid()).pw_name
-    return name == user and not [one for one in members if one != user]
-
-
-def _group_of(path: str) -> Optional[Tuple[str, List[str]]]:
-    try:
-        group = grp.getgrgid(os.lstat(path).st_gid)
-    except (KeyError, OSError):
-        return None
-    return group.gr_name, list(group.gr_mem)
+    return "" if has_own_group(host.real(path)) else "its group can change it (mode %04o)" % entry.mode

@@ -19,6 +19,7 @@ FILES = (  # in the home
     ".ssh/config",
     ".ssh/environment",
     ".ssh/rc",
+    ".ssh/known_hosts",
     ".forward",
     ".pam_environment",
     ".k5login",
@@ -68,6 +69,19 @@ FILES = (  # in the home
     ".jupyter/jupyter_notebook_config.py",
     ".docker/config.json",
     ".kube/config",
+    ".jupyter/jupyter_lab_config.py",
+    ".vscode-server/data/Machine/settings.json",
+    ".cursor-server/data/Machine/settings.json",
+    ".config/Code/User/settings.json",
+    ".config/containers/registries.conf",
+    ".config/containers/storage.conf",
+    ".config/containers/policy.json",
+    ".aws/config",
+    ".config/conda/.condarc",
+    ".mambarc",
+    ".wgetrc",
+    ".nextflow/config",
+    ".bash_logout",
 )
 FOLDERS = (  # whose files run, whatever their names
     ".ssh",
@@ -91,8 +105,54 @@ FOLDERS = (  # whose files run, whatever their names
     ".config/nvim/plugin",
     ".docker/cli-plugins",
     ".local/share/bash-completion/completions",
+    ".config/fish/completions",
+    ".local/share/jupyter/kernels",
+    ".jupyter",
+    ".emacs.d",
+    ".emacs.d/lisp",
+    ".config/nvim",
+    ".config/nvim/lua",
+    ".config/nvim/after",
+    ".vim/after",
+    ".vim/pack",
+    ".vim/bundle",
+    ".tmux/plugins",
+    ".oh-my-zsh",
+    ".oh-my-zsh/plugins",
+    ".oh-my-bash",
+    ".vscode-server/extensions",
+    ".cursor-server/extensions",
+    ".R",
+    ".config/snakemake",
+    ".enroot/hooks.d",
+    ".enroot/environ.d",
+    ".gnupg",
 )
+DEEP = (".config/systemd/user", ".local/share/jupyter/kernels")  # whose folders have such files as well
 PYTHONS = ".local/lib"  # folders of Python versions; these files in their site-packages run in each of its programs
 RUN_BY_PYTHON = re.compile(r"(?:user|site)customize\.py\Z|.*\.pth\Z")
-SERVICES = ((".config/systemd/user", (".service", ".timer", ".socket")), (".config/autostart", (".desktop",)))
+SERVICES = (
+    (".config/systemd/user", (".service", ".timer", ".socket", ".path", ".conf")),
+    (".config/autostart", (".desktop",)),
+)
+DOORS = (  # files, the line by which one lets others act as the account, and what it does
+    (".rhosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets every user of a host log in as you"),
+    (".shosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets every user of a host log in as you"),
+    *(
+        (".jupyter/jupyter_%s_config.%s" % (name, end), form, "this server asks no user for a token or a password")
+        for name in ("server", "notebook", "lab")
+        for end, form in (
+            (
+                "py",
+                re.compile(r"^[ \t]*c\.\w+\.(?:token|disable_check_xsrf)[ \t]*=[ \t]*(?:''|\"\"|True)", re.MULTILINE),
+            ),
+            ("json", re.compile(r"\"token\"[ \t]*:[ \t]*\"\"")),
+        )
+    ),
+    (
+        ".vnc/config",
+        re.compile(r"(?i)^[ \t]*SecurityTypes[ \t=]+.*\bNone\b", re.MULTILINE),
+        "this desktop asks for no password",
+    ),
+)
 PROGRAMS = ("bin", ".local/bin")  # in the home; other folders on PATH count as well

@@ -26,6 +26,9 @@ CREDENTIALS = ENROOTS + (
     ".config/gh/hosts.yml",
     ".pypirc",
     ".kaggle/kaggle.json",
+    ".config/kaggle/kaggle.json",
+    ".rclone.conf",
+    ".dockercfg",
     ".aws/credentials",
     ".config/rclone/rclone.conf",
     ".s3cfg",
@@ -142,6 +145,7 @@ _OUTPUTS: Tuple[str, ...] = (
     ".ppk",
     ".ovpn",
 )
+_OF_KEYS = re.compile(r"(?:^|[._-])(?:(?:api)?keys?|tokens?|secrets?|passw\w*|credentials?|auth|login)(?:[._-]|\Z)")
 _LOG = re.compile(r"[.-][oe]\d+\Z")  # of a job: name.o4711, name-e4711
 _EXAMPLES = frozenset(
     (
@@ -185,7 +189,8 @@ def is_text(name: str) -> bool:
     """Return True if a file of this name is a text of the user, or what a job has printed."""
     lower = name.lower()
     named = lower in ("dockerfile", "makefile", "snakefile", "containerfile", "singularity", "readme", "notes")
-    return named or lower.endswith(_TEXTS + _SOURCES + _OUTPUTS) or lower[:1] == "." or _LOG.search(lower) is not None
+    named = named or _LOG.search(lower) is not None or _OF_KEYS.search(lower) is not None
+    return named or lower.endswith(_TEXTS + _SOURCES + _OUTPUTS) or lower[:1] == "."
 
 
 def is_example(path: str) -> bool:

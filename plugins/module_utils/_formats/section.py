@@ -54,3 +54,17 @@ def without(text: str, name: str) -> str:
 def has_any(text: str) -> bool:
     """Return True if the text has any section."""
     return re.search(r"^# >>> .* \(hpc\.onboard [0-9a-f]{12}\) >>>$", text, re.MULTILINE) is not None
+
+
+def first_outside(text: str) -> int:
+    """Return the number of the first line, from 1, that is in no section and is neither blank nor a comment; else 0."""
+    name = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        opening = re.match(r"^# >>> (.*) \(hpc\.onboard [0-9a-f]{12}\) >>>$", line)
+        if opening:
+            name = opening.group(1)
+        elif name and line + "\n" == CLOSING % name:
+            name = ""
+        elif not name and line.strip() and not line.startswith("#"):
+            return number
+    return 0

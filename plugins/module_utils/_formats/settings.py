@@ -6,17 +6,18 @@ Texts are decoded as latin-1. Fixes parse lines more strictly: _fixes/shell_text
 """
 
 import re
-from typing import Iterator, Mapping, NamedTuple
+from typing import Iterator, Mapping, NamedTuple, Tuple
 
 from .lines import split_lines
 from .startup import MARK, reads
 
 EXPORT = re.compile(
-    r"(?:^|[;&|{]|\bthen\b)[ \t]*(?:export|setenv|set[ \t]+-\w*x\w*|(?:typeset|declare)[ \t]+-x)[ \t]+"
+    r"(?:^|[;&|{)]|\bthen\b)[ \t]*(?:export|setenv|set[ \t]+-\w*x\w*|(?:typeset|declare)[ \t]+-x)[ \t]+"
     r"(\w+)(?:[ \t]*=|[ \t]|$)(.*)"
 )
 BARE = re.compile(r"^[ \t]*(\w+)=(.*)")
 VALUE = re.compile(r"""[ \t]*(?:'([^']*)'|"([^"]*)"|([^\s;&|#'"]*))[ \t]*(?:[;&|#].*)?$""")
+NEXT = re.compile(r"""((?:'[^']*'|"[^"]*"|[^\s;&|#'"])*)[ \t]+(\w+)=(.*)""")  # a value, and the next name of an export
 PLAIN = re.compile(r"[\w@%+:,./-]+\Z")
 
 
@@ -59,7 +60,18 @@ def find_settings(text: str) -> Iterator[Setting]:
             found = None if line.lstrip().startswith("#") else pattern.search(line)
             if found:
                 first = found.start() == 0 and not line[0].isspace()
-                yield Setting(number, line, found.group(1), found.group(2), pattern is EXPORT, first)
+                for name, text in _split_pairs(found.group(1), found.group(2)):
+                    yield Setting(number, line, name, text, pattern is EXPORT, first)
+
+
+def _split_pairs(name: str, text: str) -> Iterator[Tuple[str, str]]:
+    """Yield the names and values of 'export A=1 B=2'; the last value keeps what follows it."""
+    following = NEXT.match(text)
+    while following:
+        yield name, following.group(1)
+        name, text = following.group(2), following.group(3)
+        following = NEXT.match(text)
+    yield name, text
 
 
 def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Setting]:
@@ -75,3 +87,27 @@ def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Se
         looks = is_ours and re.search(r"\$[{?]*%s\b" % re.escape(one.name), one.whole)
         if is_ours and not looks and one.value(home) != ours[one.name]:
             yield one
+
+
+_OF_JOBS = re.compile(r"\$\{?(?:SLURM|PBS|LSB|SLURMD)_\w+|\?SLURM_\w+|\bset -q SLURM_\w+|\bIN_JOB\b")
+_OPENS = re.compile(r"^[ \t]*(?:if|case|switch)\b")
+_CLOSES = re.compile(r"^[ \t]*(?:fi|esac|endif|endsw|end)\b|\b(?:fi|esac)[ \t]*;?[ \t]*(?:#.*)?$")
+_UNSETS = r"\b(?:unset|unsetenv|set(?: -\w+)* -\w*e\w*|export -n)\b[^\n;#]*\b%s\b"
+
+
+def find_for_jobs(text: str, ours: Mapping[str, str], home: str) -> Iterator[Tuple[int, str]]:
+    """Yield the lines that only a job runs and that set one of these variables to another value, or unset it.
+
+    Such a line is below a condition, or behind one, that asks for a variable of the scheduler.
+    """
+    is_for_jobs = False
+    for number, line in enumerate(split_lines(text), 1):
+        code = "" if line.lstrip().startswith("#") else line
+        asks = _OF_JOBS.search(code) is not None
+        is_for_jobs = is_for_jobs or (asks and _OPENS.match(code) is not None)
+        for name in ours if is_for_jobs or asks else ():
+            sets = [one for one in find_settings(code.strip()) if one.name == name]
+            other = [one for one in sets if name not in one.text and one.value(home) != ours[name]]
+            if name in code and (other or re.search(_UNSETS % name, code)):
+                yield number, name
+        is_for_jobs = is_for_jobs and _CLOSES.search(code) is None

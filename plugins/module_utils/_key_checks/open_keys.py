@@ -4,9 +4,9 @@
 
 import os
 import re
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterator
 
-from .._audit_checks.audit_check import AuditCheck
+from .._audit_checks.audit_check import AuditCheck, folders_down_to, has_own_group, passable_by
 from .._core import files
 from .._core.host import Host
 from .._fixes import offers
@@ -44,6 +44,10 @@ class OpenKeys(AuditCheck):
         search = Search(host, [host.home] + areas)
         for path in self._key_files(host, search):
             self._check_file(host, path, search.resolve_file(path) or path)
+        for path in expand_paths(host, self.options["own"])[0]:
+            real = search.resolve_file(path)
+            if real:
+                self._check_default_list(host, os.path.dirname(real))  # the rest is the role's
         self.skip_unread(search)
 
     def _key_files(self, host: Host, search: Search) -> Iterator[str]:
@@ -64,7 +68,7 @@ class OpenKeys(AuditCheck):
         if entry is None:
             return
         folder = os.path.dirname(real)
-        passable = _passable_by(host, folder)
+        passable = passable_by(host, folder)
         has_acl = host.has_acl(real)
         if entry.mode & 0o004 and passable & 0o001:
             self._report(
@@ -72,17 +76,23 @@ class OpenKeys(AuditCheck):
             )
         elif entry.mode & 0o040 and passable & 0o010 and not has_acl:
             self._report(host, "SEC-001", path, "its group can read it (mode %04o)" % entry.mode, "mode")
+        elif entry.mode & 0o002 or (entry.mode & 0o020 and not has_acl and not has_own_group(host.real(real))):
+            text = "other users can read and change it (mode %04o) as soon as they reach its folder"
+            self._report(host, "SEC-001", path, text % entry.mode, "mode")
         if has_acl and entry.mode & 0o060 and passable & 0o010:
             self._report(host, "SEC-003", path, "an access list gives other users access", "list")
-        if DEFAULT_ACL in files.list_attributes(host.real(folder)):
-            text = "its default access list gives other users access to every file created there"
-            self.report("SEC-003", host.shown(folder), text)
-        for place in _folders_down_to(folder):
+        self._check_default_list(host, folder)
+        for place in folders_down_to(folder):
             above = host.entry(place)
             why = files.why_unsafe(above, host.shown(place)) if above else None
             if why:  # others could replace the file; the uppermost such folder is enough
                 self._report(host, "SEC-002", place, why, "folder")
                 break
+
+    def _check_default_list(self, host: Host, folder: str) -> None:
+        if DEFAULT_ACL in files.list_attributes(host.real(folder)):
+            text = "its default access list gives other users access to every file created there"
+            self.report("SEC-003", host.shown(folder), text)
 
     def _report(self, host: Host, rule: str, path: str, text: str, way: str) -> None:
         self.report(rule, host.shown(path), text, "", offers.offer_access_fix(host, path, way))
@@ -91,22 +101,3 @@ class OpenKeys(AuditCheck):
 def _holds_secret(text: str) -> bool:
     values = SECRET.findall(COMMENT.sub("", text))
     return any(not (value.startswith(ELSEWHERE) or is_placeholder(value)) for value in values)
-
-
-def _folders_down_to(folder: str) -> List[str]:
-    """Return the folder and all folders above it, the uppermost first."""
-    parts = folder.strip("/").split("/")
-    return ["/" + "/".join(parts[: number + 1]) for number in range(len(parts))]
-
-
-def _passable_by(host: Host, folder: str) -> int:
-    """Return who can pass through all folders down to this one, as mode bits: 0o010 a group, 0o001 every user.
-
-    With an access list, the group bits of a folder are the most that any of the list's entries allows.
-    """
-    passable = 0o011
-    for place in _folders_down_to(folder):
-        entry = host.entry(place)
-        mode = entry.mode if entry else 0
-        passable &= mode | (0o010 if mode & 0o001 else 0)
-    return passable

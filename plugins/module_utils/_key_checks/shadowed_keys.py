@@ -16,6 +16,7 @@ from .._core.host import Host
 from .._fixes import offers
 from .._formats.settings import Setting, find_settings
 from .._scan.search import Search
+from .._scan.start_up import site_settings
 
 VALUES = {  # resource type of the file -> variables that hold a key or its user
     "ngc_config": ("NGC_API_KEY", "NGC_CLI_API_KEY"),
@@ -31,6 +32,8 @@ PATHS: Dict[str, Tuple[Tuple[str, str], ...]] = {  # -> variables that point to 
     "registry_auth": (("APPTAINER_AUTHFILE", ""), ("APPTAINER_CONFIGDIR", "/docker-config.json")),
     "enroot_credential": (("ENROOT_CONFIG_PATH", "/.credentials"), ("XDG_CONFIG_HOME", "/enroot/.credentials")),
 }
+NAMES = {name for several in VALUES.values() for name in several}
+NAMES |= {name for several in PATHS.values() for name, _suffix in several}
 DEFAULT_ENROOT = "/.config/enroot/.credentials"  # XDG_CONFIG_HOME counts only where no setting of the site does
 
 
@@ -65,12 +68,21 @@ class ShadowedKeys(AuditCheck):
             environment = {}
             self.skip("the login environment was not checked: %s" % error)
         exports = _find_exports(host, search)
+        self._add_of_site(exports, [name for name in NAMES if name in environment and name not in exports], host)
         for kind, paths in sorted(self.options["kept"].items()):
             existing = [path for path in map(host.expand, paths) if host.resolved_kind(path) == "file"]
             if existing:
                 self._check_values(host, kind, existing, environment, exports)
                 self._check_paths(host, kind, existing, environment, exports)
         self.skip_unread(search)
+
+    def _add_of_site(self, exports: Dict[str, VariableExport], names: List[str], host: Host) -> None:
+        """Add where the site's start-up files set variables of the login environment that the account's do not set."""
+        try:
+            for path, setting in site_settings(host, names):
+                exports.setdefault(setting.name, VariableExport(path, setting))
+        except AccountError as error:
+            self.skip(str(error))
 
     def _check_values(
         self,
@@ -114,7 +126,7 @@ class ShadowedKeys(AuditCheck):
 
     def _offer_fix(self, host: Host, export: Optional[VariableExport]) -> Optional[Dict[str, Any]]:
         """Return the fix that removes a variable with a known key; a path may serve other things and has none."""
-        if export is None:
+        if export is None or export.file.startswith("/etc/"):
             return None
         return offers.offer_variable_fix(host, host.expand(export.file), export.setting.name, self.options["known"])
 
@@ -136,12 +148,10 @@ def _place_of(name: str, exports: Dict[str, VariableExport]) -> str:
 
 def _find_exports(host: Host, search: Search) -> Dict[str, VariableExport]:
     """Return where start-up files set the variables, the first place of each; an export precedes a plain setting."""
-    names = {name for several in VALUES.values() for name in several}
-    names |= {name for several in PATHS.values() for name, _suffix in several}
     found: Dict[str, VariableExport] = {}
     for path in search.startup_files():
         for setting in find_settings(search.read_text(path)):
-            if setting.name in names:
+            if setting.name in NAMES:
                 export = VariableExport(host.shown(path), setting)
                 known = found.setdefault(setting.name, export)
                 if setting.exported and not known.setting.exported:

@@ -3,11 +3,12 @@
 """The start-up files of the account's login shell, and the generated file with the settings for it."""
 
 import os
-from typing import List
+from typing import Collection, Iterator, List, Tuple
 
 from .._core.edited_file import read_edited_file
 from .._core.host import Host
 from .._formats import startup
+from .._formats.settings import Setting, find_settings
 
 FOLDER = ".config/hpc.onboard"
 READ_TOO = {  # in addition to those that get the line
@@ -19,6 +20,22 @@ READ_TOO = {  # in addition to those that get the line
 LOGIN_FILES = ("/.bash_profile", "/.bash_login", "/.profile")  # of bash, which reads the first one there is
 EVERY = ("/.config/fish/config.fish", "/.zshenv", "/.tcshrc", "/.cshrc", "/.bashrc", *LOGIN_FILES)
 """All files that may get the line that reads the generated file."""
+
+SITE = ("/etc/environment", "/etc/profile", "/etc/bash.bashrc", "/etc/bashrc", "/etc/zshenv", "/etc/zsh/zshenv")
+SITE_FOLDERS = ("/etc/profile.d", "/etc/fish/conf.d")
+MOST = 50  # files of one folder
+
+
+def site_settings(host: Host, names: Collection[str]) -> Iterator[Tuple[str, Setting]]:
+    """Yield the settings of these variables in the site's start-up files, and the paths of those."""
+    files = list(SITE if names else ())
+    for folder in SITE_FOLDERS if names else ():
+        files += (
+            [folder + "/" + one for one in host.names(folder)[:MOST]] if host.resolved_kind(folder) == "folder" else []
+        )
+    for path in files:
+        text = host.read(path).decode("latin-1") if host.resolved_kind(path) == "file" else ""
+        yield from ((path, one) for one in find_settings(text) if one.name in names)
 
 
 def env_file(host: Host, dialect: str) -> str:

@@ -7,21 +7,24 @@ executors of Snakemake (slurm_partition, slurm_account) and Nextflow (queue, clu
 """
 
 import re
-from typing import Iterator, List, NamedTuple
+from typing import Dict, Iterator, List, NamedTuple, Tuple
 
 from .._formats.lines import split_lines
 
 DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*)")
-_COMMAND = re.compile(r"(?:^|[\s;&|(\"'=])(?:srun|sbatch|salloc)[ \t]+((?:-[^|;&]*)?)")
+_COMMAND = re.compile(r"(?:^|[\s;&|(\"'=/@])(?:srun|sbatch|salloc|usrun\.sh)[ \t]+((?:-[^|;&]*)?)")
 _SHORT = {"p": "partition", "A": "account", "q": "qos", "D": "chdir"}
 _SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error"})
 _LONG = "partition|account|qos|chdir|gres|gpus|gpus-per-node|gpus-per-task|time|output|error|container-image"
+_LONG += "|container-mounts"
 _OPTION = re.compile(r"(?<!\S)(?:--(%s)(?:=|[ \t]+)|-([pAqDGtoe])[ \t]*)[\"']?([^\s\"'#]+)" % _LONG)
 _VARIABLE = re.compile(
-    r"\b(?:SBATCH|SALLOC|SLURM)_(PARTITION|ACCOUNT|QOS|TIMELIMIT|GRES|GPUS)(?:=|[ \t]+)[\"']?([\w.,:+-]+)"
+    r"\b(?:SBATCH|SALLOC|SLURM)_(PARTITION|ACCOUNT|QOS|TIMELIMIT|GRES|GPUS|OUTPUT|ERROR)(?:=|[ \t]+)"
+    r"[\"']?([\w.,:+%/-]+)"
 )
 _WHAT = {"timelimit": "time", "gpus-per-node": "gpus", "gpus-per-task": "gpus", "gres": "gpus", "error": "output"}
-_WHAT.update({"container-image": "image", "queue": "partition"})
+_WHAT.update({"container-image": "image", "container-mounts": "mounts", "queue": "partition"})
+PATHS = ("output", "image", "chdir", "mounts")
 _OF_SLURM = re.compile(r"slurm|sbatch|srun|submitit", re.IGNORECASE)
 _SETTING = re.compile(
     r"(?:^|[\s{(,\"'])(?:slurm[_-])?(partition|account|qos|queue)[\"']?[ \t]*[:=][ \t]*[\"']?([A-Za-z][\w.,-]*)"
@@ -34,11 +37,14 @@ _EDF_IMAGE = re.compile(r"^[ \t]*image[ \t]*=[ \t]*[\"'](/\S+\.(?:sif|sqsh))[\"'
 _USE = re.compile(
     r"(?:^|[;&|]|\bsource|\bcd|\.)[ \t]*(?:source|cd|\.)?[ \t]+[\"']?((?:~|\$HOME|\$\{HOME\})/[^\s\"';&|]*)"
 )
+_SOURCED = re.compile(r"^[ \t]*(?:source|\.)[ \t]+[\"']?(/[\w./+@-]+)[\"']?[ \t]*(?:#.*)?$")
+_ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=[\"']?(/[^\s\"'$`;&|]+|[\w.-]+)[\"']?[ \t]*(?:#.*)?$")
+_USED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 class LineRequest(NamedTuple):
-    """What a line requests: partition, account, qos, chdir, gpus (with their type), time, output, image or use (a path
-    in the home that a job's own commands use). line: from 1."""
+    """What a line requests: partition, account, qos, chdir, gpus (with their type), time, output, image, mounts, source
+    (a file that the job's shell reads), or use (a path in the home that a job's own commands use). line: from 1."""
 
     what: str
     name: str
@@ -48,6 +54,7 @@ class LineRequest(NamedTuple):
 def find_in_script(text: str) -> Iterator[LineRequest]:
     """Yield what the directives of a job script request, unless they are below its first command, and its commands."""
     is_head, is_job = True, False
+    assigned: Dict[str, str] = {}
     for number, line in enumerate(split_lines(text), 1):
         is_head = is_head and (not line.strip() or line.startswith("#"))
         directive = DIRECTIVE.match(line) if is_head else None
@@ -55,7 +62,11 @@ def find_in_script(text: str) -> Iterator[LineRequest]:
         if directive:
             yield from _of_options(directive.group(1), number)
         elif not line.lstrip().startswith("#"):
+            line = _USED.sub(lambda found: assigned.get(found.group(1) or found.group(2), found.group()), line)
+            assigned.update(_ASSIGNED.findall(line))
             yield from _of_commands(line, number)
+            for path in _SOURCED.findall(line) if is_job else ():
+                yield LineRequest("source", path, number)
             for path in _IMAGE.findall(line):
                 yield LineRequest("image", path, number)
             for path in _USE.findall(line) if is_job else ():
@@ -104,5 +115,23 @@ def _of_options(options: str, number: int) -> Iterator[LineRequest]:
     for long, short, name in _OPTION.findall(options):
         what = long or _SHORT[short]
         what = _WHAT.get(what, what)
-        if what == "output" or ("%" not in name and ("$" not in name or what == "chdir")):
+        if what in PATHS or not re.search("[%$]", name):
             yield LineRequest(what, name, number)
+
+
+def find_refused(text: str) -> Iterator[Tuple[int, str]]:
+    """Yield the lines for which Slurm refuses a job script, or that it ignores, and why.
+
+    Directives are read down to the first command. A script that writes or submits others has theirs below it.
+    """
+    lines = split_lines(text)
+    directives = [number for number, line in enumerate(lines, 1) if DIRECTIVE.match(line)]
+    if not directives or "<<" in text:
+        return
+    if not text.startswith("#!"):
+        yield 1, "Slurm refuses a job script whose first line does not name its shell (#!/bin/bash)"
+    first = next((number for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")), 0)
+    for number in directives:
+        if first and number > first:
+            yield number, "this directive is below the first command (line %d), so Slurm ignores it" % first
+            return

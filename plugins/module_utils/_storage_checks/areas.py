@@ -6,19 +6,19 @@ import os
 import re
 import stat
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
-from .._audit_checks.audit_check import OWN_MODE, AuditCheck, is_in, is_node_local
+from .._audit_checks.audit_check import OWN_MODE, OWN_TARGET, AuditCheck, is_in, is_node_local, real_home
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
 from .._scan.amounts import format_count
+from .._scan.filled_folders import folders_to_enter, is_filled
 from .._scan.walk import Limits, Walk, WalkedEntry, format_walked
 
-LINKS = 1000  # names in the home that are checked
-LINKS_IN_FOLDER = 200  # names in a folder of the home
-UNITS = ".config/systemd/user"
-ENVIRONMENTS = re.compile(r"(?i)env")  # in the names of Python environments, or of the folder that holds them
+LINKED = Limits(entries=6000, seconds=3.0, depth=4)  # of the search for links in the home
+HIDDEN = (".config", ".local")  # folders of the home whose links are checked as well
+UNUSED = ("Trash",)
 ENTRIES = 20000  # of one area
 SECONDS = 8.0  # for one area
 SOON = 7  # days before a purge
@@ -97,42 +97,38 @@ class Areas(AuditCheck):
 
     # -- links ---------------------------------------------------------------------------------
 
-    def _links(self, host: Host) -> List[str]:
-        """Return the links directly in the home, without those of roles and the locks of editors."""
-        names = host.names(host.home)
-        if len(names) > LINKS:
-            self.skip("~ holds %d names; only the first %d were checked" % (len(names), LINKS))
+    def _links(self, host: Host) -> Iterator[str]:
+        """Yield the links of the home and of its upper folders, without those of roles and the locks of editors.
+
+        In a folder, relative links belong to what it holds, unless they point to themselves.
+        """
         own = [link["path"] for link in self.entries("own")]
-        paths = [os.path.join(host.home, name) for name in names[:LINKS] if not name.startswith(".#")]
-        kinds = {path: getattr(host.entry(path), "kind", "") for path in paths}
-        links = [path for path in paths if path not in own and kinds[path] == "link"]
-        folders = [path for path in paths if kinds[path] == "folder" and not os.path.basename(path).startswith(".")]
-        units = os.path.join(host.home, UNITS)
-        if host.resolved_kind(units) == "folder":
-            folders += [os.path.join(units, name) for name in host.names(units) if name.endswith(".wants")]
-        folders += [os.path.join(folder, "bin") for one in folders for folder in self._environments_in(one, host)]
-        return links + [path for folder in folders for path in self._links_in(folder, host)]
+        walk = Walk(host, LINKED)
+        for listing in walk.folders(host.home):
+            is_home = listing.folder == host.home
+            if "pyvenv.cfg" in listing.files:
+                listing.folders = [name for name in listing.folders if name == "bin"]
+            elif is_filled(listing):
+                listing.folders = []
+                continue
+            hidden = HIDDEN if is_home else ()
+            names = [name for name in folders_to_enter(listing) if not name.startswith(".") or name in hidden]
+            listing.folders = [name for name in names if name not in UNUSED]
+            for path in [listing.path(entry.name) for entry in listing.entries if entry.is_symlink()]:
+                is_lock = os.path.basename(path).startswith(".#")
+                if path not in own and not is_lock and (is_home or self._is_outward(path, host)):
+                    yield path
+        if walk.cut and walk.cut_at == host.home:
+            self.skip("~ holds too many names; only the first %d were checked" % LINKED.entries)
 
-    def _environments_in(self, folder: str, host: Host) -> List[str]:
-        """Return the Python environments directly in a folder, and the folder if it is one."""
+    def _is_outward(self, path: str, host: Host) -> bool:
+        """Return True for a link with an absolute target, or one that points to itself."""
         try:
-            names = host.names(folder)[:LINKS_IN_FOLDER]
-            all_of_them = ENVIRONMENTS.search(os.path.basename(folder)) is not None
-            below = [os.path.join(folder, name) for name in names if all_of_them or ENVIRONMENTS.search(name)]
-            found = [one for one in below if host.entry(os.path.join(one, "pyvenv.cfg"))]
-            return found + ([folder] if "pyvenv.cfg" in names else [])
-        except AccountError:
-            return []
-
-    def _links_in(self, folder: str, host: Host) -> List[str]:
-        """Return the links directly in a folder to absolute paths or to themselves; others belong to what it holds."""
-        try:
-            paths = [os.path.join(folder, name) for name in host.names(folder)[:LINKS_IN_FOLDER]]
-            targets = [(path, getattr(host.entry(path), "target", "")) for path in paths]
-            return [path for path, target in targets if target and (target[0] == "/" or host.resolve(path) is None)]
+            target = getattr(host.entry(path), "target", "")
+            return bool(target) and (target[0] == "/" or host.resolve(path) is None)
         except AccountError as error:
             self.skip(str(error))
-            return []
+            return False
 
     def _check_link(self, path: str, host: Host) -> None:
         shown, real = host.shown(path), host.resolve(path)
@@ -147,7 +143,8 @@ class Areas(AuditCheck):
                 return  # a program's lock needs no file, and another node may have the target
             why = "; it was on %s, which is purged" % area["name"] if area else ""
             fix = offers.offer_link_fix(host, path)
-            self.report("LNK-003", shown, "the target %s does not exist%s" % (real, why), auto_fix=fix)
+            case = OWN_TARGET if is_in(real, real_home(host)) and not area else ""
+            self.report("LNK-003", shown, "the target %s does not exist%s" % (real, why), "", fix, case)
         elif area and self._should_last(os.path.basename(path)):
             text = "the target %s is on %s, where files are deleted after %d days"
             self.report("LNK-005", shown, text % (real, area["name"], area["days"]))

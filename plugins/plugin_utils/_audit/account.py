@@ -96,9 +96,9 @@ def _name_some(keys: Sequence[str]) -> str:
 
 
 def _distinct(findings: Iterable[FoundDifference]) -> list[FoundDifference]:
-    """Return each finding once; of a folder that is open to others, the one that names the key in it."""
+    """Return each finding once; of a file or a folder that is open to others, the one that names the key in it."""
     found = list({finding_key(one): one for one in findings}.values())
-    of_keys = {one["place"] for one in found if one["rule"] == "SEC-002"}
+    of_keys = {one["place"] for one in found if one["rule"] in ("SEC-001", "SEC-002")}
     return [one for one in found if one["rule"] != "SEC-010" or one["place"] not in of_keys]
 
 

@@ -34,7 +34,7 @@ LONGEST = 300  # characters of a field's value
 MOST_CONTENT = 64 * 1024  # characters of content that are compared
 DIFF_LINES, DIFF_WIDTH = 20, 160
 SITE_FILES = "/etc/"
-BY_HAND = ("own_request", "own_mode")  # cases of rules whose cause is usually the site
+BY_HAND = ("own_mode", "own_target")  # cases of rules whose cause is usually the site
 MAY_BE_KEY = re.compile(r"(?:key|token|secret|passw|credential|auth)\w*[\"']?\s*[=:\s]\s*\S|://[^/\s]*:[^/\s]*@", re.I)
 NOT_SHOWN = "(a line that may have a key)"
 

@@ -216,3 +216,9 @@ def test_a_program_of_the_account_in_the_place_of_slurms_is_found(scene: Scene) 
     assert run_check(scene, StartupFiles, slow_seconds=20).found == {}, "no other one is on PATH"
     scene.make({"~/site": Folder(), "~/site/singularity": Plain(b"", 0o755)})
     assert list(run_check(scene, StartupFiles, slow_seconds=20).found) == ["ENV-005 ~/own/singularity"]
+
+
+def test_a_line_of_the_user_in_the_file_of_settings_is_told(scene: Scene) -> None:
+    scene.run(ENTRY)
+    add(scene, ".config/hpc.onboard/env.sh", "\n# mine\nexport MINE=1")
+    assert [place.partition(":")[0] for place in found(scene)] == ["ENV-002 ~/.config/hpc.onboard/env.sh"]

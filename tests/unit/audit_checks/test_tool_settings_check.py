@@ -63,6 +63,27 @@ OUTRANKS = "is set here, and hpc-onboard's HF_HUB_CACHE outranks it"
         (".curlrc", "insecure", UNCHECKED),
         (".ssh/config", "StrictHostKeyChecking no", UNCHECKED),
         (".ssh/config", "StrictHostKeyChecking accept-new", ""),
+        (".ssh/config", "UserKnownHostsFile /dev/null", UNCHECKED),
+        (".curlrc", "insecure = true", UNCHECKED),
+        (".pip/pip.conf", "trusted_host: pypi.org", UNCHECKED),
+        (".pip/pip.conf", "index-url = http://localhost:3141", ""),
+        (".gitconfig", "  sshCommand = ssh -o StrictHostKeyChecking=no", UNCHECKED),
+        (".config/containers/registries.conf.d/a.conf", "insecure = true", UNCHECKED),
+        (".bashrc", "alias curl='curl -sk'", ""),
+        (".bashrc", "alias wget='wget --no-check-certificate'", UNCHECKED),
+        (".config/wandb/settings", "cache_dir = /x", ""),
+        (".config/pip/pip.conf", "cache-dir = .pip", "cache-dir names a folder of its own in each folder"),
+        (".conda/condarc.d/a.yml", "pkgs_dirs: [~/pkgs]", "pkgs_dirs names ~/pkgs, in the home"),
+        (".tmux.conf", "set-environment -g PIP_CACHE_DIR '/x'", "PIP_CACHE_DIR is set here"),
+        ("enroot/hooks.d/a.sh", 'echo "PIP_CACHE_DIR=$HOME/x" >>"$ENROOT_ENVIRON"', "PIP_CACHE_DIR is set here"),
+        ("enroot/mounts.d/a.fstab", "/gone/sets /sets none bind", "this line names /gone/sets, which does not exist"),
+        (".gitconfig", "  helper = !/gone/gh auth", "this line names /gone/gh, which does not exist"),
+        (".bashrc", "export SSL_CERT_FILE=/gone/ca.pem", "SSL_CERT_FILE names /gone/ca.pem, which does not exist"),
+        (".bashrc", "export A=1 SSL_CERT_FILE='/gone/ca.pem' B=2", "SSL_CERT_FILE names /gone/ca.pem, which does not"),
+        (".config/pip/pip.conf", "cache-dir = ./.pip", "cache-dir names a folder of its own in each folder"),
+        ("bin/q", "#!/opt/gone/python", "this script names /opt/gone/python, which does not exist"),
+        ("bin/q", "#!/usr/bin/env\r", "the system takes the carriage return"),
+        (".bashrc", "export CONDA_PKGS_DIRS=~/pkgs", "CONDA_PKGS_DIRS names ~/pkgs, in the home"),
         (".bashrc", "export NODE_TLS_REJECT_UNAUTHORIZED=0", UNCHECKED),
     ],
 )
@@ -72,7 +93,13 @@ def test_what_competes_is_found(scene: Scene, file: str, line: str, finding: str
     path.parent.mkdir(parents=True, exist_ok=True)
     before = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     path.write_bytes(b"".join(before) + f"{line}\n".encode())
-    tree: dict[str, Thing] = {"~/hf": Folder(), "~/hf/hub": Plain(b""), "~/pip": Folder(), "~/pip/x": Plain(b"")}
+    tree: dict[str, Thing] = {
+        "/opt": Folder(),
+        "~/hf": Folder(),
+        "~/hf/hub": Plain(b""),
+        "~/pip": Folder(),
+        "~/pip/x": Plain(b""),
+    }
     scene.make(tree)
     report = run_check(scene, ToolSettings, off_home="/work")
     rule = "ENV-010" if "carriage" in finding else "SEC-012" if finding == UNCHECKED else "ENV-009"
@@ -95,6 +122,23 @@ def test_of_ssh_only_what_holds_for_every_host_counts(scene: Scene) -> None:
     text = b"Host vm\n  StrictHostKeyChecking no\nHost *\n  StrictHostKeyChecking no\n"
     scene.make({"~/.ssh": Folder(), "~/.ssh/config": Plain(text)})
     assert list(run_check(scene, ToolSettings).found) == ["SEC-012 ~/.ssh/config:4"]
+
+
+def test_files_that_others_name_count_as_well(scene: Scene) -> None:
+    scene.run(ENTRY)
+    scene.make({
+        "~/.bash_profile": Plain(b"export PIP_CONFIG_FILE=~/pip.ini\nexport CONDARC=$HOME/condarc\n"),
+        "~/pip.ini": Plain(b"cache-dir = /x\n"),
+        "~/condarc": Plain(b"pkgs_dirs: [~/pkgs]\n"),
+        "~/.gitconfig": Plain(b"[include]\n path = ~/git-lab\n"),
+        "~/git-lab": Plain(b"[http]\n sslVerify = 0\n"),
+        "~/.ssh": Folder(),
+        "~/.ssh/config": Plain(b"Include config.d/*\n"),
+        "~/.ssh/config.d": Folder(),
+        "~/.ssh/config.d/all": Plain(b"StrictHostKeyChecking no\n"),
+    })  # fmt: skip
+    found = ["ENV-009 ~/condarc:1", "ENV-009 ~/pip.ini:1", "SEC-012 ~/.ssh/config.d/all:1", "SEC-012 ~/git-lab:2"]
+    assert list(run_check(scene, ToolSettings, off_home="/work").found) == found
 
 
 def test_a_variable_of_the_site_is_found_in_the_files_of_the_site(scene: Scene) -> None:

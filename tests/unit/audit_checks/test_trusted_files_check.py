@@ -61,6 +61,56 @@ EVERY = "every user can change it (mode %s)"
         ),
         (
             {
+                "~/.bashrc": Plain(b'alias g=~/gpu\neval "$(~/mk)"\n'),
+                "~/gpu": Plain(b"", 0o777),
+                "~/mk": Plain(b"", 0o757),
+            },
+            {"SEC-010 ~/gpu": EVERY % "0777", "SEC-010 ~/mk": EVERY % "0757"},
+        ),
+        (
+            {
+                "~/.zshrc": Plain(b"fpath+=(~/.zf)\nmodule use ~/mods\n"),
+                "~/.zf": Folder(0o777),
+                "~/mods": Folder(0o777),
+            },
+            {"SEC-010 ~/.zf": EVERY % "0777", "SEC-010 ~/mods": EVERY % "0777"},
+        ),
+        (
+            {
+                "~/.config": Folder(),
+                "~/.config/systemd": Folder(),
+                "~/.config/systemd/user": Folder(),
+                "~/.config/systemd/user/a.service": Plain(
+                    b"EnvironmentFile=-%h/a.env\nExecStart=/bin/sh -c '%h/a.sh'\n"
+                ),
+                "~/a.env": Plain(b"", 0o666),
+                "~/a.sh": Plain(b"", 0o777),
+                "~/.config/systemd/user/a.service.d": Folder(),
+                "~/.config/systemd/user/a.service.d/b.conf": Plain(b"", 0o666),
+            },
+            {
+                "SEC-010 ~/.config/systemd/user/a.service.d/b.conf": EVERY % "0666",
+                "SEC-010 ~/a.env": EVERY % "0666",
+                "SEC-010 ~/a.sh": EVERY % "0777",
+            },
+        ),
+        (
+            {
+                "~/.ssh": Folder(0o700),
+                "~/.ssh/config": Plain(b"Include more\n"),
+                "~/.ssh/more": Plain(b"", 0o666),
+                "~/.ssh/id.pub": Plain(b"", 0o666),
+                "~/.ssh/authorized_keys": Plain(b'command="~/deploy" ssh-ed25519 A x\n'),
+                "~/deploy": Plain(b"", 0o777),
+            },
+            {"SEC-010 ~/.ssh/more": EVERY % "0666", "SEC-010 ~/deploy": EVERY % "0777"},
+        ),
+        (
+            {"~/.bashrc": Plain(b"export DATA=~/notes\n. ~/x\n"), "~/notes": Folder(0o777), "~/x": Plain(b"", 0o644)},
+            {},
+        ),
+        (
+            {
                 "~/.bashrc": Plain(b"# PATH=~/notes\nfind . -path ~/notes\necho $PATH >~/notes\n"),
                 "~/notes": Folder(0o777),
             },
@@ -71,7 +121,7 @@ EVERY = "every user can change it (mode %s)"
 def test_what_others_can_change_is_found(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, tree: dict[str, Thing], found: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(trusted_files, "_has_own_group", lambda _path: False)
+    monkeypatch.setattr(trusted_files, "has_own_group", lambda _path: False)
     scene.environment["PATH"] = f"/opt/mine:{HOME}/bin:/usr/bin"
     scene.make(tree)
     if "~/.config/hpc.onboard" in tree:
@@ -82,5 +132,16 @@ def test_what_others_can_change_is_found(
     assert set(fixes) == {place for place in found if "set" not in found[place]}
 
 
+def test_a_door_that_is_open_is_found(scene: Scene) -> None:
+    scene.make({
+        "~/.rhosts": Plain(b"host ada\n+ +\n", 0o600),
+        "~/.jupyter": Folder(),
+        "~/.jupyter/jupyter_server_config.py": Plain(b"c.ServerApp.port = 1\nc.ServerApp.token = ''\n"),
+        "~/.jupyter/jupyter_lab_config.py": Plain(b"# c.ServerApp.token = ''\nc.ServerApp.token = 'x'\n"),
+    })  # fmt: skip
+    found = ["SEC-010 ~/.jupyter/jupyter_server_config.py:2", "SEC-010 ~/.rhosts:2"]
+    assert list(run_check(scene, TrustedFiles).found) == found
+
+
 def test_a_group_of_the_account_alone_is_no_other_user() -> None:
-    assert trusted_files._has_own_group("/root" if os.getuid() == 0 else os.path.expanduser("~"))
+    assert trusted_files.has_own_group("/root" if os.getuid() == 0 else os.path.expanduser("~"))

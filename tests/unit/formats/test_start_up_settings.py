@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.settings import find_overrides
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.settings import find_for_jobs, find_overrides
 
 HOME = "/home/ada"
 OURS = {"CACHE": "/work/ada/cache"}
@@ -88,3 +88,20 @@ def test_a_value_is_told_where_it_is_written_out() -> None:
     lines = ["A=/x", "A=~/x", "A='~/x'", 'A="$HOME/x y"', "A=$(x)", "A=/x/$USER", "A=${HOME}/x ; B=1"]
     found = list(find_overrides("\n".join(lines), {"A": "ours"}, HOME))
     assert [one.value(HOME) for one in found] == ["/x", f"{HOME}/x", "", "", "", "", f"{HOME}/x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('[ -n "$SLURM_JOB_ID" ] && export CACHE=/tmp/x', [1]),
+        ('if [ -n "$SLURM_JOB_ID" ]; then\n  export CACHE=/tmp/x\nfi\nexport CACHE=/tmp/x', [2]),
+        ("case $SLURM_JOB_ID in ?*) unset CACHE;; esac\nunset CACHE", [1]),
+        ("if ( $?SLURM_JOB_ID ) then\n  unsetenv CACHE\nendif\n", [2]),
+        ("if set -q SLURM_JOB_ID\n  set -gx CACHE /x\nend\n", [2]),
+        ('# [ -n "$SLURM_JOB_ID" ] && export CACHE=/tmp/x', []),
+        ('[ -n "$SLURM_JOB_ID" ] && export CACHE=/work/ada/cache CACHES=/x', []),
+        ("export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\nexport CACHE=/tmp/x", []),
+    ],
+)
+def test_a_line_for_jobs_alone_is_told(text: str, lines: list[int]) -> None:
+    assert [line for line, _name in find_for_jobs(text, OURS, HOME)] == lines

@@ -50,6 +50,12 @@ def test_a_private_file_and_a_closed_home_are_no_finding(scene: Scene) -> None:
     assert found(scene) == {}
 
 
+def test_a_file_that_others_may_change_is_found_in_a_closed_home(scene: Scene) -> None:
+    scene.make({HOME: Folder(0o700), "~/.netrc": Plain(LOGIN.content, 0o666)})
+    text = "other users can read and change it (mode 0666) as soon as they reach its folder"
+    assert found(scene) == {"SEC-001 ~/.netrc": text}
+
+
 def test_a_file_that_a_role_keeps_is_its_own_to_judge(scene: Scene) -> None:
     scene.make({"~/.netrc": LOGIN})
     assert found(scene, own=["~/.netrc"]) == {}

@@ -47,6 +47,11 @@ PLACES = {
     "of Hugging Face in an address": ("git clone https://me:{}@huggingface.co/me/model\r\n", HF),
     "of wandb below its name": ("wandb:\n  project: x\n  api_key: {}\n", HEX),
     "by its variable": ("export MISTRAL_API_KEY={}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
+    "by a name in YAML": ("cohere_api_key: {}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
+    "by a name in JSON": ('{{"mistral": {{"apiKey": "{}"}}}}', "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
+    "by another variable": ("AZURE_OPENAI_KEY={}\n", HEX[:32]),
+    "by a name in a quoted form": ('"secret_key" = "{}"\n', "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
+    "of an account": ("AccountName=a;AccountKey={};Endpoint\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S" * 2 + "a7"),
     "of Kaggle": ('{{"username":"ada","key":"{}"}}', HEX[:32]),
     "of PuTTY": (
         "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: x\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\n"
@@ -80,6 +85,11 @@ def test_what_is_known_of_a_key_is_said_whatever_its_form() -> None:
 
 
 OTHERS = [
+    f"cache_key: v1-{HEX}",
+    f"CACHE_KEY={HEX}",
+    f'"publicKey": "{HEX}"',
+    "api_key = load_key_of_project_2024_v1_a1b2",
+    f"next_page_token = {HEX}",
     "MISTRAL_API_KEY=my-key-of-2024-project1",
     "MISTRAL_API_KEY=$(cat ~/secrets/mistral1234567890)",
     "MISTRAL_API_KEY=/data/keys/mistral/2024/key1",
@@ -154,4 +164,5 @@ def test_a_key_in_base64_of_settings_that_have_it_in_base64_is_found() -> None:
 def test_a_file_of_wandb_needs_not_name_it() -> None:
     text = f"[default]\napi_key = {HEX}\n".encode()
     assert [one.line for one in KeyFinder(nothing).find(text, "/home/ada/.config/wandb/settings")] == [2]
-    assert KeyFinder(nothing).find(text, "/home/ada/.config/other/settings") == []
+    (other,) = KeyFinder(nothing).find(text, "/home/ada/.config/other/settings")
+    assert other.what == "the value of api_key"

@@ -130,9 +130,11 @@ KEY_RULES = {
         title="Another user can change what runs as you",
         severity="critical",
         owner=CHECKS,
-        why="Another user may write a file that your shells, ssh or services run or trust, or replace it in its folder:"
-        " a start-up file, a file of hpc-onboard, a program on your PATH, `~/.ssh`, a unit of systemd. Whoever can does"
-        " at your next login what you can do, and reads every key. A group without other members is not reported.",
+        why="Another user may write a file that your shells, ssh or services run or trust, or replace it in its"
+        " folder: a start-up file, a file of hpc-onboard, a program on your PATH, `~/.ssh`, a unit of systemd, a"
+        " program that a start-up file runs, a plugin of an editor. Whoever can does at your next login what you can"
+        " do, and reads every key. So does whoever reaches a server of yours that asks for no token, such as"
+        " Jupyter's. A group without other members is not reported.",
         fix="`hpc-onboard fix ACCOUNT` takes the permission away, or run `chmod go-w FILE`. If it belongs to another"
         " user, look at it, and replace it by a copy of your own.",
         advice="Run chmod go-w {place}, after you have looked at who changed it.",
@@ -191,12 +193,12 @@ KEY_RULES = {
         title="A key has a form that its program does not read",
         severity="high",
         owner=BOTH,
-        why="The key exists, but its program does not understand its form: several lines for one entry, quotes, another"
-        " order. Or another program answers for the registry (`credsStore`, `credHelpers`). Programs ignore such a key"
-        " without a message.",
+        why="The key exists, but its program does not understand its form: several lines for one entry, quotes,"
+        " another order, a carriage return at its end. Or another program answers for the registry (`credsStore`,"
+        " `credHelpers`). Programs ignore such a key without a message.",
         fix="`hpc-onboard onboard ACCOUNT` rewrites an entry of one line. It leaves an entry over several lines, a"
-        " byte-order mark, a space that is not an ASCII space and a helper program as they are: change them by hand"
-        " as the finding says, then run it again.",
+        " carriage return, a byte-order mark, a space that is not an ASCII space and a helper program as they are:"
+        " change them by hand as the finding says, then run it again.",
         found_class="broken",
         advice="Edit {place} by hand as the finding says. Onboarding leaves this line as it is.",
     ),

@@ -105,11 +105,13 @@ PLACE_RULES = {
     "ENV-002": Rule(
         title="The shell settings of hpc-onboard were changed",
         severity="medium",
-        owner="shell_environment",
+        owner=f"shell_environment, {CHECKS}",
         why="The file of settings, or the line that reads it, is not as hpc-onboard wrote it. Shells then start with a"
         " part of the settings, and each type of shell with another part.",
         fix="Put your own lines outside of it. `hpc-onboard onboard ACCOUNT --tags shell_environment` restores the"
         " rest.",
+        found_class="changed",
+        advice="Move {place} into a start-up file of yours.",
     ),
     "ENV-003": Rule(
         title="A start-up file prints in shells that are not interactive",
@@ -194,9 +196,11 @@ PLACE_RULES = {
         owner=CHECKS,
         why="A start-up file sets a variable that one of hpc-onboard outranks (`HF_HOME`, `TRANSFORMERS_CACHE`,"
         " `XDG_CACHE_HOME`, `SINGULARITY_CACHEDIR`), so what was downloaded there is not found any more. Or the"
-        " settings file of a tool (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`, `.condarc`, `.npmrc`)"
-        " names another folder than hpc-onboard, a folder in the home where the site wants none, or one that does not"
-        " exist. A service of systemd or a kernel of Jupyter whose program does not exist any more is reported, too.",
+        " settings file of a tool (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`, `.condarc`, `.npmrc`),"
+        " one that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), a job script or a project's settings (`.env`,"
+        " `uv.toml`, `.vscode`) name another folder than hpc-onboard, a folder in the home where the site wants none,"
+        " or one that does not exist. A service of systemd, a kernel of Jupyter or a script in `~/bin` whose program"
+        " does not exist any more is reported, too.",
         fix="Remove the line. To keep using a folder of yours, declare it: `tool_caches_paths: {huggingface:"
         " /data/ada/hf}`, then run `hpc-onboard onboard ACCOUNT`. `hpc-onboard adopt ACCOUNT` finds such folders.",
         advice="Remove the line from {place}, or declare its folder in the accounts file (tool_caches_paths).",
@@ -215,10 +219,10 @@ PLACE_RULES = {
         title="A start-up file changes how every command runs",
         severity="low",
         owner=CHECKS,
-        why="A start-up file changes to another folder, limits the size of files, memory or time (`ulimit`), or sets a"
-        " variable that changes what programs do (`CDPATH`, `GREP_OPTIONS`, `LD_PRELOAD`, `PYTHONHOME`, or a `TMPDIR`"
-        " in the home). A command over ssh, `scp` with a relative path and a job then do something else, without a"
-        " message.",
+        why="A start-up file changes to another folder, limits the size of files, memory, time, open files or"
+        " processes (`ulimit`), or sets a variable that changes what programs do (`CDPATH`, `GREP_OPTIONS`,"
+        " `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`, or a `TMPDIR` in the home). A command over ssh, `scp` with a relative"
+        " path and a job then do something else, without a message.",
         fix="Remove the line, or do it at a terminal only: `[[ $- == *i* ]] && cd /data/ada`.",
         advice="Remove {place}, or do it at a terminal only.",
     ),

@@ -21,6 +21,14 @@ SOFTWARE_RULES = {
         " programs contain their own path.",
         advice="Save each environment first: conda env export -n NAME > NAME.yml. Create it again where the site allows"
         " it (docs/rules.md), then remove {place}. Do not move the folder: its programs contain their own path.",
+        cases={
+            "without_conda": "Save each environment first: conda env export -n NAME > NAME.yml. Create it again without"
+            " conda, from the site's Python (python_envs in the accounts file) or in a container (container_images),"
+            " then remove {place}.",
+            "moved": "Save each environment first: conda env export -n NAME > NAME.yml. Set up conda where the site"
+            " wants it ({onboard} --tags conda), create the environments again there, then remove {place}. Do not move"
+            " the folder: its programs contain their own path.",
+        },
     ),
     "PKG-002": Rule(
         title="A start-up file contains a block of 'conda init'",
@@ -138,8 +146,10 @@ SOFTWARE_RULES = {
         title="A job of yours requests what Slurm cannot give",
         severity="low",
         owner=CHECKS,
-        why="A job script, an alias or a variable of yours names GPUs that no partition has, a time that none allows,"
-        " an image or a folder for its output that is gone. Slurm refuses the job, or ends it without a message.",
+        why="A job script, an alias or a variable of yours names GPUs that no partition has, a time that none or its"
+        " own does not allow, or an image, an environment or a folder (for its output, to work in, in its container)"
+        " that is gone. Slurm refuses the job, or ends it without a message. It also refuses a script whose first line"
+        " does not name a shell, and ignores `#SBATCH` lines below the first command.",
         fix="Change the line. `hpc-onboard cheatsheet ACCOUNT` lists partitions, limits and GPUs.",
         advice="Change {place}, or remove the line if it is for another site.",
     ),

@@ -59,6 +59,8 @@ def test_the_numbers_of_today(bed: Any, tmp_path: Path, say: Callable[[str], Non
     verdicts = [judge(one, own[one.account.name]) for one in drifts]
     false = {one.thing["id"]: reported(own[one.account.name]) for one in laid if one.thing in innocents}
     text = "\n".join(summary(half, verdicts, {name: found for name, found in false.items() if found}, len(false)))
+    if half != "held":
+        text += "".join(f"\n  instead: {one}" for one in instead(verdicts, own))
     text += "\n" + unmeasured(laid, audit.report)
     save(half, text)
     say(text)
@@ -82,6 +84,16 @@ def summary(half: str, verdicts: list[Verdict], false: dict[str, list[Any]], inn
         lines += [f"  wrong line: {one.laid.thing['id']}: {_of(one, 'place')}" for one in verdicts if one.line is False]
         lines += [f"  false alarm: {name}: {f['rule']} {f['text']}" for name, some in false.items() for f in some]
     return lines
+
+
+def instead(verdicts: list[Verdict], own: dict[str, list[Any]]) -> list[str]:
+    """Return what was found on the accounts of what was missed."""
+    missed = [one.laid for one in verdicts if not one.found]
+    return [
+        f"{one.thing['id']}: {found['rule']} {found['severity']} {found['place'] or found['resource']}: {found['text']}"
+        for one in missed
+        for found in own[one.account.name]
+    ]
 
 
 def _of(verdict: Verdict, name: str) -> str:

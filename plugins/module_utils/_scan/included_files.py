@@ -1,0 +1,41 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The settings files that those of git and ssh include (git-config(1), ssh_config(5))."""
+
+import fnmatch
+import os
+import re
+from typing import Dict, Iterator, Pattern, Tuple
+
+from .._core.errors import AccountError
+from .._core.host import Host
+
+MOST = 50  # files of one folder
+_GIT = re.compile(r"^[ \t]*path[ \t]*=[ \t]*\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
+INCLUDES: Dict[str, Tuple[Pattern[str], str]] = {  # file -> the lines, and the folder from which relative paths count
+    ".gitconfig": (_GIT, ""),
+    ".config/git/config": (_GIT, ".config/git"),
+    ".ssh/config": (re.compile(r"^[ \t]*Include[ \t=]+(\S.*)", re.IGNORECASE | re.MULTILINE), ".ssh"),
+}
+
+
+def find_included(name: str, text: str, host: Host) -> Iterator[str]:
+    """Yield the existing files that a settings file includes. name: of that file, below the home."""
+    pattern, folder = INCLUDES.get(name, (None, ""))
+    words = [word for line in pattern.findall(text) for word in line.split()] if pattern else []
+    for word in words:
+        path = re.sub(r"^(?:~|\$\{?HOME\}?)/", lambda _found: host.home + "/", word.strip("\"'"))
+        path = os.path.normpath(os.path.join(host.home, folder, path))
+        yield from _matching(path, host)
+
+
+def _matching(path: str, host: Host) -> Iterator[str]:
+    """Yield the paths of a pattern of names in one folder."""
+    folder, pattern = os.path.split(path)
+    try:
+        names = host.names(folder) if re.search(r"[*?\[]", pattern) else [pattern]
+        for name in fnmatch.filter(names, pattern)[:MOST]:
+            if host.resolved_kind(folder + "/" + name) == "file":
+                yield folder + "/" + name
+    except AccountError:
+        return  # no permission: the program cannot read it either

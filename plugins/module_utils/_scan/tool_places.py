@@ -1,0 +1,111 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings files of tools, and files that start programs, by their names below the home, as the tools document them."""
+
+import re
+from typing import Dict, Mapping, NamedTuple
+
+ENROOT = ("enroot", ".config/enroot", ".enroot")
+PIP = {"cache-dir": "PIP_CACHE_DIR"}
+UV = {"cache-dir": "UV_CACHE_DIR"}
+NPM = {"cache": "npm_config_cache"}
+PODMAN = {"graphroot": "CONTAINERS_GRAPHROOT", "rootless-storage-path": "CONTAINERS_GRAPHROOT"}
+
+
+class SettingsFile(NamedTuple):
+    """A settings file of a tool, and the variable of each setting in it; none: every setting is a variable.
+
+    section: the only part of the file that counts.
+    """
+
+    path: str
+    variables: Mapping[str, str] = {}
+    section: str = ""
+
+
+FILES = (
+    *(SettingsFile(folder + "/enroot.config") for folder in ENROOT),
+    SettingsFile(".pam_environment"),
+    SettingsFile(".ssh/environment"),
+    SettingsFile(".Renviron"),
+    SettingsFile(".pip/pip.conf", PIP),
+    SettingsFile(".config/pip/pip.conf", PIP),
+    SettingsFile(".config/uv/uv.toml", UV),
+    SettingsFile(".npmrc", NPM),
+    SettingsFile(".config/containers/storage.conf", PODMAN),
+    SettingsFile(
+        ".config/containers/containers.conf",
+        {"image-copy-tmp-dir": "CONTAINERS_CACHE", "volume-path": "CONTAINERS_GRAPHROOT"},
+    ),
+    SettingsFile(".config/pypoetry/config.toml", {"cache-dir": "POETRY_CACHE_DIR", "path": "POETRY_CACHE_DIR"}),
+    SettingsFile(".yarnrc", {"cache-folder": "YARN_CACHE_FOLDER"}),
+    SettingsFile(".yarnrc.yml", {"cacheFolder": "YARN_CACHE_FOLDER"}),
+    SettingsFile(".config/pnpm/rc", {"store-dir": "PNPM_CACHE", "cache-dir": "PNPM_CACHE"}),
+    SettingsFile(".pixi/config.toml", {"detached-environments": "PIXI_CACHE"}),
+    SettingsFile(".cargo/config.toml", {"target-dir": "CARGO_CACHE"}),
+    SettingsFile(".cargo/config", {"target-dir": "CARGO_CACHE"}),
+    SettingsFile(
+        ".spack/config.yaml", {"source-cache": "SPACK_CACHE", "build-stage": "SPACK_CACHE", "root": "SPACK_CACHE"}
+    ),
+    SettingsFile(".config/dvc/config", {"dir": "DVC_CACHE"}),
+    SettingsFile(".config/wandb/settings", {"cache-dir": "WANDB_CACHE_DIR"}),
+    SettingsFile(".config/ccache/ccache.conf", {"cache-dir": "CCACHE_DIR"}),
+)
+OF_PROJECTS: Dict[str, SettingsFile] = {  # by their names, in the folders of projects
+    "uv.toml": SettingsFile("", UV),
+    "pyproject.toml": SettingsFile("", UV, "[tool.uv]"),
+    "pip.conf": SettingsFile("", PIP),
+    ".npmrc": SettingsFile("", NPM),
+}
+POINTERS = {  # variables that name a settings file, and its settings
+    "PIP_CONFIG_FILE": PIP,
+    "UV_CONFIG_FILE": UV,
+    "NPM_CONFIG_USERCONFIG": NPM,
+    "npm_config_userconfig": NPM,
+    "CONTAINERS_STORAGE_CONF": PODMAN,
+}
+CONDARC, CONDARC_FOLDERS = "CONDARC", (".conda/condarc.d", ".config/conda/condarc.d", ".condarc.d")
+STARTERS = (  # folders whose files start programs or set variables for them, and the names of these files
+    (".config/systemd/user", r".*\.(?:service|timer|socket|path)\Z|[^/]+\.d/[^/]+\.conf\Z"),
+    (".config/autostart", r".*\.desktop\Z"),
+    (".ipython/profile_default/startup", r".*\.(?:py|ipy)\Z"),
+    (".ipython/profile_default", r"ipython\w*config\.py\Z"),
+    (".jupyter", r".*\.(?:py|json)\Z"),
+    (".local/share/jupyter/kernels", r"[^/]+/kernel\.json\Z"),
+    (".config/dask", r".*\.ya?ml\Z"),
+    (".julia/config", r"startup\.jl\Z"),
+    (".vscode-server/data", r"(?:Machine|User)/settings\.json\Z"),
+    (".cursor-server/data", r"(?:Machine|User)/settings\.json\Z"),
+    (".config/Code/User", r"settings\.json\Z"),
+    *((folder + "/hooks.d", r".*\.sh\Z") for folder in ENROOT),
+)
+STARTER_FILES = (
+    *(".Rprofile", ".vscode/settings.json", ".tmux.conf", ".config/tmux/tmux.conf", ".screenrc", ".vimrc"),
+    *(".vim/vimrc", ".config/nvim/init.vim", ".config/nvim/init.lua", ".emacs", ".emacs.d/init.el"),
+)
+EXISTING = re.compile(  # settings of tools that name a file, a folder or a program which has to exist
+    r"^[ \t]*(?:c\.\w+\.)?[\"']?(?:(?:animation\.)?ffmpeg_path|ca_bundle|cafile|capath|sslCAInfo|ssl_verify|cert"
+    r"|root_dir|notebook_dir|hooksPath|helper|credential\.helper|additionalimagestores|find-links|R_LIBS_USER|R_LIBS"
+    r"|ca_certificate|init_module)[\"']?[ \t]*[=:][ \t\[\"'!]*(/[\w./+@%-]+)",
+    re.MULTILINE | re.IGNORECASE,
+)
+WITH_EXISTING = (
+    *(
+        ".Renviron",
+        ".pip/pip.conf",
+        ".config/pip/pip.conf",
+        ".gitconfig",
+        ".config/git/config",
+        ".npmrc",
+        ".aws/config",
+    ),
+    *(".config/matplotlib/matplotlibrc", ".matplotlib/matplotlibrc", ".config/containers/storage.conf", ".curlrc"),
+    *(".jupyter/jupyter_server_config.py", ".jupyter/jupyter_notebook_config.py", ".jupyter/jupyter_lab_config.py"),
+    *(".jupyter/jupyter_server_config.json", ".condarc", ".config/conda/.condarc", ".wgetrc"),
+)
+NAMES_EXISTING = re.compile(  # variables of start-up files that name a file or a folder which has to exist
+    r"(?:REQUESTS_CA_BUNDLE|SSL_CERT_(?:FILE|DIR)|CURL_CA_BUNDLE|NODE_EXTRA_CA_CERTS|GIT_SSL_CAINFO|PIP_CERT"
+    r"|PYTHONUSERBASE|PYTHONSTARTUP|GIT_CONFIG_GLOBAL|PIP_CONFIG_FILE|UV_CONFIG_FILE|CONDARC|R_LIBS_USER|SHELL|BASH_ENV"
+    r"|ZDOTDIR)\Z"
+)
+MOUNTS = re.compile(r"^[ \t]*(/[\w./+@%-]+)[ \t]+/\S*", re.MULTILINE)  # of enroot's fstab files
