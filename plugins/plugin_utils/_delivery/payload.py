@@ -67,6 +67,15 @@ def record(*names, **given):
     made = namedtuple("record", names + tuple(given))
     made.__new__.__defaults__ = tuple(given.values())
     return made
+class pattern:
+    def __init__(self, pattern, flags=0):
+        self.pattern, self.given = pattern, flags
+    def __getattr__(self, name):
+        import re
+        made = re.compile(self.pattern, self.given)
+        for one in ("finditer", "fullmatch", "match", "search", "split", "sub"):
+            setattr(self, one, getattr(made, one))
+        return getattr(made, name)
 def code_of(name, source):
     return compile(source, name + ".py", "exec")
 class Sent:
@@ -78,7 +87,7 @@ class Sent:
     def exec_module(self, module):
         source = payload[module.__name__]
         if source is not None:
-            module.record = record
+            module.record, module.pattern = record, pattern
             exec(code_of(module.__name__, source), module.__dict__)
 sys.meta_path.insert(0, Sent())
 def kinds_of(entries):

@@ -47,6 +47,9 @@ BARE = {
     "class P(NamedTuple):\n    a: int  # so\n    b: str = 'x'\n\n    def f(self) -> int:\n        return 1\n": (
         "class P(record('a', b='x')):\n    pass  # so\n    pass\n\n    def f(self) :\n        return 1\n"
     ),
+    "A: Dict[str, P] = {'a': re.compile('a', re.I)}\ndef f():\n    return re.compile('b')\n": (
+        "A = {'a': pattern('a', re.I)}\ndef f():\n    return re.compile('b')\n"
+    ),
     "if TYPE_CHECKING:  # types\n    from .a import B\n": "if False:  # types\n    from .a import B\n",
 }
 
