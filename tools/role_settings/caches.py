@@ -14,7 +14,7 @@ ROLES = [
     Role(
         "container_caches",
         "Keep the container caches off the home",
-        "the caches of Apptainer and enroot off the home",
+        "the caches of Apptainer and enroot, outside the home directory",
         [
             "Creates the folders for the caches of Apptainer or enroot where the site wants them, and sets the"
             " variables that name them in every shell of the account.",
@@ -53,7 +53,7 @@ ROLES = [
     Role(
         "tool_caches",
         "Keep the caches of tools off the home",
-        "the caches of pip, torch, Hugging Face and similar tools off the home, where the site asks for it",
+        "the caches of pip, torch, Hugging Face and similar tools, outside the home directory if the site asks for it",
         [
             "Creates a folder where the site wants caches, and sets the variables by which pip, uv, Hugging Face,"
             " torch, triton, CUDA, wandb and npm find it, in every shell of the account.",

@@ -37,7 +37,7 @@ ROLES = [
     Role(
         "conda",
         "Keep a conda of your own in the data area",
-        "Miniforge or Miniconda in the data area, verified, with environments from your files",
+        "Miniforge or Miniconda in the data area (checksum verified), with environments from your files",
         [
             "Installs Miniforge or Miniconda from a pinned installer into a storage area, never into the home, keeps"
             " its settings and the environments that files describe, and provides the command C(conda) in every shell.",
@@ -95,7 +95,7 @@ ROLES = [
     Role(
         "python_envs",
         "Keep Python environments with a lock",
-        "Python environments with a lock: from the site's modules and wheels, or by uv or venv",
+        "Python environments with a lock file, from the site's modules and wheels, or with uv or venv",
         [
             "Creates Python environments from the site's modules and wheels, or by uv or venv from an index, and keeps"
             " the list of what was installed next to each. If modules or packages change, a new environment is created"
@@ -142,7 +142,7 @@ ROLES = [
     Role(
         "container_images",
         "Keep container images in the data area",
-        "container images in the data area by digest, imported by a job where enroot is on nodes only",
+        "container images in the data area, pinned by digest; a job imports them if only compute nodes have enroot",
         [
             "Imports container images into a folder of the data area, one file for each digest, and keeps a link to it"
             " under a name without the digest. C(usrun.sh --image=NAME) finds it by its name.",

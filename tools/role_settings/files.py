@@ -35,7 +35,7 @@ ROLES = [
     Role(
         "storage_links",
         "Link the site's storage areas into the home",
-        "links from the home to storage areas, and your folders in them",
+        "links from the home directory to storage areas, and your folders in these areas",
         [
             "Creates the account's own folder in each storage area if the site allows it, and links it into the home.",
             "An existing file or folder in the place of a link is never touched; it is reported.",
@@ -86,7 +86,7 @@ ROLES = [
     Role(
         "own_files",
         "Keep text files of your own on the account",
-        "your own text files, from a folder of this machine",
+        "copies of your own text files, from a folder on your machine",
         [
             "Keeps text files from a folder of this machine on the account, each at its path and with its mode.",
             "A file that existed before, or that was edited on the account, stays and is reported.",
@@ -115,7 +115,7 @@ ROLES = [
     Role(
         "shell_environment",
         "Keep environment variables for every shell",
-        "variables and PATH, in bash, zsh, tcsh, fish and sh",
+        "environment variables and PATH in bash, zsh, tcsh, fish and sh",
         [
             "Keeps variables and PATH folders in one generated file per shell dialect. One line in the start-up file"
             " that the login shell really reads loads it.",

@@ -84,7 +84,7 @@ ROLES = [
     Role(
         "launchers",
         "Keep usrun.sh, which runs a command on a compute node",
-        "`usrun.sh`: run a command in a container on a GPU node, with the same options everywhere",
+        "`usrun.sh`, which runs a command in a container on a GPU node, with the same options on every cluster",
         [
             "Keeps C(usrun.sh) on PATH, which runs a command on a compute node, optionally in a container and on a GPU."
             " Its options mean the same at every site.",
@@ -118,7 +118,7 @@ ROLES = [
     Role(
         "job_scripts",
         "Keep scripts of jobs that fit the site",
-        "job scripts that fit the site: batch, several GPUs or nodes, arrays, chains, Jupyter, and your own",
+        "job scripts for the site: batch, several GPUs or nodes, arrays, chains, Jupyter, and your own scripts",
         [
             "Keeps scripts of jobs in a folder of the account, created from the facts of the site and the account, and"
             " from templates of your own.",

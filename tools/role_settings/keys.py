@@ -20,7 +20,7 @@ ROLES = [
     Role(
         "enroot_credentials",
         "Keep the registry keys that enroot reads",
-        "one line per registry in the file that enroot reads at this site",
+        "the keys of registries, in the file that enroot reads at this site",
         [
             "Keeps one line per registry in enroot's credentials file, in enroot's format, readable only by its owner.",
             "The key comes from the keyring by name. Other lines stay as they are.",
@@ -52,7 +52,7 @@ ROLES = [
     Role(
         "registry_auth",
         "Keep the registry logins that Apptainer reads",
-        "the registry login that Apptainer reads",
+        "the registry logins, in the file that Apptainer reads",
         [
             "Keeps the login for each registry in the JSON file that Apptainer or Docker reads, private to you.",
             "The key comes from the keyring by name. Other entries stay as they are.",
@@ -83,7 +83,7 @@ ROLES = [
     Role(
         "tokens",
         "Keep the tokens of programs",
-        "the tokens of wandb, Hugging Face and the ngc program",
+        "the tokens of wandb, Hugging Face and the `ngc` program",
         [
             "Keeps the token of each program where the program looks for it, readable only by its owner.",
             "The token comes from the keyring by name. Everything else in such a file stays as it is.",
