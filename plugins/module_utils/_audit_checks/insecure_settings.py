@@ -36,7 +36,7 @@ BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (
     (".config/.curlrc", _CURL),
     (".yarnrc.yml", re.compile(r"\s*enableStrictSsl\s*:\s*" + OFF)),
     (".yarnrc", re.compile(r"\s*\"?strict-ssl\"?\s+" + OFF)),
-    (".wgetrc", re.compile(r"\s*check_certificate\s*=\s*" + OFF)),
+    (".wgetrc", re.compile(r"\s*check[-_]certificate\s*=\s*" + OFF)),
     (".config/containers/registries.conf", _CONTAINERS),
     (".config/enroot/enroot.config", _ENROOT),
     ("enroot/enroot.config", _ENROOT),

@@ -25,7 +25,7 @@ from .trusted_places import DEEP, DOORS, FILES, FOLDERS, PROGRAMS, PYTHONS, RUN_
 MOST = 300  # programs of one folder
 GROUP, EVERYBODY = 0o020, 0o002
 EVERY_USER = "every user can change it (mode %04o)"
-LIMITS = Limits(entries=2000, seconds=3.0, depth=1)  # of the search for setuid programs in one area
+LIMITS = Limits(entries=2000, seconds=3.0, depth=2)  # of the search for setuid programs in one area
 LOADED = (
     r"(?:PATH|path|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|ZDOTDIR|LD_LIBRARY_PATH|LD_PRELOAD|MODULEPATH|PERL5LIB|R_LIBS"
     r"|R_LIBS_USER|JULIA_LOAD_PATH|NODE_PATH|GIT_CONFIG_GLOBAL|FPATH|fpath|ZSH|ZSH_CUSTOM|PIP_CONFIG_FILE|CONDARC"

@@ -44,8 +44,9 @@ FILES = (
     SettingsFile(".pixi/config.toml", {"detached-environments": "PIXI_CACHE"}),
     SettingsFile(".cargo/config.toml", {"target-dir": "CARGO_CACHE"}),
     SettingsFile(".cargo/config", {"target-dir": "CARGO_CACHE"}),
-    SettingsFile(
-        ".spack/config.yaml", {"source-cache": "SPACK_CACHE", "build-stage": "SPACK_CACHE", "root": "SPACK_CACHE"}
+    *(
+        SettingsFile(name, {"source-cache": "SPACK_CACHE", "build-stage": "SPACK_CACHE", "root": "SPACK_CACHE"})
+        for name in (".spack/config.yaml", ".spack/linux/config.yaml")
     ),
     SettingsFile(".config/dvc/config", {"dir": "DVC_CACHE"}),
     SettingsFile(".config/wandb/settings", {"cache-dir": "WANDB_CACHE_DIR"}),

@@ -90,6 +90,7 @@ def find_in_settings(text: str) -> Iterator[LineRequest]:
         return
     for number, line in enumerate(split_lines(text), 1):
         if not line.lstrip().startswith("#"):
+            yield from _of_commands(line, number)
             for pattern in (_SETTING, _QUOTED):
                 for what, name in pattern.findall(line):
                     yield LineRequest(_WHAT.get(what, what), name, number)

@@ -55,6 +55,7 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
             '{"python.defaultInterpreterPath": "/gone/python"}',
             "ENV-009 ~/p/.vscode/settings.json:1",
         ),
+        ("run.py", "os.system('sbatch -p gone a.sh')\n", "JOB-002 ~/run.py:1"),
         ("Makefile", "run:\n\tsbatch -p gone a.sh\n", "JOB-002 ~/Makefile:2"),
         ("a.job", HEAD + "--time=10\r\n", "ENV-010 ~/a.job:2"),
         ("a.job", HEAD + "--chdir=$HOME/x\n", "JOB-005 ~/a.job:2"),

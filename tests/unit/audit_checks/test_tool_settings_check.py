@@ -32,6 +32,12 @@ OUTRANKS = "is set here, and hpc-onboard's HF_HUB_CACHE outranks it"
             "names ~/containers, and hpc-onboard's ENROOT_",
         ),
         ("enroot/enroot.config", "ENROOT_TEMP_PATH /tmp", ""),
+        (
+            "enroot/enroot.config",
+            "ENROOT_DATA_PATH ${XDG_DATA_HOME:-~/.local/share}/enroot",
+            "names ~/.local/share/enroot",
+        ),
+        (".wgetrc", "check-certificate = off", UNCHECKED),
         ("enroot/enroot.config", "ENROOT_MOUNT_HOME yes", ""),
         ("enroot/enroot.config", "ENROOT_CACHE_PATH ~/e", "ENROOT_CACHE_PATH names ~/e, in the home"),
         ("enroot/environ.d/1.env", "PIP_CACHE_DIR=/tmp/pip", "PIP_CACHE_DIR names /tmp/pip"),
