@@ -28,7 +28,7 @@ from .audit_check import (
     AuditCheck,
     is_in,
     is_missing,
-    is_near,
+    is_on_storage,
     passable_by,
     read_own_variables,
     read_text,
@@ -91,7 +91,7 @@ class JobRequests(AuditCheck):
                 self.report(
                     "SEC-010", host.shown(path), "every user can change this job script (mode %04o)" % entry.mode
                 )
-            for number, why in job_lines.find_refused(text) if is_script else ():
+            for number, why in job_lines.find_refused(text) if path.endswith(ENDS) else ():
                 self.report("JOB-006", "%s:%d" % (host.shown(path), number), why)
         self.skip_unread(search)
         offers = get_offers(host)
@@ -253,7 +253,7 @@ def _needed(request: PlacedRequest, folder: str, host: Host) -> Iterator[str]:
             places = [os.path.normpath(os.path.join(folder, *[".."] * up, wanted)) for up in range(ABOVE + 1)]
             if request.what == "output" and all(is_missing(one, host) for one in places):
                 yield places[0]
-        elif is_missing(os.path.normpath(wanted), host) and (request.what in OF_SLURM or is_near(wanted, host)):
+        elif is_missing(os.path.normpath(wanted), host) and (request.what in OF_SLURM or is_on_storage(wanted, host)):
             yield os.path.normpath(wanted)
 
 

@@ -37,6 +37,7 @@ _EDF_IMAGE = re.compile(r"^[ \t]*image[ \t]*=[ \t]*[\"'](/\S+\.(?:sif|sqsh))[\"'
 _USE = re.compile(
     r"(?:^|[;&|]|\bsource|\bcd|\.)[ \t]*(?:source|cd|\.)?[ \t]+[\"']?((?:~|\$HOME|\$\{HOME\})/[^\s\"';&|]*)"
 )
+_OF_SHELL = re.compile(r"#![^\n]*\b(?:ba|z|k|da|tc|c)?sh\b")
 _SOURCED = re.compile(r"^[ \t]*(?:source|\.)[ \t]+[\"']?(/[\w./+@-]+)[\"']?[ \t]*(?:#.*)?$")
 _ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=[\"']?(/[^\s\"'$`;&|]+|[\w.-]+)[\"']?[ \t]*(?:#.*)?$")
 _USED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -127,7 +128,8 @@ def find_refused(text: str) -> Iterator[Tuple[int, str]]:
     """
     lines = split_lines(text)
     directives = [number for number, line in enumerate(lines, 1) if DIRECTIVE.match(line)]
-    if not directives or "<<" in text:
+    of_another = text.startswith("#!") and not _OF_SHELL.match(text)  # a launcher with a template in it
+    if not directives or "<<" in text or of_another:
         return
     if not text.startswith("#!"):
         yield 1, "Slurm refuses a job script whose first line does not name its shell (#!/bin/bash)"
