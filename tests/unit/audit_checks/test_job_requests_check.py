@@ -15,7 +15,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import 
 
 OFFERS = {
     "accounts": [{"name": "p1", "qos": ["opp"]}],
-    "partitions": [{"name": "gpu", "gpus": ["a100"], "minutes": 1440}, {"name": "cpu", "gpus": [], "minutes": 60}],
+    "partitions": [
+        {"name": "gpu", "gpus": ["a100"], "minutes": 1440, "most": 4},
+        {"name": "cpu", "gpus": [], "minutes": 60},
+    ],
 }
 HEAD = "#!/bin/bash\n#SBATCH "
 
@@ -56,6 +59,9 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
             '{"python.defaultInterpreterPath": "/gone/python"}',
             "ENV-009 ~/p/.vscode/settings.json:1",
         ),
+        ("a.sh", "#!/bin/bash\nsbatch <<EOF\n#!/bin/bash\n#SBATCH -p gone\nEOF\n", "JOB-002 ~/a.sh:4"),
+        ("a.sh", "#!/bin/bash\nsbatch -p gpu <<'E'\n#!/bin/bash\n#SBATCH -n 1\ncd ~/x\nE\n", "JOB-005 ~/a.sh:5"),
+        ("a.sh", '#!/bin/bash\nI=/home/gone.sif\nsrun apptainer exec "$I" true\n', "JOB-006 ~/a.sh:3"),
         ("run.py", "os.system('sbatch -p gone a.sh')\n", "JOB-002 ~/run.py:1"),
         ("Makefile", "run:\n\tsbatch -p gone a.sh\n", "JOB-002 ~/Makefile:2"),
         ("a.job", HEAD + "--time=10\r\n", "ENV-010 ~/a.job:2"),
@@ -63,6 +69,9 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ("notes.txt", HEAD + "-p gone\n", ""),
         (".hidden/a.sh", HEAD + "-p gone\n", ""),
         ("a.job", HEAD + "--gres=gpu:v100:2\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "--gres=gpu:a100:8\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "--gpus-per-node=8\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "--gpus=8 --gres=gpu:4\n", ""),
         ("a.job", HEAD + "-G A100:2\n#SBATCH --gpus=2 --gres=gpu:1\n", ""),
         ("a.job", HEAD + "-t 3-00:00\n", "JOB-006 ~/a.job:2"),
         ("a.job", HEAD + "--time=24:00:00 --output=%j.out\n", ""),
