@@ -29,6 +29,25 @@ OWN_REQUEST, OWN_MODE, OWN_TARGET = "own_request", "own_mode", "own_target"
 NODE_LOCAL = ("/run", "/tmp", "/local", "/var/tmp", "/var/run", "/dev/shm", "$TMPDIR")
 """Folders that each node has for itself, or for one job: what is missing here may exist on another node."""
 
+OF_SYSTEM = (
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "lib",
+    "lib64",
+    "nix",
+    "opt",
+    "proc",
+    "sbin",
+    "snap",
+    "sys",
+    "sw",
+    "usr",
+    "var",
+)
+"""Folders below / that may differ from node to node."""
+
 MACHINE = "{machine}"
 LONGEST = 4000  # characters of a place or a description
 
@@ -186,6 +205,11 @@ def is_missing(path: str, host: Host) -> bool:
 def is_near(path: str, host: Host) -> bool:
     """Return True if the first folder of a path exists: else what names it is for another cluster."""
     return not is_node_local(path, host) and not is_missing("/" + path.split("/")[1], host)
+
+
+def is_on_storage(path: str, host: Host) -> bool:
+    """Return True if a path is on storage that login nodes have, too: programs may be on compute nodes alone."""
+    return path.split("/")[1] not in OF_SYSTEM and is_near(path, host)
 
 
 def real_home(host: Host) -> str:

@@ -16,6 +16,7 @@ HISTORY = "conda-meta/history"  # of every environment that conda or mamba has m
 MOST_IN_FOLDERS = 200  # names in the folders of the home
 NAMES = re.compile(r"(?i)conda|mamba|miniforge")
 PARENTS = (".conda/envs", "micromamba/envs", "mamba/envs", ".local/share/mamba/envs")
+CONF_D = ".config/fish/conf.d"
 UNDO = {"conda": ("conda init", "conda init --reverse"), "mamba": ("mamba shell init", "mamba shell deinit")}
 
 
@@ -138,10 +139,18 @@ class CondaTraces(AuditCheck):
     # -- settings ------------------------------------------------------------------------------
 
     def _check_init_blocks(self, host: Host) -> None:
-        for name in startup.FILES:
+        names = [*startup.FILES, *(CONF_D + "/" + one for one in self._names_in(host.home + "/" + CONF_D, host))]
+        for name in names:
             for block in startup.init_blocks(self._read_in_home(host, name)):
                 text = "a block of '%s' runs it at every start of a shell; '%s' removes it"
                 self.report("PKG-002", "~/%s:%d" % (name, block.line), text % UNDO[block.program])
+
+    def _names_in(self, folder: str, host: Host) -> List[str]:
+        try:
+            return [one for one in host.names(folder) if one.endswith(".fish")] if host.entry(folder) else []
+        except AccountError as error:
+            self.skip(str(error))
+            return []
 
     def _check_channels(self, host: Host, prefixes: List[str]) -> None:
         """Report Anaconda's channels in the user's settings; without any settings, every conda that would use them."""

@@ -65,7 +65,8 @@ class Causes:
 
     def of_variable(self, view: ShellView, name: str, is_unset: bool) -> Optional[Place]:
         """Return the line that sets or unsets a variable last; else the one that ends the file too early."""
-        sets = r"(?:^|[ ;])(?:%s|(?:[A-Za-z]+ )?(?:[-+]\w+ )*%s=)" % (UNSETS % name, name)
+        fills = r"(?:printf -v|read(?: -\w+)*(?: \w+)*) %s\b" % name
+        sets = r"(?:^|[ ;])(?:%s|%s|(?:[A-Za-z]+ )?(?:[-+]\w+ )*%s=)" % (UNSETS % name, fills, name)
         lines = self._trace(view)
         in_home = [one for one in lines if self._is_of_account(one)]
         found = [one for one in in_home if re.search(sets, one.text)]
@@ -92,7 +93,7 @@ class Causes:
     def of_current_folder(self, view: ShellView) -> Optional[Place]:
         """Return the line that puts the current folder on PATH."""
         relative = r"(?:[^\n]*[:\s'\"])?(?:\.(?![\w/.])|:|$)"
-        is_relative = re.compile(r"(?:^|:)['\"]?\.?['\"]?(?:\Z|:)").search
+        is_relative = re.compile(r"(?:^|:)['\"]?\.?['\"]?(?:\Z|:)|^\(.*[ (]\.[ )]").search
         return self._first_path(view, lambda value: bool(is_relative(value))) or (
             None if self._trace(view) else self.search(r"\s*" + COMMAND + SETS_PATH + relative)
         )
@@ -101,7 +102,7 @@ class Causes:
         """Return the first line since which PATH is always wrong."""
         found: Optional[TracedLine] = None
         for one in self._trace(view):
-            value = re.match(r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH|path)=(.*)", one.text)
+            value = re.match(r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH|path)\+?=(.*)", one.text)
             if value and not is_wrong(value.group(1)):
                 found = None
             elif value and found is None and self._is_of_account(one):

@@ -36,7 +36,7 @@ BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (
     (".config/.curlrc", _CURL),
     (".yarnrc.yml", re.compile(r"\s*enableStrictSsl\s*:\s*" + OFF)),
     (".yarnrc", re.compile(r"\s*\"?strict-ssl\"?\s+" + OFF)),
-    (".wgetrc", re.compile(r"\s*check_certificate\s*=\s*" + OFF)),
+    (".wgetrc", re.compile(r"\s*check[-_]certificate\s*=\s*" + OFF)),
     (".config/containers/registries.conf", _CONTAINERS),
     (".config/enroot/enroot.config", _ENROOT),
     ("enroot/enroot.config", _ENROOT),
@@ -48,18 +48,23 @@ BY_FOLDER = (  # and those of whole folders, with the ends of their names
 VARIABLES = re.compile(
     r"[^#]*\b(?:GIT_SSL_NO_VERIFY[= ]+[\"']?(?:1|true)|(?:NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY)[= ]+[\"']?0"
     r"|(?:PIP_TRUSTED_HOST|UV_INSECURE_HOST)[= ]+[\"']?\w|GIT_SSH_COMMAND%s"
-    r"|alias\s+\w+[= ].*(?:curl\s[^|;]*(?:-k\b|--insecure)|wget\s[^|;]*--no-check-certificate"
-    r"|(?:ssh|scp|rsync)\s%s))" % (_OF_SSH, _OF_SSH)
+    r"|alias\s+\w+[= ].*(?:curl\s[^|;]*(?:-k\b|--insecure)|wget\s[^|;]*--no-check-certificate))" % _OF_SSH
 )
 """Lines of start-up files with the same effect."""
 
 
 def find_insecure(pattern: Pattern[str], text: str) -> Iterator[int]:
     """Yield the numbers of the lines that turn the check off; of ssh only those that hold for every host."""
-    of_every_host = True
-    for number, line in enumerate(split_lines(text), 1):
-        section = _HOST.match(line) if pattern is _SSH else None
+    lines = split_lines(of_every_host(text) if pattern is _SSH else text)
+    yield from (number for number, line in enumerate(lines, 1) if pattern.match(line))
+
+
+def of_every_host(text: str) -> str:
+    """Return ssh's settings with an empty line for each line that holds for some hosts alone."""
+    kept, is_for_all = [], True
+    for line in split_lines(text):
+        section = _HOST.match(line)
         if section:
-            of_every_host = section.group(1).strip() in ("*", "all")
-        if of_every_host and pattern.match(line):
-            yield number
+            is_for_all = section.group(1).strip() in ("*", "all")
+        kept.append(line if is_for_all else "\n")
+    return "".join(kept)

@@ -28,7 +28,7 @@ from .audit_check import (
     AuditCheck,
     is_in,
     is_missing,
-    is_near,
+    is_on_storage,
     passable_by,
     read_own_variables,
     read_text,
@@ -43,6 +43,7 @@ NAMED = ("Makefile", "makefile", "Snakefile", "justfile")  # whose lines are of 
 OF_PROJECTS = (".env", ".envrc", *tool_places.OF_PROJECTS)  # settings of a project, which have variables of tools
 VSCODE = ".vscode"
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)
+GPUS = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w.-]*:)?([0-9]{1,4})\Z")
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")
 EVERYBODY = 0o002
 MOST, LARGEST = 400, 8192  # files, and bytes of one
@@ -84,14 +85,16 @@ class JobRequests(AuditCheck):
             is_script = path.endswith(ENDS) or name in NAMED or job_lines.DIRECTIVE.search(text)
             found = (job_lines.find_in_script if is_script else job_lines.find_in_settings)(text)
             requests += _placed(found, host.shown(path))
+            requests += _placed(job_lines.find_submitted(text) if is_script else (), host.shown(path))
             self._check_line_ends(text, host.shown(path))
             self._check_variables(path, text, ours, host)
-            entry = host.resolved_entry(path) if job_lines.DIRECTIVE.search(text) else None
+            is_run = name == ".envrc" or job_lines.DIRECTIVE.search(text)
+            entry = host.resolved_entry(path) if is_run else None
             if entry and entry.mode & EVERYBODY and passable_by(host, os.path.dirname(path)) & 0o001:
                 self.report(
-                    "SEC-010", host.shown(path), "every user can change this job script (mode %04o)" % entry.mode
+                    "SEC-010", host.shown(path), "every user can change it (mode %04o), and it runs as you" % entry.mode
                 )
-            for number, why in job_lines.find_refused(text) if is_script else ():
+            for number, why in job_lines.find_refused(text) if path.endswith(ENDS) else ():
                 self.report("JOB-006", "%s:%d" % (host.shown(path), number), why)
         self.skip_unread(search)
         offers = get_offers(host)
@@ -177,7 +180,12 @@ class JobRequests(AuditCheck):
         by_file: Dict[str, List[PlacedRequest]] = {}
         for request in requests:
             by_file.setdefault(request.place.rpartition(":")[0], []).append(request)
-            asked = GPU_TYPE.match(request.name) if request.what == "gpus" else None
+            asked = GPU_TYPE.match(request.name) if request.what in ("gpus", "node_gpus") else None
+            count = GPUS.match(request.name) if request.what == "node_gpus" else None
+            most = max([one.get("most", 0) for one in partitions] or [0])
+            if count and most and int(count.group(1)) > most:
+                text = "requests %s GPUs of a node, and no node has more than %d"
+                self.report("JOB-006", request.place, text % (count.group(1), most))
             if asked and types - {""} and asked.group(1).lower() not in {name.lower() for name in types} | {"gpu"}:
                 text = "requests GPUs of type %s, which no partition has; available: %s"
                 self.report("JOB-006", request.place, text % (asked.group(1), ", ".join(sorted(types - {""}))))
@@ -253,7 +261,7 @@ def _needed(request: PlacedRequest, folder: str, host: Host) -> Iterator[str]:
             places = [os.path.normpath(os.path.join(folder, *[".."] * up, wanted)) for up in range(ABOVE + 1)]
             if request.what == "output" and all(is_missing(one, host) for one in places):
                 yield places[0]
-        elif is_missing(os.path.normpath(wanted), host) and (request.what in OF_SLURM or is_near(wanted, host)):
+        elif is_missing(os.path.normpath(wanted), host) and (request.what in OF_SLURM or is_on_storage(wanted, host)):
             yield os.path.normpath(wanted)
 
 

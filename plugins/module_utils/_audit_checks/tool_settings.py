@@ -21,29 +21,19 @@ from .._scan.included_files import find_included
 from .._scan.search import Search
 from .._scan.setting_values import expand, find_set, find_started, find_values, is_relative
 from .._scan.start_up import site_settings
-from .._scan.tool_places import ENROOT, FILES, STARTER_FILES, STARTERS, SettingsFile
-from .audit_check import AuditCheck, is_in, is_missing, is_near, is_node_local, read_own_variables, read_text
+from .._scan.tool_places import ENROOT, FILES, IN_COMMON, OUTRANKED, STARTER_FILES, STARTERS, SettingsFile
+from .audit_check import (
+    AuditCheck,
+    is_in,
+    is_missing,
+    is_near,
+    is_node_local,
+    is_on_storage,
+    read_own_variables,
+    read_text,
+)
 from .effect_places import find_read_files
-from .insecure_settings import BY_FILE, BY_FOLDER, VARIABLES, find_insecure
-
-HUB = ("HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_XET_CACHE")
-CACHES = HUB + ("PIP_CACHE_DIR", "UV_CACHE_DIR", "TORCH_HOME", "WANDB_CACHE_DIR", "ENROOT_CACHE_PATH")
-OUTRANKED = {  # a variable, and those that count in its place for what it moves
-    "HF_HOME": HUB,
-    "HUGGINGFACE_HUB_CACHE": HUB[:1],
-    "TRANSFORMERS_CACHE": HUB[:1],
-    "PYTORCH_TRANSFORMERS_CACHE": HUB[:1],
-    "PYTORCH_PRETRAINED_BERT_CACHE": HUB[:1],
-    "SINGULARITY_CACHEDIR": ("APPTAINER_CACHEDIR",),
-    "SINGULARITY_TMPDIR": ("APPTAINER_TMPDIR",),
-    "XDG_CACHE_HOME": CACHES,
-    "XDG_DATA_HOME": ("ENROOT_DATA_PATH",),
-}
-IN_COMMON = {  # folders of variables that many programs share -> what the tools have in them
-    "XDG_CACHE_HOME": ("huggingface", "pip", "uv", "torch", "wandb", "enroot"),
-    "XDG_DATA_HOME": ("enroot",),
-}
-
+from .insecure_settings import BY_FILE, BY_FOLDER, VARIABLES, find_insecure, of_every_host
 
 FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
 MOST = 50  # files of one folder
@@ -135,7 +125,7 @@ class ToolSettings(AuditCheck):
             path = host.home + "/" + name
             text = read_text(self, host, path)
             self._report_insecure(path, find_insecure(pattern, text), host)
-            for included in find_included(name, text, host):
+            for included in find_included(name, of_every_host(text) if name == ".ssh/config" else text, host):
                 self._report_insecure(included, find_insecure(pattern, read_text(self, host, included)), host)
         for folder, end, pattern in BY_FOLDER:
             for path in self._in_folder(folder, (end,), host):
@@ -237,7 +227,9 @@ class ToolSettings(AuditCheck):
             text = read_text(self, host, path)
             for found in pattern.finditer(text):
                 where = "%s:%d" % (host.shown(path), text.count("\n", 0, found.start(1)) + 1)
-                self._report_missing(where, "this line", found.group(1), host)
+                name = next((one for one in tool_places.CREATED if one in found.group()), "this line")
+                if pattern is not tool_places.MOUNTS or is_on_storage(found.group(1), host):
+                    self._report_missing(where, name, found.group(1), host)
 
     def _check_scripts(self, host: Host) -> None:
         """Report scripts on PATH that cannot start: their first line has a carriage return, or its program is gone."""
@@ -253,7 +245,8 @@ class ToolSettings(AuditCheck):
                     self._report_missing("%s:1" % host.shown(path), "this script", found.group(1), host)
 
     def _report_missing(self, where: str, what: str, path: str, host: Host) -> None:
-        if not is_node_local(path, host) and is_missing(path, host):
+        needed = os.path.dirname(path) if what in tool_places.CREATED else path
+        if "%" not in path and not is_node_local(path, host) and is_missing(needed, host):
             self.report("ENV-009", where, "%s names %s, which does not exist" % (what, host.shown(path)))
 
     def _check_conda(self, path: str, host: Host) -> None:

@@ -25,7 +25,7 @@ from .trusted_places import DEEP, DOORS, FILES, FOLDERS, PROGRAMS, PYTHONS, RUN_
 MOST = 300  # programs of one folder
 GROUP, EVERYBODY = 0o020, 0o002
 EVERY_USER = "every user can change it (mode %04o)"
-LIMITS = Limits(entries=2000, seconds=3.0, depth=1)  # of the search for setuid programs in one area
+LIMITS = Limits(entries=2000, seconds=3.0, depth=2)  # of the search for setuid programs in one area
 LOADED = (
     r"(?:PATH|path|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|ZDOTDIR|LD_LIBRARY_PATH|LD_PRELOAD|MODULEPATH|PERL5LIB|R_LIBS"
     r"|R_LIBS_USER|JULIA_LOAD_PATH|NODE_PATH|GIT_CONFIG_GLOBAL|FPATH|fpath|ZSH|ZSH_CUSTOM|PIP_CONFIG_FILE|CONDARC"
@@ -39,7 +39,10 @@ VARIABLES = re.compile(
 """Lines of start-up files that name what other programs run or load."""
 RUNS = re.compile(r"^([^#\n]+)", re.MULTILINE)  # any line of them: of the programs that it names, the account's count
 SETTINGS = {  # files of settings, and lines in them that name what their program runs
-    ".gitconfig": re.compile(r"^\s*(?:hooksPath|templateDir|fsmonitor|path|editor|pager|helper)\s*=(.*)$", re.I | re.M),
+    ".gitconfig": re.compile(
+        r"^\s*(?:hooksPath|templateDir|fsmonitor|path|editor|pager|helper|sshCommand|\w+(?=\s*=\s*\"?!))\s*=(.*)$",
+        re.I | re.M,
+    ),
     ".ssh/config": re.compile(
         r"^\s*(?:Include|ProxyCommand|LocalCommand|KnownHostsCommand|Match exec|UserKnownHostsFile)\b(.*)$", re.I | re.M
     ),
@@ -189,7 +192,9 @@ class TrustedFiles(AuditCheck):
             return
         for place in [*_folders_down_to(os.path.dirname(real), real_home(host)), real]:
             there = host.entry(place)
-            ask = _who_can_change if place == real or is_in(place, real_home(host)) else _who_can_replace
+            is_near = place == os.path.dirname(real)
+            ask = _who_can_replace if is_near else _who_of_all_can_replace
+            ask = _who_can_change if place == real or is_in(place, real_home(host)) else ask
             who = ask(there, place, host) if there else ""
             if who and place not in self._open:
                 self._open.add(place)
@@ -208,9 +213,10 @@ def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
 
 
 def _folders_down_to(folder: str, home: str) -> List[str]:
-    """Return the folders to look at: from the home on, or the folder alone where it is elsewhere."""
+    """Return the folders to look at: from the home on, or from the first one of the system where it is elsewhere."""
     if not is_in(folder, home):
-        return [folder]
+        names = folder.strip("/").split("/")
+        return ["/" + "/".join(names[: number + 1]) for number in range(len(names))]
     names = folder[len(home) :].strip("/").split("/") if folder != home else []
     return [home] + [home + "/" + "/".join(names[: number + 1]) for number in range(len(names))]
 
@@ -219,6 +225,11 @@ def _who_can_replace(entry: FileEntry, path: str, host: Host) -> str:
     """Return who can replace what is in a folder out of the home; that of a project may be its owner's and group's."""
     if entry.mine:
         return _who_can_change(entry, path, host)
+    return _who_of_all_can_replace(entry, path, host)
+
+
+def _who_of_all_can_replace(entry: FileEntry, path: str, host: Host) -> str:
+    """Return whether every user can replace what is further down: a group may share the upper folders."""
     return EVERY_USER % entry.mode if entry.mode & EVERYBODY and not entry.mode & stat.S_ISVTX else ""
 
 

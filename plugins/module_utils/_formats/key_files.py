@@ -163,7 +163,7 @@ _EXAMPLES = frozenset(
     )
     + ("doc", "docs", "documentation", "mock", "mocks", "spec", "tutorial", "tutorials")
 )  # folders of what is not in use
-_SOURCE = re.compile(r"(?:^|[;&|{]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE)
+_SOURCE = re.compile(r"(?:^|[;&|{)]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE)
 
 
 def is_history(shown: str) -> bool:

@@ -12,7 +12,8 @@ from .lines import split_lines
 from .startup import MARK, reads
 
 EXPORT = re.compile(
-    r"(?:^|[;&|{)]|\bthen\b)[ \t]*(?:export|setenv|set[ \t]+-\w*x\w*|(?:typeset|declare)[ \t]+-x)[ \t]+"
+    r"(?:^|[;&|{)]|\bthen\b)[ \t]*"
+    r"(?:export|setenv|set[ \t]+-\w*x\w*|(?:typeset|declare)(?:[ \t]+-\w+)*?[ \t]+-\w*x\w*(?:[ \t]+-\w+)*)[ \t]+"
     r"(\w+)(?:[ \t]*=|[ \t]|$)(.*)"
 )
 BARE = re.compile(r"^[ \t]*(\w+)=(.*)")

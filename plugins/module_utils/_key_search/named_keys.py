@@ -9,11 +9,11 @@ import re
 from typing import List, Tuple
 
 _VALUE = re.compile(  # it begins with what is rare, so that a home is searched in time
-    rb"(?:KEY|TOKEN|SECRET|[kK]ey|[tT]oken|[sS]ecret)([\"'\])]*[ \t]*(?:[=:,]|=>)?[ \t]*[\"']?)"
+    rb"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|[kK]ey|[tT]oken|[sS]ecret)([\"'\])]*[ \t]*(?:[=:,]|=>)?[ \t]*[\"']?)"
     rb"([A-Za-z0-9_+/-]{20,600})(?![A-Za-z0-9_+/.(:$%{}\[<@-])"
 )
 _NAME = re.compile(
-    rb"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9_]{0,40}_(?:KEY|TOKEN|SECRET)"
+    rb"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9_]{0,40}_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)"
     rb"|(?:[A-Za-z0-9]{1,30}[_.-]){0,3}(?:api[_-]?key|api[_-]?token|access[_-]?token|auth[_-]?token|secret[_-]?key"
     rb"|client[_-]?secret|account[_-]?key|apiKey|apiToken|accessToken|authToken|secretKey|clientSecret|AccountKey))\Z"
 )

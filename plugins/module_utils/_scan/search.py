@@ -15,11 +15,12 @@ from .._core.files import READ, open_for_reading
 from .._core.host import Host
 from .._formats import key_files
 from .filled_folders import folders_to_enter, is_filled
-from .text_file import read_text_file, to_utf_8
+from .text_file import read_text_file, to_utf_8, unescape_fish
 from .walk import USUAL, FolderListing, Limits, Walk
 
 LARGEST = 4 * 1024 * 1024
 MOST_BYTES = 256 * 1024 * 1024  # of the texts of one search
+FISH_VARIABLES = "fish_variables"
 TOO_MUCH = "too many files for one search, or it took too long"
 DENIED = "permission denied"
 GONE = ("ENOENT", "ELOOP", "ENXIO")  # removed since then, or replaced by a link or a socket
@@ -132,7 +133,7 @@ class Search:
                     return
                 content = self._read_own_text(listing.path(name))
                 if content:
-                    yield listing.path(name), content
+                    yield listing.path(name), unescape_fish(content) if name == FISH_VARIABLES else content
 
     def _read_own_text(self, path: str) -> bytes:
         """Return up to LARGEST bytes of a text of the account. Only its name may have become another thing by now."""

@@ -73,7 +73,7 @@ def is_relative(value: str) -> bool:
 
 def expand(value: str, home: str) -> str:
     """Return the absolute path that a setting names, without the home's own words; empty if it is none."""
-    value = value.strip().strip("\"'")
+    value = re.sub(r"\$\{\w+:?-([^{}]*)\}", r"\1", value.strip().strip("\"'"))  # the usual one of ${NAME:-usual}
     for word in ("~/", "$HOME/", "${HOME}/", "@{HOME}/"):
         if value.startswith(word):
             value = home + "/" + value[len(word) :]

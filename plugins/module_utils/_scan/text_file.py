@@ -3,6 +3,7 @@
 """A file that may be a text: read without blocking, without a trace, and only so far as that is decided."""
 
 import os
+import re
 import stat
 from typing import IO
 
@@ -11,6 +12,7 @@ from .._core.files import READ, open_for_reading
 SNIFFED = 8192  # bytes by which a text is told from other files
 PIECE = 1024 * 1024
 TEXTS_INSIDE = (b"SQLite format 3\0", b"b0VIM ")  # a database, such as a history; what vim saves of an edited file
+_ESCAPED = re.compile(rb"\\x([2-7][0-9a-f])")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # of Windows
 
 
@@ -36,6 +38,11 @@ def to_utf_8(content: bytes) -> bytes:
     """Return a text of Windows in UTF-8, and any other as it is."""
     is_wide = content.startswith(UTF_16) and b"\0" in content[:SNIFFED]
     return content.decode("utf-16", "replace").encode("utf-8", "replace") if is_wide else content
+
+
+def unescape_fish(content: bytes) -> bytes:
+    """Return fish's universal variables with the characters that it writes as numbers (\\x2d)."""
+    return _ESCAPED.sub(lambda found: bytes([int(found.group(1), 16)]), content)
 
 
 def _read_up_to(stream: IO[bytes], most: int) -> bytes:

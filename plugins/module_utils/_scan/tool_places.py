@@ -44,8 +44,9 @@ FILES = (
     SettingsFile(".pixi/config.toml", {"detached-environments": "PIXI_CACHE"}),
     SettingsFile(".cargo/config.toml", {"target-dir": "CARGO_CACHE"}),
     SettingsFile(".cargo/config", {"target-dir": "CARGO_CACHE"}),
-    SettingsFile(
-        ".spack/config.yaml", {"source-cache": "SPACK_CACHE", "build-stage": "SPACK_CACHE", "root": "SPACK_CACHE"}
+    *(
+        SettingsFile(name, {"source-cache": "SPACK_CACHE", "build-stage": "SPACK_CACHE", "root": "SPACK_CACHE"})
+        for name in (".spack/config.yaml", ".spack/linux/config.yaml")
     ),
     SettingsFile(".config/dvc/config", {"dir": "DVC_CACHE"}),
     SettingsFile(".config/wandb/settings", {"cache-dir": "WANDB_CACHE_DIR"}),
@@ -85,7 +86,7 @@ STARTER_FILES = (
 )
 EXISTING = re.compile(  # settings of tools that name a file, a folder or a program which has to exist
     r"^[ \t]*(?:c\.\w+\.)?[\"']?(?:(?:animation\.)?ffmpeg_path|ca_bundle|cafile|capath|sslCAInfo|ssl_verify|cert"
-    r"|root_dir|notebook_dir|hooksPath|helper|credential\.helper|additionalimagestores|find-links|R_LIBS_USER|R_LIBS"
+    r"|root_dir|notebook_dir|hooksPath|helper|credential\.helper|additionalimagestores|find-links|R_LIBS_USER"
     r"|ca_certificate|init_module)[\"']?[ \t]*[=:][ \t\[\"'!]*(/[\w./+@%-]+)",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -103,9 +104,26 @@ WITH_EXISTING = (
     *(".jupyter/jupyter_server_config.py", ".jupyter/jupyter_notebook_config.py", ".jupyter/jupyter_lab_config.py"),
     *(".jupyter/jupyter_server_config.json", ".condarc", ".config/conda/.condarc", ".wgetrc"),
 )
+CREATED = ("PYTHONUSERBASE", "R_LIBS_USER", "ZDOTDIR")  # by their programs or users, in a folder that exists
 NAMES_EXISTING = re.compile(  # variables of start-up files that name a file or a folder which has to exist
     r"(?:REQUESTS_CA_BUNDLE|SSL_CERT_(?:FILE|DIR)|CURL_CA_BUNDLE|NODE_EXTRA_CA_CERTS|GIT_SSL_CAINFO|PIP_CERT"
-    r"|PYTHONUSERBASE|PYTHONSTARTUP|GIT_CONFIG_GLOBAL|PIP_CONFIG_FILE|UV_CONFIG_FILE|CONDARC|R_LIBS_USER|SHELL|BASH_ENV"
-    r"|ZDOTDIR)\Z"
+    r"|PYTHONSTARTUP|GIT_CONFIG_GLOBAL|PIP_CONFIG_FILE|UV_CONFIG_FILE|CONDARC|SHELL|BASH_ENV|%s)\Z" % "|".join(CREATED)
 )
 MOUNTS = re.compile(r"^[ \t]*(/[\w./+@%-]+)[ \t]+/\S*", re.MULTILINE)  # of enroot's fstab files
+HUB = ("HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_XET_CACHE")
+CACHES = HUB + ("PIP_CACHE_DIR", "UV_CACHE_DIR", "TORCH_HOME", "WANDB_CACHE_DIR", "ENROOT_CACHE_PATH")
+OUTRANKED = {  # a variable, and those that count in its place for what it moves
+    "HF_HOME": HUB,
+    "HUGGINGFACE_HUB_CACHE": HUB[:1],
+    "TRANSFORMERS_CACHE": HUB[:1],
+    "PYTORCH_TRANSFORMERS_CACHE": HUB[:1],
+    "PYTORCH_PRETRAINED_BERT_CACHE": HUB[:1],
+    "SINGULARITY_CACHEDIR": ("APPTAINER_CACHEDIR",),
+    "SINGULARITY_TMPDIR": ("APPTAINER_TMPDIR",),
+    "XDG_CACHE_HOME": CACHES,
+    "XDG_DATA_HOME": ("ENROOT_DATA_PATH",),
+}
+IN_COMMON = {  # folders of variables that many programs share -> what the tools have in them
+    "XDG_CACHE_HOME": ("huggingface", "pip", "uv", "torch", "wandb", "enroot"),
+    "XDG_DATA_HOME": ("enroot",),
+}

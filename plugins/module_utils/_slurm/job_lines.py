@@ -22,7 +22,13 @@ _VARIABLE = re.compile(
     r"\b(?:SBATCH|SALLOC|SLURM)_(PARTITION|ACCOUNT|QOS|TIMELIMIT|GRES|GPUS|OUTPUT|ERROR)(?:=|[ \t]+)"
     r"[\"']?([\w.,:+%/-]+)"
 )
-_WHAT = {"timelimit": "time", "gpus-per-node": "gpus", "gpus-per-task": "gpus", "gres": "gpus", "error": "output"}
+_WHAT = {
+    "timelimit": "time",
+    "gpus-per-node": "node_gpus",
+    "gpus-per-task": "gpus",
+    "gres": "node_gpus",
+    "error": "output",
+}
 _WHAT.update({"container-image": "image", "container-mounts": "mounts", "queue": "partition"})
 PATHS = ("output", "image", "chdir", "mounts")
 _OF_SLURM = re.compile(r"slurm|sbatch|srun|submitit", re.IGNORECASE)
@@ -31,20 +37,24 @@ _SETTING = re.compile(
 )
 _QUOTED = re.compile(r"[\"'\s\[(]--(partition|account|qos)(?:=|[\"'],?[ \t]*[\"'])([A-Za-z][\w.,-]*)")
 _IMAGE = re.compile(
-    r"(?:apptainer|singularity|enroot)[ \t]+(?:exec|run|shell|start|create)\b[^\n]*?[ \t](/\S+\.(?:sif|sqsh))\b"
+    r"(?:apptainer|singularity|enroot)[ \t]+(?:exec|run|shell|start|create)\b[^\n]*?"
+    r"[ \t][\"']?(/[^\s\"']+\.(?:sif|sqsh))\b"
 )
 _EDF_IMAGE = re.compile(r"^[ \t]*image[ \t]*=[ \t]*[\"'](/\S+\.(?:sif|sqsh))[\"']")  # environment files of CSCS
 _USE = re.compile(
     r"(?:^|[;&|]|\bsource|\bcd|\.)[ \t]*(?:source|cd|\.)?[ \t]+[\"']?((?:~|\$HOME|\$\{HOME\})/[^\s\"';&|]*)"
 )
+_HERE = re.compile(r"\bsbatch\b[^\n#]*<<-?[ \t]*[\"']?(\w+)")
+_OF_SHELL = re.compile(r"#![^\n]*\b(?:ba|z|k|da|tc|c)?sh\b")
 _SOURCED = re.compile(r"^[ \t]*(?:source|\.)[ \t]+[\"']?(/[\w./+@-]+)[\"']?[ \t]*(?:#.*)?$")
 _ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=[\"']?(/[^\s\"'$`;&|]+|[\w.-]+)[\"']?[ \t]*(?:#.*)?$")
 _USED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 class LineRequest(NamedTuple):
-    """What a line requests: partition, account, qos, chdir, gpus (with their type), time, output, image, mounts, source
-    (a file that the job's shell reads), or use (a path in the home that a job's own commands use). line: from 1."""
+    """What a line requests: partition, account, qos, chdir, gpus (with their type), node_gpus (of each node), time,
+    output, image, mounts, source (a file that the job's shell reads), or use (a path in the home that a job's own
+    commands use). line: from 1."""
 
     what: str
     name: str
@@ -73,6 +83,18 @@ def find_in_script(text: str) -> Iterator[LineRequest]:
                 yield LineRequest("use", path, number)
 
 
+def find_submitted(text: str) -> Iterator[LineRequest]:
+    """Yield what the here-documents of sbatch request: each is a job script."""
+    lines = split_lines(text)
+    for number, line in enumerate(lines):
+        found = _HERE.search(line)
+        if found and not line.lstrip().startswith("#"):
+            rest = [one.strip() for one in lines[number + 1 :]]
+            end = rest.index(found.group(1)) if found.group(1) in rest else len(rest)
+            for one in find_in_script("".join(lines[number + 1 : number + 1 + end])):
+                yield one._replace(line=one.line + number + 1)
+
+
 def find_in_start_up_file(text: str) -> Iterator[LineRequest]:
     """Yield what the variables and aliases of a start-up file request."""
     for number, line in enumerate(split_lines(text), 1):
@@ -90,6 +112,7 @@ def find_in_settings(text: str) -> Iterator[LineRequest]:
         return
     for number, line in enumerate(split_lines(text), 1):
         if not line.lstrip().startswith("#"):
+            yield from _of_commands(line, number)
             for pattern in (_SETTING, _QUOTED):
                 for what, name in pattern.findall(line):
                     yield LineRequest(_WHAT.get(what, what), name, number)
@@ -126,7 +149,8 @@ def find_refused(text: str) -> Iterator[Tuple[int, str]]:
     """
     lines = split_lines(text)
     directives = [number for number, line in enumerate(lines, 1) if DIRECTIVE.match(line)]
-    if not directives or "<<" in text:
+    of_another = text.startswith("#!") and not _OF_SHELL.match(text)  # a launcher with a template in it
+    if not directives or "<<" in text or of_another:
         return
     if not text.startswith("#!"):
         yield 1, "Slurm refuses a job script whose first line does not name its shell (#!/bin/bash)"

@@ -10,9 +10,10 @@ MEMORY_KEY = "slurm"  # of the offers in host.account.found
 
 Document = Dict[str, Any]
 """accounts: [{name, qos, default_qos}], or None if unknown. default: the account that Slurm uses for a job that names
-none, or empty. partitions: [{name, gpus, minutes}], or None if unknown; gpus: the types that a job can request, "" for
-GPUs without a type; minutes: the longest time of a job, None if unlimited. default_partition: of a job that names none;
-empty if Slurm refuses such a job, None if unknown. missed: a sentence for each program that gave no answer."""
+none, or empty. partitions: [{name, gpus, most, minutes}], or None if unknown; gpus: the types that a job can request,
+"" for GPUs without a type; most: GPUs of one node, if it has any; minutes: the longest time of a job, None if
+unlimited. default_partition: of a job that names none; empty if Slurm refuses such a job, None if unknown. missed: a
+sentence for each program that gave no answer."""
 REPORTED = ("accounts", "default", "partitions", "default_partition", "missed")
 
 

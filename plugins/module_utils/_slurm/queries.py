@@ -8,7 +8,7 @@ Each program runs once in a run at most, with the login shell's PATH and a time 
 import os
 import pwd
 import re
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Match, Optional
 
 from .._core.errors import AccountError, printable
 from .._core.host import Host
@@ -23,7 +23,7 @@ TEST_COMMAND = '"$0" --test-only --time=1 --wrap=true 2>&1; echo ' + END_LINE  #
 NO_DEFAULT = "No partition specified"  # what Slurm answers to a job that names none
 RIGHTS = "format=Cluster,Account,QOS,DefaultQOS,DefaultAccount"
 WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
-GPU = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:[0-9]+\Z")
+GPU = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:([0-9]+)\Z")
 MOST = 200  # accounts, and partitions, in the answer
 
 Document = Dict[str, Any]  # see offers.py, or a part of it
@@ -120,6 +120,8 @@ def parse_partitions(text: str) -> List[Document]:
         if WORD.match(name):
             partition = every.setdefault(name, {"name": name, "gpus": [], "minutes": parse_minutes(limit)})
             partition["gpus"] = sorted({*partition["gpus"], *parse_gpu_types(gres)})
+            if partition["gpus"]:
+                partition["most"] = max(partition.get("most", 0), count_gpus(gres))
     return [every[name] for name in sorted(every)][:MOST]
 
 
@@ -135,5 +137,14 @@ def parse_gpu_types(gres: str) -> List[str]:
     >>> parse_gpu_types("gpu:a100:4(S:0-1),nvme:1")
     ['a100']
     """
+    return [match.group(1) or "" for match in _gpus_in(gres)]
+
+
+def count_gpus(gres: str) -> int:
+    """Return how many GPUs a node has according to its generic resources."""
+    return sum(int(match.group(2)) for match in _gpus_in(gres))
+
+
+def _gpus_in(gres: str) -> "List[Match[str]]":
     matches = (GPU.match(word) for word in re.sub(r"\([^)]*\)", "", gres).split(","))
-    return [match.group(1) or "" for match in matches if match]
+    return [match for match in matches if match]

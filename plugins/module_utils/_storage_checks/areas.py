@@ -90,7 +90,8 @@ class Areas(AuditCheck):
             return
         entry, above = host.entry(real), host.entry(os.path.dirname(real))
         # A site freezes a whole area; what is in a folder of the account's is the account's own doing.
-        by_user = bool(entry and entry.mine and above and above.mine)
+        is_own = path == host.home or bool(above and above.mine)
+        by_user = bool(entry and entry.mine and is_own)
         text = "the account can create nothing there (mode %s%s)"
         text %= "%04o" % entry.mode if entry else "unknown", "" if entry and entry.mine else ", of another user"
         self.report("DIR-003", host.shown(path), text, case=OWN_MODE if by_user else "")

@@ -54,10 +54,14 @@ class SlurmAccount(TypedDict):
 
 
 class SlurmPartition(TypedDict):
-    """A partition that Slurm shows. gpus: the types of its GPUs; "" is one without a type. minutes: a job's longest."""
+    """A partition that Slurm shows. gpus: the types of its GPUs; "" is one without a type. most: GPUs of a node.
+
+    minutes: a job's longest.
+    """
 
     name: str
     gpus: list[str]
+    most: NotRequired[int]
     minutes: int | None
 
 

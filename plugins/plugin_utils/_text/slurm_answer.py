@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .sanitise import harmless
 
 if TYPE_CHECKING:
-    from .._documents.outcome import SlurmOffers
+    from .._documents.outcome import SlurmOffers, SlurmPartition
 
 MOST, LONGEST = 200, 100  # of each list; letters of a name
 
@@ -31,18 +31,15 @@ def offers(found: Mapping[str, Any]) -> SlurmOffers:
         ],
         "default": _name(found["default"]),
         "default_partition": _name(found["default_partition"]),
-        "partitions": None
-        if partitions is None
-        else [
-            {
-                "name": harmless(one["name"], LONGEST),
-                "gpus": _words(one["gpus"]),
-                "minutes": None if one["minutes"] is None else int(one["minutes"]),
-            }
-            for one in partitions[:MOST]
-        ],
+        "partitions": None if partitions is None else [_partition(one) for one in partitions[:MOST]],
         "missed": [harmless(one, 500) for one in found["missed"][:9]],
     }
+
+
+def _partition(one: Mapping[str, Any]) -> SlurmPartition:
+    minutes = None if one["minutes"] is None else int(one["minutes"])
+    found: SlurmPartition = {"name": harmless(one["name"], LONGEST), "gpus": _words(one["gpus"]), "minutes": minutes}
+    return {**found, "most": int(one["most"])} if "most" in one else found
 
 
 def _name(found: object) -> str | None:

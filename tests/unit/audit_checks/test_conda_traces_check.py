@@ -124,6 +124,15 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
             {"PKG-002 ~/.bashrc:2": "'conda init --reverse'"},
         ),
         (
+            "a block in a file that fish reads",
+            {
+                **{f"~/{name}": Folder() for name in (".config", ".config/fish", ".config/fish/conf.d")},
+                "~/.config/fish/conf.d/conda.fish": Plain(BLOCK),
+            },
+            {},
+            {"PKG-002 ~/.config/fish/conf.d/conda.fish:1": "'conda init --reverse'"},
+        ),
+        (
             "a block of mamba in fish, with CR",
             {
                 "~/.config": Folder(),

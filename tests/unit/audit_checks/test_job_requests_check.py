@@ -15,7 +15,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import 
 
 OFFERS = {
     "accounts": [{"name": "p1", "qos": ["opp"]}],
-    "partitions": [{"name": "gpu", "gpus": ["a100"], "minutes": 1440}, {"name": "cpu", "gpus": [], "minutes": 60}],
+    "partitions": [
+        {"name": "gpu", "gpus": ["a100"], "minutes": 1440, "most": 4},
+        {"name": "cpu", "gpus": [], "minutes": 60},
+    ],
 }
 HEAD = "#!/bin/bash\n#SBATCH "
 
@@ -42,10 +45,11 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ("a.job", HEAD + "-p cpu\n#SBATCH --time=2:00:00\n", "JOB-006 ~/a.job:3"),
         ("a.job", HEAD + "-p cpu,gpu\n#SBATCH --time=2:00:00\n", ""),
         ("a.job", HEAD + "-p gpu\nP=gone\nsrun -p $P true\n", "JOB-002 ~/a.job:4"),
-        ("a.job", HEAD + "-p gpu\nsource /usr/gone/bin/activate\n", "JOB-006 ~/a.job:3"),
-        ("a.job", HEAD + "-p gpu\nsource /gone/bin/activate\n", ""),
-        ("a.job", HEAD + "--container-mounts=/usr:/usr,/usr/gone:/x\n", "JOB-006 ~/a.job:2"),
-        ("a.job", HEAD + "--chdir=/usr/gone\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "-p gpu\nsource /home/gone/bin/activate\n", "JOB-006 ~/a.job:3"),
+        ("a.job", HEAD + "-p gpu\nsource /gone/bin/activate\n. /opt/gone/setup.sh\n", ""),
+        ("a.py", '#!/usr/bin/env python3\nT = """\n#SBATCH -p gpu\n"""\n', ""),
+        ("a.job", HEAD + "--container-mounts=/home:/h,/home/gone:/x\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "--chdir=/home/gone\n", "JOB-006 ~/a.job:2"),
         ("p/a.job", HEAD + "--output=logs/%j.out\n", "JOB-006 ~/p/a.job:2"),
         ("logs/a.job", HEAD + "--output=logs/%j.out\n", ""),
         ("a/b/c/d/a.job", HEAD + "-p gone\n", "JOB-002 ~/a/b/c/d/a.job:2"),
@@ -55,12 +59,19 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
             '{"python.defaultInterpreterPath": "/gone/python"}',
             "ENV-009 ~/p/.vscode/settings.json:1",
         ),
+        ("a.sh", "#!/bin/bash\nsbatch <<EOF\n#!/bin/bash\n#SBATCH -p gone\nEOF\n", "JOB-002 ~/a.sh:4"),
+        ("a.sh", "#!/bin/bash\nsbatch -p gpu <<'E'\n#!/bin/bash\n#SBATCH -n 1\ncd ~/x\nE\n", "JOB-005 ~/a.sh:5"),
+        ("a.sh", '#!/bin/bash\nI=/home/gone.sif\nsrun apptainer exec "$I" true\n', "JOB-006 ~/a.sh:3"),
+        ("run.py", "os.system('sbatch -p gone a.sh')\n", "JOB-002 ~/run.py:1"),
         ("Makefile", "run:\n\tsbatch -p gone a.sh\n", "JOB-002 ~/Makefile:2"),
         ("a.job", HEAD + "--time=10\r\n", "ENV-010 ~/a.job:2"),
         ("a.job", HEAD + "--chdir=$HOME/x\n", "JOB-005 ~/a.job:2"),
         ("notes.txt", HEAD + "-p gone\n", ""),
         (".hidden/a.sh", HEAD + "-p gone\n", ""),
         ("a.job", HEAD + "--gres=gpu:v100:2\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "--gres=gpu:a100:8\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "--gpus-per-node=8\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "--gpus=8 --gres=gpu:4\n", ""),
         ("a.job", HEAD + "-G A100:2\n#SBATCH --gpus=2 --gres=gpu:1\n", ""),
         ("a.job", HEAD + "-t 3-00:00\n", "JOB-006 ~/a.job:2"),
         ("a.job", HEAD + "--time=24:00:00 --output=%j.out\n", ""),

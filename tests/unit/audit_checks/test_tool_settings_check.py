@@ -32,6 +32,12 @@ OUTRANKS = "is set here, and hpc-onboard's HF_HUB_CACHE outranks it"
             "names ~/containers, and hpc-onboard's ENROOT_",
         ),
         ("enroot/enroot.config", "ENROOT_TEMP_PATH /tmp", ""),
+        (
+            "enroot/enroot.config",
+            "ENROOT_DATA_PATH ${XDG_DATA_HOME:-~/.local/share}/enroot",
+            "names ~/.local/share/enroot",
+        ),
+        (".wgetrc", "check-certificate = off", UNCHECKED),
         ("enroot/enroot.config", "ENROOT_MOUNT_HOME yes", ""),
         ("enroot/enroot.config", "ENROOT_CACHE_PATH ~/e", "ENROOT_CACHE_PATH names ~/e, in the home"),
         ("enroot/environ.d/1.env", "PIP_CACHE_DIR=/tmp/pip", "PIP_CACHE_DIR names /tmp/pip"),
@@ -76,7 +82,10 @@ OUTRANKS = "is set here, and hpc-onboard's HF_HUB_CACHE outranks it"
         (".conda/condarc.d/a.yml", "pkgs_dirs: [~/pkgs]", "pkgs_dirs names ~/pkgs, in the home"),
         (".tmux.conf", "set-environment -g PIP_CACHE_DIR '/x'", "PIP_CACHE_DIR is set here"),
         ("enroot/hooks.d/a.sh", 'echo "PIP_CACHE_DIR=$HOME/x" >>"$ENROOT_ENVIRON"', "PIP_CACHE_DIR is set here"),
-        ("enroot/mounts.d/a.fstab", "/gone/sets /sets none bind", "this line names /gone/sets, which does not exist"),
+        ("enroot/mounts.d/a.fstab", "/home/gone /sets none bind", "this line names /home/gone, which does not exist"),
+        ("enroot/mounts.d/a.fstab", "/dev/gone /dev/gone none bind", ""),
+        (".Renviron", "R_LIBS_USER=/opt/R/%V", ""),
+        (".bashrc", "export ZDOTDIR=~/zsh", ""),
         (".gitconfig", "  helper = !/gone/gh auth", "this line names /gone/gh, which does not exist"),
         (".bashrc", "export SSL_CERT_FILE=/gone/ca.pem", "SSL_CERT_FILE names /gone/ca.pem, which does not exist"),
         (".bashrc", "export A=1 SSL_CERT_FILE='/gone/ca.pem' B=2", "SSL_CERT_FILE names /gone/ca.pem, which does not"),
@@ -119,9 +128,9 @@ def test_a_file_that_a_start_up_file_reads_counts_as_one(scene: Scene) -> None:
 
 
 def test_of_ssh_only_what_holds_for_every_host_counts(scene: Scene) -> None:
-    text = b"Host vm\n  StrictHostKeyChecking no\nHost *\n  StrictHostKeyChecking no\n"
-    scene.make({"~/.ssh": Folder(), "~/.ssh/config": Plain(text)})
-    assert list(run_check(scene, ToolSettings).found) == ["SEC-012 ~/.ssh/config:4"]
+    text = b"Host vm\n  StrictHostKeyChecking no\n  Include lab\nHost *\n  StrictHostKeyChecking no\n"
+    scene.make({"~/.ssh": Folder(), "~/.ssh/config": Plain(text), "~/.ssh/lab": Plain(b"StrictHostKeyChecking no\n")})
+    assert list(run_check(scene, ToolSettings).found) == ["SEC-012 ~/.ssh/config:5"]
 
 
 def test_files_that_others_name_count_as_well(scene: Scene) -> None:

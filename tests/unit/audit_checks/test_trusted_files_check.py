@@ -106,6 +106,25 @@ EVERY = "every user can change it (mode %s)"
             {"SEC-010 ~/.ssh/more": EVERY % "0666", "SEC-010 ~/deploy": EVERY % "0777"},
         ),
         (
+            {"~/.gitconfig": Plain(b"[alias]\n\tx = !~/g\n"), "~/g": Plain(b"", 0o777)},
+            {"SEC-010 ~/g": EVERY % "0777"},
+        ),
+        (
+            {"~/.cshrc": Plain(b"if (-r ~/c) source ~/c\n"), "~/c": Plain(b"", 0o666)},
+            {"SEC-010 ~/c": EVERY % "0666"},
+        ),
+        (
+            {
+                "/opt": Folder(),
+                "/opt/mine": Folder(),
+                "/opt/x": Folder(0o777),
+                "/opt/x/y": Folder(),
+                "/opt/x/y/bin": Folder(),
+            }
+            | {"~/.bashrc": Plain(b"PATH=/opt/x/y/bin:$PATH\n")},
+            {"SEC-010 /opt/x": EVERY % "0777"},
+        ),
+        (
             {"~/.bashrc": Plain(b"export DATA=~/notes\n. ~/x\n"), "~/notes": Folder(0o777), "~/x": Plain(b"", 0o644)},
             {},
         ),

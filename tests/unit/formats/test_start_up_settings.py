@@ -21,6 +21,8 @@ ANEW = {  # shell -> lines after which the variable is another one
         "[ -d / ] && export CACHE=~/c",
         "CACHE=/tmp/x",
         "declare -x CACHE=/tmp/x",
+        "declare -gx CACHE=/tmp/x",
+        "declare -r -x CACHE=/tmp/x",
         "if true; then export CACHE=/tmp/x; fi",
         "export CACHE=$(echo /tmp)/x",
     ],

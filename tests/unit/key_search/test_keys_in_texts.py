@@ -49,6 +49,7 @@ PLACES = {
     "by its variable": ("export MISTRAL_API_KEY={}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "by a name in YAML": ("cohere_api_key: {}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "by a name in JSON": ('{{"mistral": {{"apiKey": "{}"}}}}', "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
+    "by a password": ("POSTGRES_PASSWORD={}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "by another variable": ("AZURE_OPENAI_KEY={}\n", HEX[:32]),
     "by a name in a quoted form": ('"secret_key" = "{}"\n', "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "of an account": ("AccountName=a;AccountKey={};Endpoint\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S" * 2 + "a7"),

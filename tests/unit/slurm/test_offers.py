@@ -19,7 +19,7 @@ P1 = {"name": "p1", "qos": ["opp", "regular", "test"], "default_qos": "opp"}
 P2 = {"name": "p2", "qos": ["opp"], "default_qos": "opp"}
 PARTITIONS = [
     {"name": "cpu", "gpus": [], "minutes": 480},
-    {"name": "gpu", "gpus": ["a100", "v100"], "minutes": 1440},
+    {"name": "gpu", "gpus": ["a100", "v100"], "minutes": 1440, "most": 4},
 ]
 
 

@@ -130,7 +130,7 @@ SOFTWARE_RULES = {
         fix="Choose one in the accounts file, `scheduler: {account: NAME}`, then run `hpc-onboard onboard ACCOUNT`. If"
         " a site has one for jobs with GPUs and one for those without (`def-pi_gpu`, `def-pi_cpu`), write the name"
         " without the suffix, `def-pi`: each job gets the right one.",
-        found_cause="spec",
+        found_cause="site",
         advice="Choose one in the accounts file, without a suffix such as _gpu: scheduler: {{account: NAME}}",
     ),
     "JOB-005": Rule(
