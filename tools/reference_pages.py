@@ -44,7 +44,7 @@ accounts:
 """
 ACCOUNTS_FOOT = """## Settings of roles
 
-Write the settings of a role below its name. `ansible-doc -t role hpc.onboard.ROLE` lists the settings, as does the role's page:
+Write the settings of a role below its name. `ansible-doc -t role hpc.onboard.ROLE` lists the settings, as does its page:
 {roles}.
 
 `without: [ROLE, ...]` skips these roles.
