@@ -318,14 +318,14 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
         (finding("LNK-003", capability="watch", place="~/old", auto_fix=LINK), [(FIX, True)]),
         (
             finding("LNK-003", capability="watch", place="~/$(id)"),
-            [("Point ~/$(id) to an existing target, or remove it.", False)],
+            [("Change ~/$(id) so that it points to an existing target, or remove it.", False)],
         ),
         (
             finding("SEC-004", capability="watch", place="~/x\nrm -rf ~"),
             [
                 (
-                    "Remove the key from ~/x\nrm -rf ~ by hand, once the program that reads it there has its key in"
-                    " another way.",
+                    "Make sure that the program has its key in another way. Then remove the key from ~/x\nrm -rf ~ by"
+                    " hand.",
                     False,
                 )
             ],
@@ -334,9 +334,9 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("SEC-007", capability="watch", place="~/.credentials:2"),
             [
                 (
-                    "Onboarding leaves this line as it is. Delete ~/.credentials:2, then run: ansible-playbook"
-                    " -i 'my accounts.yml' hpc.onboard.onboard -l a@lrz. For a machine that hpc-onboard does not keep,"
-                    " write the password itself there.",
+                    "Onboarding does not change this line. Delete ~/.credentials:2, then run: ansible-playbook"
+                    " -i 'my accounts.yml' hpc.onboard.onboard -l a@lrz. For a machine that hpc-onboard does not set"
+                    " up, write the password itself into the file.",
                     False,
                 )
             ],
@@ -345,8 +345,8 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ENV-005", capability="watch", place="~/bin/x", case="not_on_path"),
             [
                 (
-                    "Log in again. If it is still missing, look for what sets PATH after the line of hpc-onboard in"
-                    " your start-up file, and add the folder there: export PATH=~/bin:$PATH"
+                    "Log in again. If the script is still not on PATH, look in your start-up file for a line after"
+                    " the line of hpc-onboard that sets PATH. Add the folder in that line: export PATH=~/bin:$PATH"
                     " (in tcsh: set path = (~/bin $path)).",
                     False,
                 )
@@ -356,8 +356,8 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("SEC-008", capability="watch", place="~/.bashrc:5", case="leads_past"),
             [
                 (
-                    "Name the file that the variable points to in the accounts file (path), or remove the variable from"
-                    " ~/.bashrc:5 once nothing else needs it.",
+                    "Set the path of the file that the variable points to in the accounts file (path). Or remove the"
+                    " variable from ~/.bashrc:5, if nothing else needs it.",
                     False,
                 )
             ],
@@ -366,7 +366,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ENV-001", capability="watch", place="~/.local/share/enroot", case="not_made_again"),
             [
                 (
-                    "Keep ~/.local/share/enroot: no program makes it again. To move it, use its own"
+                    "Keep ~/.local/share/enroot, because no program can create it again. To move it, use its own"
                     " program (for enroot: enroot export, then enroot create).",
                     False,
                 )
@@ -374,7 +374,13 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
         ),
         (
             finding("ENV-005", capability="watch", place="/opt/x"),
-            [("Remove /opt/x, or its folder, from PATH, or put it after the folder of hpc-onboard's script.", False)],
+            [
+                (
+                    "Remove /opt/x, or remove its folder from PATH, or put the folder after the folder of hpc-onboard's"
+                    " script.",
+                    False,
+                )
+            ],
         ),
         (
             finding("SEC-004", capability="watch", place="~/a.sh:1", case="unknown_key"),
@@ -384,8 +390,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("SEC-004", capability="watch", place="~/a.sh:1", case="anything an account says"),
             [
                 (
-                    "Remove the key from ~/a.sh:1 by hand, once the program that reads it there has its key in another"
-                    " way.",
+                    "Make sure that the program has its key in another way. Then remove the key from ~/a.sh:1 by hand.",
                     False,
                 )
             ],

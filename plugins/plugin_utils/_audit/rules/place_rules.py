@@ -13,147 +13,154 @@ PLACE_RULES = {
         title="A link is missing",
         severity="high",
         owner="storage_links",
-        why="A link from the home to the large storage does not exist. Programs that use it fail, or fill the home"
-        " instead.",
+        why="A link from the home directory to the large storage does not exist. Programs that use the link fail, or"
+        " fill the home directory.",
         fix="`hpc-onboard onboard ACCOUNT --tags storage_links` creates it.",
     ),
     "LNK-002": Rule(
-        title="A link points to another place",
+        title="A link does not point to its declared target",
         severity="high",
         owner="storage_links",
-        why="The link exists but points to another place than declared, so data goes where you do not look for it. If"
-        " the site has changed the value of its own variable ($SCRATCH), the finding names both places (cause *site*).",
-        fix="If the new place is the right one, set it in the accounts file; else run `hpc-onboard onboard ACCOUNT"
-        " --tags storage_links`. After a change by the site, first copy what you need: the old place will be"
-        " emptied. Onboarding then changes the link if hpc-onboard created it and it was not changed since; it"
-        " moves no data, and leaves a link of your own to you.",
+        why="The link exists, but it points to a target that differs from the declared one. So your data is written to"
+        " a folder where you do not expect it. If the site has changed the value of its own variable ($SCRATCH), the"
+        " finding names both targets (cause *site*).",
+        fix="If the current target is right, set it in the accounts file. Otherwise, run `hpc-onboard onboard ACCOUNT"
+        " --tags storage_links`. It changes only a link that hpc-onboard created and that was not changed since then."
+        " It moves no data, and it does not change your own links. If the site has changed its variable, first copy the"
+        " data that you need, because the site will empty the old folder.",
     ),
     "LNK-003": Rule(
         title="The target of a link does not exist",
         severity="high",
         owner=f"storage_links, {CHECKS}",
-        why="The file system is not mounted or was moved, or the folder was purged. Jobs fail at their first write. A"
-        " link into a folder of one node or job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`,"
-        " `$TMPDIR`) is not reported: its target may exist on another login node.",
-        fix="Check with `ls -ld TARGET` on the account. Ask the site, or let `hpc-onboard onboard ACCOUNT` create the"
-        " folder. `hpc-onboard fix ACCOUNT` removes a broken link that no role keeps.",
+        why="The file system of the target is not mounted or was moved, or the target was purged. Jobs fail when they"
+        " first write to it. A link to a folder of one node or job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`,"
+        " `/dev/shm`, `$TMPDIR`) is not reported, because its target may exist on another login node.",
+        fix="Check the target with `ls -ld TARGET` on the account. Ask the site, or run `hpc-onboard onboard ACCOUNT`,"
+        " which creates the folder. `hpc-onboard fix ACCOUNT` removes a broken link that no role creates.",
         found_class="broken",
         found_cause="site",
-        advice="Point {place} to an existing target, or remove it.",
+        advice="Change {place} so that it points to an existing target, or remove it.",
     ),
     "LNK-004": Rule(
-        title="Something else is in the place of a link",
+        title="A file or folder has the name of a declared link",
         severity="high",
         owner="storage_links",
-        why="A real folder or file is where a link belongs. hpc-onboard does not touch it, because it is yours.",
-        fix="Move it away (`mv ~/work ~/work.mine`), then run again, and copy what you want to keep through the new"
-        " link.",
+        why="A real folder or file has the path of a declared link. hpc-onboard does not change it, because it is"
+        " yours.",
+        fix="Move it away (`mv ~/work ~/work.mine`), then run hpc-onboard again. After that, copy the files that you"
+        " want to keep through the new link.",
     ),
     "LNK-005": Rule(
         title="A link points to itself, or to storage that is purged",
         severity="medium",
         owner=CHECKS,
-        why="The link points to itself, or to storage that the site purges although its name is that of something that"
-        " should last. Files vanish without a message.",
-        fix="Name a place that is not purged in the accounts file, then run `hpc-onboard onboard ACCOUNT --tags"
+        why="The link points to itself, or its name suggests permanent storage but its target is purged by the site."
+        " Files on purged storage are deleted without a message.",
+        fix="In the accounts file, set a folder that is not purged. Then run `hpc-onboard onboard ACCOUNT --tags"
         " storage_links`.",
         found_class="broken",
-        advice="Move what is behind {place} to storage that lasts, then point the link there.",
+        advice="Move the files from the target of {place} to permanent storage, then point the link to the new folder.",
     ),
     "DIR-001": Rule(
         title="A folder is missing",
         severity="medium",
         owner="storage_links",
-        why="A folder of yours in a storage area does not exist, and so the targets of links and caches are missing."
-        " Purges remove empty folders, too.",
-        fix="`hpc-onboard onboard ACCOUNT` creates it.",
+        why="Your folder in a storage area does not exist, so the targets of links and caches do not exist either. A"
+        " purge by the site also removes empty folders.",
+        fix="`hpc-onboard onboard ACCOUNT` creates the folder.",
     ),
     "DIR-002": Rule(
-        title="A folder has another mode, group or type",
+        title="A folder has a wrong mode, group or type",
         severity="medium",
         owner="storage_links",
-        why="A folder has another mode, group or type than declared: colleagues cannot read it, or too many users can.",
-        fix="If you want the change, declare it; else run `hpc-onboard onboard ACCOUNT`.",
+        why="The mode, group or type of a folder differs from the declared one. Colleagues cannot read the folder, or"
+        " too many users can.",
+        fix="If the change is intended, declare it in the accounts file. Otherwise, run `hpc-onboard onboard ACCOUNT`.",
     ),
     "DIR-003": Rule(
-        title="Your home, or your folder in a storage area, cannot be written",
+        title="Your home directory, or your folder in a storage area, is not writable",
         severity="high",
         owner=CHECKS,
-        why="The project has ended, the area is frozen, its file system is mounted read-only on this login node, or its"
-        " mode was changed. Jobs fail at their first write.",
+        why="You cannot write to your home directory or to your folder in a storage area. The possible causes are that"
+        " the project has ended, the area is frozen, the file system is mounted read-only on this login node, or the"
+        " mode was changed. Jobs fail when they first write.",
         fix="Check with `touch FOLDER/x` on the account. Ask the site, or the manager of the project.",
         found_class="broken",
         found_cause="site",
-        advice="Ask the site why {place} cannot be written.",
-        cases={"own_mode": "You took the permission to write away: chmod u+w {place}"},
+        advice="Ask the site why {place} is not writable.",
+        cases={"own_mode": "You removed your own write permission. Restore it: chmod u+w {place}"},
     ),
     "ENV-001": Rule(
-        title="A cache is in the home",
+        title="A cache is in the home directory",
         severity="medium",
         owner=CHECKS,
-        why="A cache (Apptainer, enroot, pip, Hugging Face) is in the home, which is small and often slow. It fills the"
-        " quota, and then no program can write, not even at login.",
-        fix="`hpc-onboard onboard ACCOUNT` moves the cache. `hpc-onboard fix ACCOUNT` empties an old cache whose"
-        " program makes it again and that no start-up file mentions. No program makes containers of enroot,"
-        " packages of conda and data of wandb again: keep them, and move them with their own program.",
-        advice="Move the cache with the variable that docs/rules.md names, then inspect {place}.",
+        why="A cache (Apptainer, enroot, pip, Hugging Face) is in the home directory, which is small and often slow."
+        " The cache fills the quota. After that, no program can write to the home directory, not even at login.",
+        fix="`hpc-onboard onboard ACCOUNT` sets a new folder for the cache. `hpc-onboard fix ACCOUNT` empties the old"
+        " cache, if its program can create the content again and no start-up file mentions the folder. Containers of"
+        " enroot, packages of conda and data of wandb cannot be created again. Keep them, and move them with their own"
+        " program.",
+        advice="Set a new folder for the cache with the variable that docs/rules.md names, then check {place}.",
         cases={
-            "not_made_again": "Keep {place}: no program makes it again. To move it, use its own program (for enroot:"
-            " enroot export, then enroot create)."
+            "not_made_again": "Keep {place}, because no program can create it again. To move it, use its own program"
+            " (for enroot: enroot export, then enroot create)."
         },
     ),
     "ENV-002": Rule(
         title="The shell settings of hpc-onboard were changed",
         severity="medium",
         owner=f"shell_environment, {CHECKS}",
-        why="The file of settings, or the line that reads it, is not as hpc-onboard wrote it. Shells then start with a"
-        " part of the settings, and each type of shell with another part.",
-        fix="Put your own lines outside of it. `hpc-onboard onboard ACCOUNT --tags shell_environment` restores the"
-        " rest.",
+        why="The settings file of hpc-onboard, or the line that reads it, was changed. Shells then start with only some"
+        " of the settings, and bash, zsh and the others may have different ones.",
+        fix="Move your own lines to another file. Then run `hpc-onboard onboard ACCOUNT --tags shell_environment`,"
+        " which restores the settings file.",
         found_class="changed",
-        advice="Move {place} into a start-up file of yours.",
+        advice="Move {place} to your own start-up file.",
     ),
     "ENV-003": Rule(
-        title="A start-up file prints in shells that are not interactive",
+        title="A start-up file prints in non-interactive shells",
         severity="medium",
         owner=CHECKS,
-        why="A start-up file prints something even if no user logs in. This breaks `scp`, `rsync` and `sftp`, with"
-        " messages that do not name the cause. An error in a start-up file counts as well: what is below it may not"
-        " run.",
-        fix="Print at a terminal only: `[[ $- == *i* ]] && echo ...`, or remove the line. For an error, run `ssh HOST"
-        " true` and read what it prints.",
-        advice="Let {place} print at a terminal only. If it is an error, correct the line.",
+        why="A start-up file prints something in non-interactive shells. This breaks `scp`, `rsync` and `sftp`, and"
+        " their error messages do not name the cause. An error in a start-up file is reported too, because the lines"
+        " after it may not run.",
+        fix="Remove the line, or print only at a terminal: `[[ $- == *i* ]] && echo ...`. For an error, run `ssh HOST"
+        " true` and read the error message.",
+        advice="Change {place} so that it prints only at a terminal. If the finding is an error, correct the line.",
     ),
     "ENV-004": Rule(
         title="Start-up files take seconds, or end the shell",
         severity="low",
         owner=CHECKS,
-        why="Every login waits for the start-up files, and so does each command over ssh and each step of a job that"
-        " starts a shell. Where a start-up file exits, starts another program in the place of the shell, or sets -e, a"
-        " command is not run or not to its end: scp, rsync and other programs fail.",
-        fix="Measure with `time bash -lic exit` on the account. Load modules and conda where they are needed.",
-        advice="Inspect the commands that {place} runs.",
+        why="Every login waits for the start-up files. Each command over ssh and each step of a job that starts a shell"
+        " waits too. A start-up file that exits, sets -e, or starts another program in place of the shell can prevent"
+        " or stop commands: scp, rsync and other programs fail.",
+        fix="Measure the time with `time bash -lic exit` on the account. Load modules and conda only in the jobs and"
+        " scripts that need them.",
+        advice="Check the commands that {place} runs.",
     ),
     "ENV-005": Rule(
-        title="A program is not on PATH, or another one comes before it",
+        title="A program is not on PATH, or a different one comes first",
         severity="medium",
         owner=CHECKS,
-        why="A script of hpc-onboard is not found on PATH, or another program, an alias or a function of the same name"
-        " comes before it. Then another version runs than you expect. The same holds for `sbatch`, `srun`, `salloc`,"
-        " `enroot` and `apptainer`. Scripts for `sbatch` need not be on PATH. With the current folder on PATH, whoever"
-        " can write to a folder can choose what you start there.",
-        fix="Check with `type -a PROGRAM` on the account. If its folder is not on PATH, log in again, and look for what"
-        " sets PATH after the line of hpc-onboard in your start-up file. If another program comes first, remove that"
-        " program or its folder from PATH, or put it last.",
+        why="A script of hpc-onboard is not on PATH, or a different program, alias or function of the same name comes"
+        " first. You then run a different version than you expect. The audit also checks `sbatch`, `srun`, `salloc`,"
+        " `enroot` and `apptainer`. Scripts for `sbatch` need not be on PATH. If the current folder is on PATH, anyone"
+        " who can write to a folder can choose the programs that you start in it.",
+        fix="Check with `type -a PROGRAM` on the account. If the script's folder is not on PATH, log in again. If it is"
+        " still missing, look in your start-up file for a line after the line of hpc-onboard that sets PATH. If a"
+        " different program comes first, remove it, or move its folder to the end of PATH.",
         found_class="changed",
-        advice="Remove {place}, or its folder, from PATH, or put it after the folder of hpc-onboard's script.",
+        advice="Remove {place}, or remove its folder from PATH, or put the folder after the folder of hpc-onboard's"
+        " script.",
         cases={
-            "not_on_path": "Log in again. If it is still missing, look for what sets PATH after the line of hpc-onboard"
-            " in your start-up file, and add the folder there: export PATH={folder}:$PATH (in tcsh: set path = ("
-            "{folder} $path)).",
-            "path_replaced": "Keep what was on PATH in {place}: write export PATH=FOLDER:$PATH, or move the line above"
-            " that of hpc-onboard.",
-            "name_taken": "Remove the alias or the function from {place}, or give it another name.",
+            "not_on_path": "Log in again. If the script is still not on PATH, look in your start-up file for a line"
+            " after the line of hpc-onboard that sets PATH. Add the folder in that line: export PATH={folder}:$PATH (in"
+            " tcsh: set path = ({folder} $path)).",
+            "path_replaced": "Keep the earlier value of PATH in {place}: write export PATH=FOLDER:$PATH, or move the"
+            " line above the line of hpc-onboard.",
+            "name_taken": "Remove the alias or the function from {place}, or rename it.",
             "current_folder": "Remove the current folder (., or an empty entry) from PATH in {place}.",
         },
     ),
@@ -161,77 +168,79 @@ PLACE_RULES = {
         title="The shell settings of hpc-onboard are missing",
         severity="medium",
         owner="shell_environment",
-        why="The file of settings, or the line that reads it, does not exist. Shells start with caches in the home and"
-        " without your scripts on PATH.",
-        fix="`hpc-onboard onboard ACCOUNT --tags shell_environment` writes it.",
+        why="The settings file of hpc-onboard, or the line that reads it, does not exist. Shells then use caches in the"
+        " home directory, and your scripts are not on PATH.",
+        fix="`hpc-onboard onboard ACCOUNT --tags shell_environment` writes the file and the line.",
     ),
     "ENV-007": Rule(
-        title="A variable of hpc-onboard does not arrive in a shell",
+        title="A variable of hpc-onboard is missing or different in a shell",
         severity="medium",
         owner=CHECKS,
-        why="A start-up file sets a variable after the line of hpc-onboard has set it, mostly because of a line from a"
-        " tutorial, or unsets it, or returns before that line. A cache then goes to the home after all, for instance."
-        " hpc-onboard compares a login shell, a command over ssh, a terminal and a batch job with its own file.",
-        fix="Remove the line: `hpc-onboard fix ACCOUNT` does if nothing else depends on it. If you want its value,"
-        " declare it in the accounts file. If the line points to a folder that is not empty, the finding names it:"
-        " the folder stays, no program uses it without the line, and no later finding names it.",
+        why="A variable of hpc-onboard is missing or has a different value in a shell. A start-up file sets or unsets"
+        " it after the line of hpc-onboard, or returns before that line. Often, such a line comes from a tutorial. As a"
+        " result, a cache may be in the home directory again. The audit checks a login shell, a command over ssh, a"
+        " terminal and a batch job.",
+        fix="Remove the line. `hpc-onboard fix ACCOUNT` removes it if nothing else depends on it. To keep the value of"
+        " the line, declare it in the accounts file. If the line points to a folder with files, the finding names the"
+        " folder. The folder stays, but without the line no program uses it, and later audits do not report it.",
         found_class="changed",
         advice="Remove the line from {place}, or declare its value in the accounts file.",
         cases={
-            UNPLACED: "Find out what sets {place}: no start-up file of yours contains it (perhaps a module does). Then"
-            " remove it there."
+            UNPLACED: "Find out what sets {place}: none of your start-up files does, but perhaps a module does. Then"
+            " remove this setting."
         },
     ),
     "ENV-008": Rule(
-        title="Every user can write what is created in a shell",
+        title="Every user can change the files that you create",
         severity="medium",
         owner=CHECKS,
-        why="The umask of a shell lets every user of the cluster write new files and folders.",
-        fix="Remove the line that sets it, or write `umask 022` (027 keeps other users from reading as well).",
+        why="Because of the umask of a shell, every user of the cluster can write to your new files and folders.",
+        fix="Remove the line that sets the umask, or write `umask 022`. With `umask 027`, other users cannot read your"
+        " new files either.",
         advice="Remove the line, or write umask 022 in {place}.",
     ),
     "ENV-009": Rule(
-        title="Another setting competes with hpc-onboard's",
+        title="A setting conflicts with a setting of hpc-onboard",
         severity="low",
         owner=CHECKS,
-        why="A start-up file sets a variable that one of hpc-onboard outranks (`HF_HOME`, `TRANSFORMERS_CACHE`,"
-        " `XDG_CACHE_HOME`, `SINGULARITY_CACHEDIR`), so what was downloaded there is not found any more. Or the"
-        " settings file of a tool (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`, `.condarc`, `.npmrc`),"
-        " one that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), a job script or a project's settings (`.env`,"
-        " `uv.toml`, `.vscode`) name another folder than hpc-onboard, a folder in the home where the site wants none,"
-        " or one that does not exist. A service of systemd, a kernel of Jupyter or a script in `~/bin` whose program"
-        " does not exist any more is reported, too.",
-        fix="Remove the line. To keep using a folder of yours, declare it: `tool_caches_paths: {huggingface:"
-        " /data/ada/hf}`, then run `hpc-onboard onboard ACCOUNT`. `hpc-onboard adopt ACCOUNT` finds such folders.",
+        why="A start-up file sets a variable (`HF_HOME`, `TRANSFORMERS_CACHE`, `XDG_CACHE_HOME`,"
+        " `SINGULARITY_CACHEDIR`), but a variable of hpc-onboard takes precedence. Programs then do not find earlier"
+        " downloads. This rule also covers the settings file of a tool (`enroot.config`, `environ.d`, `environment.d`,"
+        " `pip.conf`, `.condarc`, `.npmrc`), a file that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), a job script,"
+        " and the settings of a project (`.env`, `uv.toml`, `.vscode`). The folder in such a file differs from"
+        " hpc-onboard's, does not exist, or is in the home directory although the site wants no caches in it. A service"
+        " of systemd, a kernel of Jupyter or a script in `~/bin` whose program no longer exists is reported too.",
+        fix="Remove the line. To keep using your folder, declare it: `tool_caches_paths: {huggingface: /data/ada/hf}`."
+        " Then run `hpc-onboard onboard ACCOUNT`. `hpc-onboard adopt ACCOUNT` finds such folders.",
         advice="Remove the line from {place}, or declare its folder in the accounts file (tool_caches_paths).",
     ),
     "ENV-010": Rule(
         title="A start-up file or a job script has carriage returns or a byte-order mark",
         severity="medium",
         owner=CHECKS,
-        why="An editor of Windows ends lines with a carriage return and a line feed. A shell takes the carriage return"
-        " for a part of the last word: variables have other values than you see. Slurm refuses such a job script."
-        " The same holds for a byte-order mark at its beginning.",
-        fix="Remove them: `sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//' FILE`.",
-        advice="Remove them from {place}: sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//' FILE",
+        why="A Windows editor ends each line with a carriage return and a line feed. The shell reads the carriage"
+        " return as part of the last word, so variables have different values than the file shows. Slurm refuses such a"
+        " job script. A byte-order mark at the beginning of the file causes the same problems.",
+        fix="Remove these characters: `sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//' FILE`.",
+        advice="Remove these characters from {place}: sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//' FILE",
     ),
     "ENV-011": Rule(
         title="A start-up file changes how every command runs",
         severity="low",
         owner=CHECKS,
-        why="A start-up file changes to another folder, limits the size of files, memory, time, open files or"
-        " processes (`ulimit`), or sets a variable that changes what programs do (`CDPATH`, `GREP_OPTIONS`,"
-        " `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`, or a `TMPDIR` in the home). A command over ssh, `scp` with a relative"
-        " path and a job then do something else, without a message.",
-        fix="Remove the line, or do it at a terminal only: `[[ $- == *i* ]] && cd /data/ada`.",
-        advice="Remove {place}, or do it at a terminal only.",
+        why="A start-up file changes the current folder, sets a limit for the size of files, memory, time, open files"
+        " or processes (`ulimit`), or sets a variable that changes how programs run (`CDPATH`, `GREP_OPTIONS`,"
+        " `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`, or a `TMPDIR` in the home directory). Commands over ssh, `scp` with a"
+        " relative path, and jobs then behave differently, without a warning.",
+        fix="Remove the line, or run it only at a terminal: `[[ $- == *i* ]] && cd /data/ada`.",
+        advice="Remove {place}, or run it only at a terminal.",
     ),
     "USE-001": Rule(
         title="The quota of space is nearly used up",
         severity="medium",
         owner=CHECKS,
-        why="More than 90 % of the space is used. When it is full, writes fail in the middle of a file, and some"
-        " programs do not report it.",
+        why="More than 90 % of your space is used. When the quota is full, programs cannot finish writing their files,"
+        " and some do not report it.",
         fix="Check with `du -xh --max-depth=1 ~ | sort -h` on the account, and with the site's own quota command.",
         found_class="at_risk",
         found_cause="time",
@@ -241,34 +250,34 @@ PLACE_RULES = {
         title="The quota of files is nearly used up",
         severity="medium",
         owner=CHECKS,
-        why="You have more than 90 % of the files that you may have. Programs report a full disk although there is"
-        " space.",
-        fix="Find them with `du --inodes -x --max-depth=1 ~ | sort -n`. Environments and caches are the usual cause; a"
-        " container image is one file.",
+        why="You use more than 90 % of your quota of files. When the quota is full, programs report a full disk"
+        " although there is free space.",
+        fix="Find the folders with `du --inodes -x --max-depth=1 ~ | sort -n` on the account. Usually they are"
+        " environments and caches. A container image is only one file.",
         found_class="at_risk",
         found_cause="time",
         advice="Remove files: {place}.",
     ),
     "USE-004": Rule(
-        title="The home is more than half full",
+        title="The home directory is more than half full",
         severity="low",
         owner=CHECKS,
-        why="More than half of the home is used. The finding names its largest folders, so that there is time to move"
-        " them.",
-        fix="Move what is large to a storage area, or remove it.",
+        why="More than half of the home directory is used. The finding names its largest folders, so that you can move"
+        " them in time.",
+        fix="Move large folders to a storage area, or remove them.",
         found_class="at_risk",
         found_cause="time",
         advice="Move the largest folders to a storage area, or remove what you no longer need.",
     ),
     "USE-003": Rule(
-        title="Files were purged, or will be soon",
+        title="Files were purged, or will be purged soon",
         severity="medium",
         owner=CHECKS,
-        why="The site deletes files here that were not used for some days, and some are due or already deleted."
-        " Touching them is against the rules of most sites.",
-        fix="Copy what you need to storage that lasts: `rsync -a SOURCE TARGET`.",
+        why="The site deletes files in this storage area that were not used for some days. Some of your files were"
+        " deleted or will be deleted soon. Most sites forbid touching files only to keep them.",
+        fix="Copy the files that you need to permanent storage: `rsync -a SOURCE TARGET`.",
         found_class="at_risk",
         found_cause="time",
-        advice="Copy what you still need to storage that lasts: {place}. Make again what was deleted.",
+        advice="Copy the files that you need to permanent storage: {place}. Create deleted files again.",
     ),
 }
