@@ -144,7 +144,7 @@ def test_what_is_there_is_added_to_and_never_written_over(bed: Any, person: Pers
     broken = person.accounts.write_text("accounts: [", encoding="utf-8")
     assert broken
     assert (
-        "accounts.yml:2: this is not YAML"
+        "accounts.yml:2: this is not valid YAML"
         in person.types("init", "--add", "--account", "ada@lumi", "--project", "p").stderr
     )
 

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.testbed, turns(2)]
 BIN = Path(sys.executable).parent
 ANSWERS = {  # question -> what the user types; passphrases are counted
     r"New passphrase for [^\n]*: ": PASSPHRASE,
-    r"The same again: ": PASSPHRASE,
+    r"Repeat the passphrase: ": PASSPHRASE,
     r"Passphrase of [^\n]*: ": PASSPHRASE,
     r"Your NGC key: ": KEY,
     r"New key of 'ngc'[^\n]*: ": "",
@@ -128,6 +128,8 @@ def test_a_key_that_does_not_open_the_file_any_more_is_removed_and_said(
     (tmp_path / "other").mkdir()
     FileRing(tmp_path / "other").file.replace(tmp_path / "ring" / "keyring")
     count, shown = desk(*GET)
-    assert (count, "was for another passphrase or another file, and ended." in shown) == (1, True), shown
+    assert (count, "was for another passphrase or another file, so the file is locked again." in shown) == (1, True), (
+        shown
+    )
     count, shown = desk(*GET)
     assert (count, "was for another passphrase" in shown) == (1, False), shown

@@ -177,8 +177,8 @@ def test_a_key_comes_by_standard_input(few: Stage) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"rotate_resum": True}, 'rotate_resum is no setting of a rotation; did you mean "rotate_resume"?'),
-    ({"rotate_resume": "perhaps"}, "is neither true nor false"),
+    ({"rotate_resum": True}, 'rotate_resum is not a setting of a rotation; did you mean "rotate_resume"?'),
+    ({"rotate_resume": "perhaps"}, "must be true or false"),
     ({"rotate_mode": "compromized"}, 'did you mean "compromised"?'),
     ({"rotate_grace": "7 moons"}, "12h, 7d or 2w"),
     ({"rotate_canary": "nobody@lrz:enroot_credential"}, "is not a target"),

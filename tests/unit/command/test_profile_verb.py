@@ -28,7 +28,10 @@ def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...])
     (tmp_path / "here" / "attic.yml").write_text("- id\n")
     wrong = run(tmp_path, *order)
     assert wrong.returncode == 2
-    assert "here/attic.yml: is no profile, which is a mapping (key: value). Such as" in wrong.stderr
+    assert (
+        "here/attic.yml: is not a profile; a profile is a mapping (key: value), with one key per line, such as"
+        in wrong.stderr
+    )
     listed = run(tmp_path, "-p", "here")
     assert listed.returncode == 2
     assert "invalid, 1 mistake" in listed.stdout

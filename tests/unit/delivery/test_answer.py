@@ -307,7 +307,7 @@ def declared(kind: str, **options: Any) -> dict[str, Any]:
 def keys(name: str) -> str:
     """A keyring that has one key."""
     if name != "ngc":
-        raise MissingKey(f"no key '{name}' here: store it with  keyring set hpc.onboard {name}")
+        raise MissingKey(f"the key '{name}' is not here. Store it with:  keyring set hpc.onboard {name}")
     return "nvapi-x"
 
 
