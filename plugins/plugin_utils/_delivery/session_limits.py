@@ -44,8 +44,8 @@ UNBEGUN = (
     " the site"
 )
 FLOODED = (
-    f"more than {LARGEST // 2**20} MB of output came instead of an answer, so the session was ended: a start-up file may"
-    f" print endlessly. {AGAIN}"
+    f"more than {LARGEST // 2**20} MB of output came instead of an answer, so the session was ended: a start-up file"
+    f" may print endlessly. {AGAIN}"
 )
 
 

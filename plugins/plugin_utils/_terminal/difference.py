@@ -83,5 +83,5 @@ def list_edits(outcomes: Iterable[ResourceOutcome]) -> dict[str, tuple[str, ...]
 def offer_lines(offers: Mapping[str, AdoptionOffer], indent: int, terminal: Terminal) -> list[Line]:
     """Return the command that adopts what accounts have already. offers: by account; at least one."""
     *command, _name = next(iter(offers.values()))["command"]
-    text = f"You have {count(sum(one['things'] for one in offers.values()), 'thing')} already. To use what is there:"
+    text = f"You have {count(sum(one['things'] for one in offers.values()), 'thing')} on your accounts already. To use what you have, run:"
     return with_command(text, shlex.join([*command, ",".join(offers)]), indent, terminal)

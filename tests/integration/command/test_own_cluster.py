@@ -130,7 +130,7 @@ def test_it_is_written_by_options_and_an_inventory_says_of_it_what_the_check_say
 def test_it_is_asked_for_at_a_terminal(desk: Desk) -> None:
     screen = desk.at_terminal("profile", "new", "attic", "--runtime", "none")
     for question, answer in (
-        ("called in full", "The attic"),
+        ("ull name of", "The attic"),
         ("login node", ""),
         ("Host name", "no host"),
         ("login node", "attic.example.org"),

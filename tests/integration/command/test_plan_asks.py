@@ -14,7 +14,7 @@ from tests.integration.runs import COMMAND
 
 pytestmark = pytest.mark.testbed
 MADE = ".apptainer/docker-config.json"
-QUESTION = "Do it? [y/N] "
+QUESTION = "Apply these changes? [y/N] "
 
 
 def answered(desk: Desk, answer: Callable[[Any], object], *words: str) -> Any:

@@ -31,7 +31,7 @@ NOTHING = {
     **{f"{one}.yml -i nowhere.yml": "nowhere.yml: file not found" for one in (*OF_ACCOUNTS, "doctor")},
     **{f"{one}.yml -i accounts.yml -i localhost, -l localhost": "excludes all accounts" for one in OF_ACCOUNTS},
     **{f"{one}.yml -l lrs": 'did you mean "lrz"?' for one in OF_ACCOUNTS},
-    "rotate_ngc.yml --check": "no account holds the key 'ngc'",
+    "rotate_ngc.yml --check": "no account has the key 'ngc'",
     "fix.yml": "this machine has no audit of these accounts to take fixes from",
     "hpc.onboard.audit --tags storage_link": 'did you mean "storage_links"?',
 }
