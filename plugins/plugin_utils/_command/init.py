@@ -90,9 +90,7 @@ def _run(wish: argparse.Namespace, front: list[str]) -> int:
     shown = abbreviate_home(file)
     there = os.path.lexists(file)
     if there and not wish.add:
-        raise CommandError(
-            f"{shown} already exists. To add an account to it, run init --add. To write another file, use -o FILE."
-        )
+        raise CommandError(f"{shown} already exists. To add an account, run init --add; for another file, use -o FILE.")
     top = None if there else find_repository(file)
     if top:
         text = f"{shown} is in {abbreviate_home(top)}, a folder that git tracks, but your accounts are private."
@@ -263,7 +261,7 @@ def _then(wishes: Sequence[DesiredAccount], file: Path, front: list[str], is_ask
     source = accounts.find([], os.environ)
     named = [] if source and Path(source.paths[0]).absolute() == file.absolute() else ["-i", str(file)]
     doctor, preflight, adopt, plan = ([*front, verb, *named] for verb in ("doctor", "preflight", "adopt", "plan"))
-    person.print_paragraph(f"Check this machine now? {shlex.join(doctor)}")
+    person.print_paragraph(f"Checking this machine: {shlex.join(doctor)}")
     codes = [subprocess.call(doctor, pass_fds=pipe[:2])]
     connects = sure or (
         is_asked and person.confirm("Check the login of each account now? One connection, one attempt.")
@@ -290,10 +288,7 @@ def _offer_key(wishes: Sequence[DesiredAccount], is_asked: bool) -> None:
     store = ["keyring", "set", "hpc.onboard", first_key.NAME]
     page = first_key.key_page(profiles)
     made = f" (made at {page})" if page else ""
-    text = (
-        f"{', '.join(dict.fromkeys(takers))}: containers of NVIDIA need your NGC key{made}, which is not in the "
-        f"keyring."
-    )
+    text = f"{', '.join(dict.fromkeys(takers))}: NVIDIA's containers need your NGC key{made}; the keyring has none."
     if not is_asked:
         person.print_paragraph(f"{text} Store it with:  {shlex.join(store)}")
     elif not person.confirm(f"{text} Store it now? Your input is hidden.", usual=False):

@@ -113,7 +113,7 @@ def test_all_answers_can_be_options_and_what_is_missing_is_said_at_once(bed: Any
         **person.with_key(),
     )
     assert ran.returncode == 2, ran.stdout + ran.stderr
-    assert "the name serv-6404.kl.dfki.de cannot be resolved" in " ".join(ran.stdout.split())
+    assert "the host name serv-6404.kl.dfki.de cannot be resolved" in " ".join(ran.stdout.split())
     assert wilson.logins() == 0, "nobody agreed to connect"
     assert entries(person.accounts) == {
         wilson.name: {"project": "deep_lgt"},
@@ -201,7 +201,7 @@ def test_a_key_is_offered_where_a_cluster_takes_one_and_none_is_there(bed: Any, 
     missing = {**ring.env, "KEYRING_PROPERTY_FILE": str(tmp_path / "none")}
     for cluster, env, offered in (("dfki", missing, True), ("dfki", ring.env, False), ("fir", missing, False)):
         ran = person.types("init", "-o", str(tmp_path / f"{cluster}{offered}.yml"), "--account", f"a@{cluster}", **env)
-        assert ("keyring set hpc.onboard ngc" in ran.stdout.partition("Check this machine now?")[0]) is offered, ran
+        assert ("keyring set hpc.onboard ngc" in ran.stdout.partition("Checking this machine:")[0]) is offered, ran
         assert KEYS not in ran.stdout + ran.stderr
 
 

@@ -81,7 +81,7 @@ def test_what_is_told_works_where_it_is_told_for_a_file_of_another_name(desk: De
 
     links = {"storage_links_areas": [{"name": "tmp", "path": "/tmp", "link": "scratch"}]}
     first = typed("onboard", "-i", str(file), "-e", json.dumps(links))
-    assert "attic.example.org" in typed(*behind("The rules of the site:", first))
+    assert "attic.example.org" in typed(*behind("Rules of the site:", first))
     told = typed("status", "-i", str(file))
     assert "○ Fill in the form" in told or "- Fill in the form" in told, told
     typed(*behind("When one is done:", told))
