@@ -17,7 +17,7 @@ from .._input.role_specs import RoleSpecs
 from .defaults import Entry
 from .profiles import Catalogue, Profile
 
-OF_ONE_ACCOUNT = {"ssh": "leads to", "keep": "names things of", "replace": "names things of"}
+OF_ONE_ACCOUNT = {"ssh": "connects to", "keep": "names resources of", "replace": "names resources of"}
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 PREFIX = "ansible_"
 # What Ansible itself reads for an account that is reached by ssh, or is a folder of this machine. Tests compare it with
@@ -50,12 +50,15 @@ def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Prof
     user, _at, cluster = name.rpartition("@")
     if not USER.fullmatch(user):
         if is_template(name):
-            text = f'"{name}" is a template; account names must be plain.'
+            text = f'"{name}" is a template; write the account name itself, as USER@CLUSTER.'
         elif "@" in name:
-            text = f'"{name}" is no account; write USER@CLUSTER with one @, and letters, digits, ., - and _ before it.'
+            text = (
+                f'"{name}" is not a valid account name; write USER@CLUSTER with one @, and only letters, digits, ., '
+                f"- and _ before it."
+            )
         else:
             example = f"{name}@{min(catalogue.ids(), default='cluster')}"
-            text = f'"{name}" is no account; write USER@CLUSTER, such as {example}.'
+            text = f'"{name}" is not a valid account name; write USER@CLUSTER, such as {example}.'
         mistakes.add(("accounts", name), text, at_key=True)
         return None
     profile = None
@@ -64,7 +67,7 @@ def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Prof
         if profile is None:
             text = (
                 f'unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}'
-                f" A cluster of your own is a file {cluster}.yml in a folder under profiles:."
+                f' To define your own cluster, put a file {cluster}.yml in a folder that "profiles:" lists.'
             )
             mistakes.add(("accounts", name), text, at_key=True)
     return profile
@@ -79,7 +82,9 @@ def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSp
             mistakes.add((*place, "without", index), text)
     for word, what in OF_ONE_ACCOUNT.items() if place == ("defaults",) else ():
         if entry.get(word):
-            mistakes.add((*place, word), f'"{word}" {what} one account; write it there.', at_key=True)
+            mistakes.add(
+                (*place, word), f'"{word}" {what} one account; move it to the entry of that account.', at_key=True
+            )
     for name, text in unknown_variables(mapping(entry.get("vars"))).items():
         mistakes.add((*place, "vars", name), text, at_key=True)
 
@@ -87,7 +92,7 @@ def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSp
 def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile: Profile) -> None:
     """Check an account's entry against the profile of its cluster."""
     if "jump_user" in entry and "jump" not in profile["login"]:
-        text = f'"jump_user" is of no use here: {profile["id"]} has no jump host. Take it out.'
+        text = f'"jump_user" has no effect: {profile["id"]} has no jump host. Remove it.'
         mistakes.add((*place, "jump_user"), text, at_key=True)
     areas = {area["name"] for area in profile["storage"]}
     for name, text in misspelt_areas(mapping(entry.get("storage")), areas).items():
@@ -98,12 +103,15 @@ def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile
 def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profile]) -> None:
     """Check the defaults against the profiles of all accounts: each word must count for one of them."""
     if "jump_user" in entry and not any("jump" in one["login"] for one in clusters):
-        text = '"jump_user" is of no use here: no cluster of these accounts has a jump host. Take it out.'
+        text = '"jump_user" has no effect: no cluster of these accounts has a jump host. Remove it.'
         mistakes.add(("defaults", "jump_user"), text, at_key=True)
     areas = {area["name"] for one in clusters for area in one["storage"]}
     for word in mapping(entry.get("storage")).keys() - areas:
         advice = nearest(str(word), areas)
-        text = f'no cluster of these accounts has a storage area "{word}"; {advice} One of your own goes under "links".'
+        text = (
+            f'no cluster of these accounts has a storage area "{word}"; {advice} To link to another folder, use '
+            f'"links".'
+        )
         mistakes.add(("defaults", "storage", word), text, at_key=True)
     _check_steps(mistakes, ("defaults",), entry, clusters)
 
@@ -113,9 +121,9 @@ def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Se
     for name, step in mapping(entry.get("steps")).items():
         text = ""
         if "done" in known.get(name, {}):
-            text = f'"{name}" is seen done by itself and takes no words of yours. Give your step another name.'
+            text = f'"{name}" is checked automatically and cannot be changed here. Give your own step another name.'
         elif name not in known and "text" not in mapping(step):
-            text = f'unknown step "{name}"; {nearest(name, known)} One of your own needs "text: WHAT TO DO".'
+            text = f'unknown step "{name}"; {nearest(name, known)} To add your own step, give it "text: WHAT TO DO".'
         elif DAY.fullmatch(str(mapping(step).get("due"))) and not is_day(str(step["due"])):
             text = describe_impossible_day(str(step["due"]))
         if text:
@@ -133,7 +141,7 @@ def unknown_variables(variables: Mapping[str, Any]) -> dict[str, str]:
             return {}
     unknown = [name for name in map(str, variables) if name.startswith(PREFIX) and name not in ANSIBLE_VARIABLES]
     return {
-        name: f'Ansible knows no "{name}"; {nearest(name, ANSIBLE_VARIABLES, USUAL, PREFIX)}'
+        name: f'unknown Ansible variable "{name}"; {nearest(name, ANSIBLE_VARIABLES, USUAL, PREFIX)}'
         for name in unknown
         if not INTERPRETER.fullmatch(name)
     }
@@ -149,7 +157,9 @@ def misspelt_areas(names: Iterable[str], known: Iterable[str]) -> dict[str, str]
     for name in sorted(given - areas):
         near = next((area for area in sorted(areas - given) if is_typo(name, area)), None)
         if near:
-            advice[name] = f'unknown area "{name}"; did you mean "{near}"? One of your own needs a name less like it.'
+            advice[name] = (
+                f'unknown area "{name}"; did you mean "{near}"? Give your own area a name that is less similar.'
+            )
     return advice
 
 

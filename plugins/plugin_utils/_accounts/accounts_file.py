@@ -51,7 +51,7 @@ class AccountsFile:
     def accounts(self) -> list[ResolvedAccount]:
         """Return all accounts. Raises Mistakes with everything that is wrong in the file and the profiles it uses."""
         if not self.document:
-            raise Mistakes([Mistake(self.lines.file, 0, 'is empty; it needs "plugin" and "accounts".')])
+            raise Mistakes([Mistake(self.lines.file, 0, 'is empty; add "plugin" and "accounts".')])
         mistakes = MistakeList(self.lines)
         entries, written = (mapping(mapping(self.document).get(part)) for part in ("accounts", "defaults"))
         sound = self._check_schema(mistakes, [*entries.values(), written])
@@ -75,7 +75,7 @@ class AccountsFile:
             # A key that is wrong may be the one that was meant to be the project.
             wrong_keys = (mapping(entry).keys() - own.keys()) | (written.keys() - shared.keys())
             if lacking and not self._may_be_project(wrong_keys):
-                text = f'"{name}" needs "project: NAME"; on {profile["id"]} it is part of {lacking}.'
+                text = f'"{name}" needs "project: NAME"; on {profile["id"]} the project is part of {lacking}.'
                 mistakes.add(place, text, at_key=True)
         if len(accounts) == len(entries):  # else a default may count for the account that is not known
             check_defaults(mistakes, shared, [one.cluster for one in accounts])
@@ -104,7 +104,7 @@ class AccountsFile:
             if os.path.isdir(folder):  # of a name that no folder can have, Path would raise
                 folders.append(folder)
             else:
-                text = f'there is no folder "{name}" beside this file; make it or take it out.'
+                text = f'the folder "{name}" does not exist next to this file; create it or remove this line.'
                 mistakes.add(("profiles", index), text)
         return Catalogue((*folders, self.shipped))
 

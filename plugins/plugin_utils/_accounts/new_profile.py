@@ -54,11 +54,11 @@ class ProfileQuestion(NamedTuple):
 
 
 QUESTIONS = (
-    ProfileQuestion("title", "what the cluster is called in full", ("name",), "Cluster of our institute"),
+    ProfileQuestion("title", "the full name of the cluster", ("name",), "Cluster of our institute"),
     ProfileQuestion("host", "its login node", ("login", "host"), "login.example.org", is_needed=True),
-    ProfileQuestion("jump", "the jump host before it", ("login", "jump", "host"), "gate.example.org"),
-    ProfileQuestion("home", "where homes lie", ("home", "path"), "/home/{user}"),
-    ProfileQuestion("runtime", "the container tool of jobs", ("container", "runtime"), "apptainer"),
+    ProfileQuestion("jump", "the jump host in front of it", ("login", "jump", "host"), "gate.example.org"),
+    ProfileQuestion("home", "the path of the home directories", ("home", "path"), "/home/{user}"),
+    ProfileQuestion("runtime", "the container runtime of jobs", ("container", "runtime"), "apptainer"),
 )
 HEAD = """\
 # {name}: a cluster of our own. Format: docs/schemas/profile.schema.json

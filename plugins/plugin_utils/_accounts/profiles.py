@@ -25,8 +25,8 @@ SHIPPED = COLLECTION / "inventory" / "clusters"
 PATTERNS = ("storage", "home", "caches", "conda", "launchers", "sandbox_environment")
 
 NO_MIRRORS = (
-    '"mirrors" is not supported in a profile that does not ship: packages are programs.'
-    " Name your index in accounts.yml, under the account:  python_envs: {index: https://...}"
+    '"mirrors" is not supported in your own profile, because packages are programs.'
+    " Set your index in accounts.yml, in the entry of the account:  python_envs: {index: https://...}"
 )
 LONG_OPTIONS = {  # of sbatch
     **{"A": "account", "C": "constraint", "G": "gpus", "L": "licenses", "N": "nodes", "c": "cpus-per-task"},
@@ -175,7 +175,7 @@ def parse_profile(file: Path) -> ProfileFile:
     document = lines.document()
     if not isinstance(document, dict):
         form = "id: attic, login: {host: login.example.org}, home: {path: '/home/{user}'}"
-        text = f"is no profile, which is a mapping (key: value). Such as, on a line each:  {form}"
+        text = f"is not a profile; a profile is a mapping (key: value), with one key per line, such as:  {form}"
         raise Mistakes([*lines.duplicates(), Mistake(file, 0, text)])
     return ProfileFile(lines, document)
 
@@ -224,9 +224,7 @@ def drop_excluded(base: Tree, own: ProfileFile) -> Tree:
     words = list(own.document.get("without", []))
     unknown = [(index, word) for index, word in enumerate(words) if word not in known]
     if unknown:
-        advice = [
-            (index, f'the family says nothing of "{word}"; {nearest(word, known, ())}') for index, word in unknown
-        ]
+        advice = [(index, f'the family has no fact "{word}"; {nearest(word, known, ())}') for index, word in unknown]
         raise Mistakes(own.lines.mistake(("without", index), text) for index, text in advice)
     for word in words:
         base = remove_fact(base, word)

@@ -36,7 +36,7 @@ def list_accounts(file: Path) -> list[AccountSummary]:
     document = _load_document(file)
     entries = document.get("accounts")
     if not isinstance(entries, dict):
-        raise Mistakes([Mistake(file, 0, 'is no accounts file: "accounts" is missing.')])
+        raise Mistakes([Mistake(file, 0, 'is not an accounts file: "accounts" is missing.')])
     listed = document.get("profiles")
     own = [file.parent / Path(str(name)).expanduser() for name in (listed if isinstance(listed, list) else ())]
     sites: dict[str, dict[str, Any]] = {}
@@ -104,7 +104,7 @@ def _load_document(file: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise Mistakes([describe_yaml_error(file, text, error)]) from None
     if not isinstance(found, dict):
-        raise Mistakes([Mistake(file, 1, "is not a mapping of names to values.")])
+        raise Mistakes([Mistake(file, 1, "is invalid; expected a mapping of names to values.")])
     return found
 
 

@@ -43,13 +43,13 @@ def describe_wrong_tags(playbook: str, run: Collection[str], skip: Collection[st
     for option, words in (("--tags", run), ("--skip-tags", skip)):
         for word in words:
             if word not in tags | TAGS_OF_ANSIBLE:
-                advice = nearest(word, tags) if tags else f"{playbook} has no parts to choose among."
+                advice = nearest(word, tags) if tags else f"{playbook} has no roles to choose from."
                 return f'{option}: unknown role "{word}"; {advice}'
     if tags:
         is_empty = not select_roles(tags, run, skip) or set(skip) & {"all", "always", "tagged"}
     else:
         is_empty = not set(run) & {"all", "untagged"} or set(skip) & {"all", "untagged"}
-    return f"--tags and --skip-tags leave nothing for {playbook} to do." if is_empty else ""
+    return f"--tags and --skip-tags exclude everything that {playbook} does." if is_empty else ""
 
 
 def find_unknown_host(limit: str, known: Collection[str]) -> str | None:

@@ -34,20 +34,20 @@ def check_wrappers(document: Any) -> Iterator[tuple[Place, str, bool]]:
     """What is wrong with each {value, source, date}: its place as written, the words, and whether its key is meant."""
     for place, node in find_wrappers(document):
         for key in node.keys() - set(WRAPPER):
-            yield (*place, key), f'unknown key "{key}" beside "value"; {nearest(str(key), WRAPPER)}', True
+            yield (*place, key), f'unknown key "{key}" next to "value"; {nearest(str(key), WRAPPER)}', True
         for key in node.keys() & {"source", "date"}:
             if not isinstance(node[key], str) or not node[key]:
                 yield (*place, key), f'"{key}" must be text.', False
             elif visible(node[key]) != node[key]:
-                yield (*place, key), f'"{key}" must be text in one line, without characters that are not seen.', False
+                yield (*place, key), f'"{key}" must be text in one line, without invisible characters.', False
         if isinstance(node.get("date"), str) and node["date"] and not DAY.fullmatch(node["date"]):
-            yield (*place, "date"), '"date" must be a day, such as 2026-11-22, or its beginning.', False
+            yield (*place, "date"), '"date" must be a date, such as 2026-11-22, 2026-11 or 2026.', False
 
 
 def check_references(profile: dict[str, Any], name: str, wrong: MistakeAt) -> Iterator[Mistake]:
     """Yield what a schema cannot say: names that must agree, and areas that say where they are."""
     if profile.get("id", name) != name:
-        yield wrong(("id",), f'"id" must be "{name}", the name of the file.')
+        yield wrong(("id",), f'"id" must be "{name}", as in the name of the file.')
     storage = profile.get("storage", [])
     areas = [area["name"] for area in storage if "name" in area]
     for index, area in enumerate(storage):
@@ -59,11 +59,23 @@ def check_references(profile: dict[str, Any], name: str, wrong: MistakeAt) -> It
     for index, step in enumerate(profile.get("human_steps", [])):
         area = step.get("area")
         if "every_days" in step and "done" in step:
-            yield wrong(("human_steps", index), '"every_days" goes without "done": what is seen done needs no date.')
+            yield wrong(
+                ("human_steps", index),
+                '"every_days" cannot be combined with "done": a step that is checked '
+                "automatically needs no date. Remove one of the two.",
+            )
         if "secret" in step and step.get("done") != "key":
-            yield wrong(("human_steps", index), '"secret" goes with "done: key": the key that is to be made.')
+            yield wrong(
+                ("human_steps", index),
+                '"secret" needs "done: key": it names the key that the step creates. '
+                'Add "done: key" or remove "secret".',
+            )
         if (step.get("done") == "link") != (area is not None):
-            yield wrong(("human_steps", index), '"done: link" and "area" go together: the storage area it is.')
+            yield wrong(
+                ("human_steps", index),
+                '"done: link" and "area" need each other: "area" names the storage '
+                "area whose path the step finds. Set both or none.",
+            )
         elif area is not None and area not in areas:
             text = f'unknown storage area "{area}"; {nearest(area, areas)}'
             yield wrong(("human_steps", index, "area"), text)
@@ -76,13 +88,13 @@ def check_references(profile: dict[str, Any], name: str, wrong: MistakeAt) -> It
 def describe_wrong_area(area: dict[str, Any], before: list[str]) -> str | None:
     """Return what is wrong with an area of a profile, given the names of those before it."""
     if area["name"] in before:
-        return "is here again."
+        return "is a duplicate; remove one of the two."
     if len({"path", "variable", "ask"} & area.keys()) != 1:
-        return 'needs one of "path", "variable" and "ask".'
+        return 'needs "path", "variable" or "ask".'
     if {"hard_bytes", "grace_days"} & area.keys() and not {"bytes", "hard_bytes", "grace_days"} <= area.keys():
         return 'needs "bytes", "hard_bytes" and "grace_days" together.'
     if area.get("create") and "root" not in area:
-        return 'has "create", so it needs "root", the folder that the site has made.'
+        return 'has "create", so it needs "root", the folder that the site has created.'
     return None
 
 
@@ -92,7 +104,10 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, wrong: MistakeAt) ->
     A profile without sources, or with the status "own", needs none.
     """
     if "sources" in tree and "format" not in tree:
-        text = 'a profile with sources needs "format: 2", and each source an "id" and its day: see docs/clusters.md.'
+        text = (
+            'a profile with sources needs "format: 2", and each of its sources needs "id" and "date" or "read": see '
+            "docs/clusters.md."
+        )
         yield wrong(("sources",), text, True)
         return
     advice = [one for file in files for one in check_source_list(file)]
@@ -112,7 +127,7 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, wrong: MistakeAt) ->
     if tree.get("status") == "documented" and "verified_on" in tree:
         yield from check_age(tree, wrong)
     for place, names in sections.items():
-        text = f'no source for {", ".join(names)}; write "source: ID" beside it, or {{value: ..., source: ID}}.'
+        text = f'no source for {", ".join(names)}; add "source: ID" next to it, or write {{value: ..., source: ID}}.'
         yield wrong((*place, names[0]), text, True)
 
 
@@ -122,8 +137,8 @@ def check_age(tree: Tree, wrong: MistakeAt) -> Iterator[Mistake]:
     if old:
         first = min(old, key=lambda fact: str(fact.date))
         text = (
-            f'"documented" is for texts younger than {DOCUMENTED_MONTHS} months on the day of "verified_on";'
-            f' {first.field} rests on "{first.source}" of {first.date}. Find a newer text, or write "legacy".'
+            f'"documented" is for texts at most {DOCUMENTED_MONTHS} months old on the day of "verified_on"; '
+            f'{first.field} is from "{first.source}" of {first.date}. Find a newer text, or write "legacy".'
         )
         yield wrong(("status",), text)
 
@@ -151,11 +166,11 @@ def find_unknown_sources(file: ProfileFile, known: set[str]) -> Iterator[Mistake
 def describe_wrong_source(source: dict[str, Any], before: list[str]) -> str | None:
     """Return what is wrong with a source, given the names of those before it."""
     if "id" not in source:
-        return 'has no "id", by which facts name it; add it.'
+        return 'has no "id", by which facts refer to it; add it.'
     if source["id"] in before:
-        return f'is called "{source["id"]}" again; give it a name of its own.'
+        return 'has the same "id" as another source; change it.'
     if "url" not in source and not source.get("third_party"):
-        return 'has no "url"; add it. Only what third parties told may have none.'
+        return 'has no "url"; add it. Only a source with "third_party: true" can omit it.'
     if len({"date", "read"} & source.keys()) != 1:
-        return 'needs one of "date", of the text, and "read", the day on which it was read.'
+        return 'needs "date", the date of the text, or "read", the day on which it was read.'
     return None

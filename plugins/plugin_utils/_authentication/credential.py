@@ -104,7 +104,7 @@ def _check_certificate(offered: OfferedCertificate, user: str, now: datetime) ->
     names = offered.certificate.principals
     problem = ""
     if start > now:
-        problem = f"the certificate is not valid before {start.strftime(STAMP)}"
+        problem = f"the certificate is only valid from {start.strftime(STAMP)} on"
     elif user and user not in {name.partition("@")[0] for name in names}:
         problem = f"the certificate is for {', '.join(names) or 'no user'}, not for {user}"
     return Credential("certificate", offered.place, end, problem)
@@ -123,7 +123,7 @@ def read_ticket(klist: LocalOutput, user: str, realm: str) -> Credential | None:
     end = max(_list_ticket_ends(klist.output, named["realm"]), default=None)
     problem = ""
     if realm and named["realm"] != realm:
-        problem = f"the Kerberos ticket is of the realm {named['realm']}, not of {realm}"
+        problem = f"the Kerberos ticket is for the realm {named['realm']}, not for {realm}"
     elif user and named["user"] != user:
         problem = f"the Kerberos ticket is for {named['user']}, not for {user}"
     return Credential("ticket", "", end, problem)
@@ -175,7 +175,9 @@ def read_certificate_files(settings: Mapping[str, Sequence[str]]) -> Iterator[Cr
     named = [os.path.expanduser(file) for file in settings.get("certificatefile", ()) if file != "none"]
     for file in dict.fromkeys([*named, *_certificate_files(settings)]):
         if not os.path.isfile(file):
-            yield Credential("certificate", file, None, "the settings of ssh name this certificate, and it is missing")
+            yield Credential(
+                "certificate", file, None, "your ssh settings name this certificate, but the file does not exist"
+            )
             continue
         certificates = list(_read_certificate(file, ["ssh-keygen", "-L", "-f", file]))
         for offered in certificates:

@@ -47,11 +47,12 @@ def add_published(question: str, cluster: Mapping[str, Any], arguments: Sequence
     published = (login if is_login else login.get("jump") or {}).get("host_keys") or []
     which = "" if is_login else f"{host} is a jump host. "
     if not published:
-        return f"{question} ({which}Compare the key with the one that the site publishes; its profile has none)"
+        return f"{question} ({which}Compare the key with the one that the site publishes; the profile contains none)"
     if key in published:
         return f"{question} ({which}It is one of the keys that {cluster.get('name')} publishes)"
     raise AccountError(
-        f"the key of the {'host' if is_login else 'jump host'} {host} is {key}, and {cluster.get('name')} publishes"
-        f" {', '.join(published)}. Nothing was sent. The connection may be intercepted, or the profile is outdated: ask"
-        " the site"
+        f"the host key of the {'host' if is_login else 'jump host'} {host} is {key}, but {cluster.get('name')} "
+        f"publishes"
+        f" {', '.join(published)}. Nothing was sent. The connection may be intercepted, or the profile is outdated. "
+        f"Ask the site"
     )

@@ -22,7 +22,7 @@ from .renewers import explain_missing_program, has_program, renewal_command, use
 Variables = Mapping[str, Any]  # Ansible's, of one account, with those of ssh as text
 Output = TypeVar("Output")
 
-KEY_ALONE = "If your key alone is enough, set 'auth: key' in its entry of the accounts file"
+KEY_ALONE = "If your SSH key alone is enough to log in, set 'auth: key' in the entry of this account in accounts.yml"
 
 
 def check_login(
@@ -46,7 +46,7 @@ def check_login(
             with ssh_login.answer_questions(*questions.of_account(variables)):
                 return send()
         except (NoTerminal, NotAnswered):
-            raise AccountError("the question was not answered, so nothing was done") from None
+            raise AccountError("you did not answer the question, so nothing was done") from None
 
     return send_answering, ""
 
@@ -69,7 +69,8 @@ def advise_connect(account: str) -> str:
     """Return why an account was not reached without an open session, and the command that opens one."""
     connect = shlex.join(command_for("connect", ["-l", account]))
     return (
-        "the login needs you: it asks for something, and no SSH session is open, so nothing was tried."
+        "the login needs you: it asks for a password or code, and no SSH session is open, so hpc-onboard did not "
+        "connect."
         f" At a terminal, run: {connect}. {KEY_ALONE}"
     )
 
@@ -77,14 +78,17 @@ def advise_connect(account: str) -> str:
 def advise_script(account: str) -> str:
     """Return why an account was not reached to which no program may log in, and the command for a script."""
     export = shlex.join(command_for("export-script", ["-l", account]))
-    return f"the login needs you: no program may log in, so nothing was tried. Write a script to run there: {export}"
+    return (
+        f"programs may not log in to this cluster, so hpc-onboard did not connect. To write a script that you run "
+        f"there yourself: {export}"
+    )
 
 
 def advise_terminal() -> str:
     """Return why an account was not reached that asks the user in every session."""
     return (
-        "the login needs you: it asks for something in every SSH session, and the site forbids shared sessions, so"
-        f" nothing was tried. Run this at a terminal. {KEY_ALONE}"
+        "the login needs you: it asks for a password or code each time, and the site forbids shared sessions, so "
+        "hpc-onboard did not connect. Run this at a terminal. {KEY_ALONE}"
     )
 
 
@@ -92,6 +96,10 @@ def advise_renewal(variables: Variables, credential: Credential, now: datetime) 
     """Return that the certificate or ticket is unusable, and the command for a new one."""
     cluster = variables.get("cluster") or {}
     renewal = renewal_command(cluster, user_of(variables), credential.place)
-    how = shlex.join(renewal) or str((cluster.get("auth") or {}).get("command", "")) or "see the site's pages"
+    how = (
+        shlex.join(renewal)
+        or str((cluster.get("auth") or {}).get("command", ""))
+        or "see the documentation of the site"
+    )
     install = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""
-    return f"{credential.describe(now)}, so nothing was tried. Get a new one: {how}{install}"
+    return f"{credential.describe(now)}, so hpc-onboard did not connect. Get a new one: {how}{install}"

@@ -63,7 +63,7 @@ class FailedLogin:
         """
         asked = next((question for question in questions if question.is_of_site), None)
         if asked:
-            text = f"{self._name_host(asked.hop)} asks for something that only you can type: {asked.text}"
+            text = f"{self._name_host(asked.hop)} asks for input that only you can give: {asked.text}"
             return Diagnosis("needs_person", text, f"At a terminal, run: {self._connect}")
         new = next((question for question in questions if question.is_of_host_key), None)
         state: State = "host_key_unknown" if new else meaning(output)
@@ -72,22 +72,27 @@ class FailedLogin:
             return self._diagnose_refusal(output, hop)
         if state == "host_key_unknown":
             text = f"the host key of {self._name_host(hop)} is not in your known_hosts"
-            advice = f"At a terminal, compare it with the key that the site publishes: {self._connect}"
+            advice = f"Compare it with the key that the site publishes. To do so, run at a terminal: {self._connect}"
             return Diagnosis(state, text, advice)
         if state == "host_key_changed":
             return self._diagnose_changed_key(output, hop)
         if state == "unresolved":
             return self._diagnose_name()
         if state == "dropped":
-            advice = "The login node is busy, or had too many connections from here. Wait some minutes"
+            advice = (
+                "The login node is busy, or received too many connections from this machine. Wait a few minutes, "
+                "then run again"
+            )
             return Diagnosis(state, output, advice)
         if LONG_SOCKET.search(output):
-            text = f"the path of the socket for shared SSH sessions is too long on this machine ({output})"
-            return Diagnosis(state, text, "Set a shorter folder: export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER")
+            text = f"the path of the socket for shared SSH sessions is too long ({output})"
+            return Diagnosis(
+                state, text, "Set a folder with a shorter path: export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER"
+            )
         if PROXY_ENDED.search(output):
             return Diagnosis(state, f"the jump host closed the connection ({output})", f"{self._try} -v")
-        advice = f"Check the network: the site may require its VPN or a jump host. {self._try}"
-        return Diagnosis(state, output or "ssh ended without output", advice)
+        advice = f"Check the network. The site may require its VPN or a jump host. {self._try}"
+        return Diagnosis(state, output or "ssh failed without a message", advice)
 
     def explain(self, output: str, questions: Sequence[LoginQuestion] = ()) -> str:
         """Return the diagnosis in one text; only the output if there is no more to say of it."""
@@ -99,7 +104,8 @@ class FailedLogin:
     def _diagnose_changed_key(self, output: str, hop: str) -> Diagnosis:
         key = PRINT.search(output)
         text = (
-            f"{self._name_host(hop)} shows {f'the key {key[0]}' if key else 'a key'}, but your known_hosts has another"
+            f"{self._name_host(hop)} presents {f'the key {key[0]}' if key else 'a key'}, but your known_hosts has a "
+            f"different key"
         )
         remove = removal(output) or ["ssh-keygen", "-R", str(self.arguments[-1])]
         advice = f"Do not connect until the site confirms the new key. Then remove the old one: {shlex.join(remove)}"
@@ -108,7 +114,7 @@ class FailedLogin:
     def _diagnose_name(self) -> Diagnosis:
         host, login = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
         source = f"the entry of {self.account} in your accounts file" if host != login else "the cluster's profile"
-        advice = f"Check the network, the site's VPN, and the name, which is from {source}"
+        advice = f"Check the network, the site's VPN, and the host name in {source}"
         return Diagnosis("unresolved", f"the host name {host} cannot be resolved", advice)
 
     def _diagnose_refusal(self, output: str, hop: str) -> Diagnosis:
@@ -117,19 +123,22 @@ class FailedLogin:
         methods = set(match[1].split(",")) if match else set()
         host = self._settings.get("hostname", [str(self.arguments[-1])])[0]
         if not self._is_login(hop):
-            text = f"the jump host {hop} refuses the keys of this machine ({output})"
+            text = f"the jump host {hop} does not accept the SSH keys of this machine ({output})"
             return Diagnosis(
-                "refused", text, f"Check that your public key is installed there. {self._keys_by}{self._try}"
+                "refused", text, f"Check that your public key is installed on the jump host. {self._keys_by}{self._try}"
             )
         if "Too many authentication failures" in output:
-            text = f"{host} refuses so many keys: ssh offers each one that your agent holds ({output})"
-            advice = f"Name the one for this site in ~/.ssh/config: Host {host}, IdentityFile FILE, IdentitiesOnly yes"
+            text = f"{host} refuses the login because ssh offers too many keys: all that your agent has ({output})"
+            advice = f"Set the key for this site in ~/.ssh/config: Host {host}, IdentityFile FILE, IdentitiesOnly yes"
             return Diagnosis("refused", text, advice)
         if TYPED & methods and ASKING & set(self.variables.get("account") or ()):
-            advice = "Was it mistyped, or was the code used before? The site counts refusals. Try again"
-            return Diagnosis("refused", f"your input was not accepted ({output})", advice)
+            advice = (
+                "Did you mistype it, or was the code already used? Try again; the site may lock your account after "
+                "several failures"
+            )
+            return Diagnosis("refused", f"your password or code was not accepted ({output})", advice)
         if TYPED & methods and "publickey" not in methods:
-            text = f"{host} does not accept a key alone: it asks for a password or a code ({output})"
+            text = f"{host} does not accept an SSH key alone: it asks for a password or a code ({output})"
             advice = f"Set 'auth: ask' in the entry of {self.account}; then, at a terminal, run: {self._connect}"
             return Diagnosis("refused", text, advice)
         return self._diagnose_keys(output, host)
@@ -138,16 +147,19 @@ class FailedLogin:
         user = self._settings.get("user", ["you"])[0]
         keys = OfferedKeys(self._settings)
         if not keys.files and not keys.held:
-            advice = f"Make one: ssh-keygen -t ed25519. {self._keys_by}"
-            return Diagnosis("refused", "ssh has no key to offer on this machine", advice.strip())
+            advice = f"Create one: ssh-keygen -t ed25519. {self._keys_by}"
+            return Diagnosis("refused", "ssh found no SSH key on this machine", advice.strip())
         is_limited = self._settings.get("identitiesonly", [""])[0] == "yes"
         locked = keys.list_locked() if not keys.held or is_limited else []
         if locked and locked == keys.files:
             add = shlex.join(["ssh-add", *locked])
-            text = f"your key has a passphrase, and no ssh agent holds it: {', '.join(locked)}"
+            text = f"your SSH key has a passphrase, and no ssh agent has the key: {', '.join(locked)}"
             return Diagnosis("refused", text, add if keys.has_agent else f'eval "$(ssh-agent)" && {add}')
-        text = f"{host} refuses the user {user} with the keys of this machine ({output})"
-        advice = f"Check that {user} is your name there and your public key is installed. {self._keys_by}{self._try}"
+        text = f"{host} does not accept the SSH keys of this machine for the user {user} ({output})"
+        advice = (
+            f"Check that {user} is your user name there and that your public key is installed. "
+            f"{self._keys_by}{self._try}"
+        )
         return Diagnosis("refused", text, advice)
 
     @cached_property
@@ -168,7 +180,7 @@ class FailedLogin:
         """How keys are installed at the site, as a sentence with a space after it; empty if the profile has nothing."""
         auth = self.cluster.get("auth") or {}
         ways = [str(auth[name]) for name in ("keys_by", "keys_url") if auth.get(name)]
-        return f"Keys are installed by: {', '.join(ways)}. " if ways else ""
+        return f"To install a public key: {', '.join(ways)}. " if ways else ""
 
     def _is_login(self, hop: str) -> bool:
         """Return True if a host is the account's own, not a jump host before it. hop: as ssh names it, or empty."""

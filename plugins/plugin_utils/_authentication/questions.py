@@ -34,9 +34,7 @@ def of_account(variables: Mapping[str, Any]) -> tuple[Callable[[str], str], Call
         if is_of_host_key:
             text = host_keys.add_published(text, cluster, arguments)
         elif any(word in text.lower() for word in OWN_NAMES):
-            raise AccountError(
-                "the login node asked for a secret of hpc-onboard, which no site needs; it got no answer"
-            )
+            raise AccountError("the login node asked for a secret of hpc-onboard. No site needs it, so it was not sent")
         return prompt.ask(f"{mark_lines(name, text[-LONGEST:])} ", is_hidden=not is_of_host_key)
 
     def tell(text: str) -> None:

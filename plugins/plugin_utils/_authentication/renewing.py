@@ -40,9 +40,15 @@ def renew_credential(variables: Mapping[str, Any], where: str, ask: Callable[[st
     try:
         code = terminal.run_at_terminal(renewal, where)
     except OSError as error:  # after 'su', the terminal belongs to another user
-        return "ended", f"{advice}. '{words}' could not be started at {where} ({error.strerror}): run it yourself"
+        return (
+            "ended",
+            f"{advice}. '{words}' could not be started at {where} ({error.strerror}): run the command yourself",
+        )
     now = datetime.now(UTC)
     credential = find_credential(variables, now)
     if credential is None or not credential.is_unusable(now):
         return "renewed", ""
-    return "ended", f"'{words}' ended with exit code {code}, but {credential.describe(now)}, so nothing was tried"
+    return (
+        "ended",
+        f"'{words}' ended with exit code {code}, but {credential.describe(now)}, so hpc-onboard did not connect",
+    )

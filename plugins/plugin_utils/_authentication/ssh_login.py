@@ -34,11 +34,11 @@ from .unattended import LoginQuestion, askpass_environment, unattended, write_as
 Ask = Callable[[str], str]
 HOURS = 4  # that a session stays after its last use, unless the profile has another number
 LONGEST = 90  # bytes of a socket's path: ssh creates it under a longer name first, and 107 are allowed
-REFUSED = "the answer was not accepted"
+REFUSED = "your input was not accepted"
 MOST = 2000  # characters of the output of ssh
 LONG = 60  # seconds; many sites wait at most two minutes for an answer (LoginGraceTime)
-TOO_LATE = "the answer came after {seconds:.0f} s, and the site did not wait so long ({said})"
-SILENT = "ssh ended without output"
+TOO_LATE = "your input came after {seconds:.0f} s, which was too late for the site ({said})"
+SILENT = "ssh failed without a message"
 INTERVAL = 0.2  # seconds between two checks if ssh has ended
 NOTICE = "none"  # the prompt type of a text without an answer: a security key waits for a touch
 
@@ -153,7 +153,9 @@ def _only_one() -> Iterator[None]:
 
 def _make_folder(path: Path) -> None:
     if len(os.fsencode(path)) > LONGEST:
-        raise AccountError(f"the path of the SSH session {path} is too long: set XDG_STATE_HOME to a shorter folder")
+        raise AccountError(
+            f"the path of the socket {path} is too long for ssh: set XDG_STATE_HOME to a folder with a shorter path"
+        )
     make_private(path.parent)
     path.parent.chmod(0o700)
     path.unlink(missing_ok=True)  # of a session that has ended

@@ -13,7 +13,7 @@ from .._input.writers import abbreviate_home, find_other_writers
 
 PRACTICE = Path("inventory/practice.yml")  # of a checkout, for users without a file of their own
 VARIABLE = "HPC_ONBOARD_ACCOUNTS"
-NEXT = "Run: hpc-onboard init  to write one. Or name yours: -i FILE"
+NEXT = "To create one, run: hpc-onboard init. To use another file: -i FILE"
 
 
 class CommandError(Exception):
@@ -48,15 +48,15 @@ def find(typed: Sequence[str], environment: Mapping[str, str]) -> AccountsSource
     named = environment.get(VARIABLE)
     if named:
         if not Path(named).expanduser().exists():
-            raise CommandError(f"{named}: file not found. The variable {VARIABLE} names it.")
+            raise CommandError(f"{named}: file not found. The path is from the environment variable {VARIABLE}.")
         return AccountsSource((str(Path(named).expanduser()),), True)
     there = [path for path in [*places(environment), PRACTICE] if path.is_file()]
     if not there:
         return None
     if why := find_other_writers(there[0]):
         raise CommandError(
-            f"{abbreviate_home(there[0])} is not used: {why}.\nWho can write it can run programs as you."
-            f" If it is yours, run: chmod go-w FILE FOLDER. To use it unchanged, name it: -i {there[0]}"
+            f"{abbreviate_home(there[0])} is not used: {why}.\nAnyone who can write this file can run programs as "
+            f"you. If the file is yours, run: chmod go-w FILE FOLDER. To use it anyway: -i {there[0]}"
         )
     return AccountsSource((str(there[0]),), False)
 
@@ -64,7 +64,7 @@ def find(typed: Sequence[str], environment: Mapping[str, str]) -> AccountsSource
 def not_found(environment: Mapping[str, str]) -> CommandError:
     """Return the error for a missing accounts file."""
     looked = ", ".join(abbreviate_home(path) for path in places(environment))
-    return CommandError(f"no accounts file. Searched: {looked}.\n{NEXT}")
+    return CommandError(f"no accounts file found. Searched: {looked}.\n{NEXT}")
 
 
 def read_names(file: Path) -> set[str]:

@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand."""
     cluster = parser.add_argument("cluster", metavar="CLUSTER", help="a cluster, or an account on it")
     complete_by(cluster, "list_clusters")
-    parser.add_argument("--all", action="store_true", help="with all notes, traps, partitions and sources")
+    parser.add_argument("--all", action="store_true", help="also show all notes, traps, partitions and sources")
     add_inventory(parser)
     parser.add_argument(
         "--profiles", metavar="DIR", type=Path, action="append", default=[], help="a folder with your own profiles"

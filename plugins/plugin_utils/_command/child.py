@@ -34,7 +34,7 @@ def playbook_program() -> str:
     if not found:
         raise CommandError(
             f"ansible-playbook is neither next to {sys.executable} nor on PATH.\n"
-            "pip install hpc-onboard  brings both into an environment; activate that one."
+            "To install both, run: pip install hpc-onboard. If they are in a virtual environment, activate it."
         )
     return found
 

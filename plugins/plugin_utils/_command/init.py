@@ -33,12 +33,12 @@ OPTIONS = {  # option of an account -> the field of its entry, the name of its v
     "--project": ("project", "NAME", "project, group or Slurm account"),
     "--storage": ("storage", "AREA=PATH", "path of a storage area, such as dss=/dss/...; can be repeated"),
     "--jump-user": ("jump_user", "NAME", "user name on the jump host, if it differs"),
-    "--ssh": ("ssh", "NAME", "a host of your ssh settings that connects there"),
-    "--auth": ("auth", "key|ask", "key: an ssh key is enough; ask: ssh asks for a password or code"),
-    "--without": ("without", "ROLE", "a role to omit; can be repeated"),
+    "--ssh": ("ssh", "NAME", "host in your ssh settings that connects to the account"),
+    "--auth": ("auth", "key|ask", "key: an SSH key is enough; ask: ssh asks for a password or code"),
+    "--without": ("without", "ROLE", "role to skip; can be repeated"),
 }
 BAD = 2
-EXISTING = "Look there for what you have set up before, such as links, conda and containers?"
+EXISTING = "Look on the account for what you have set up before, such as links, conda and containers?"
 
 
 class StoreOfAccount(argparse.Action):
@@ -57,10 +57,10 @@ class StoreOfAccount(argparse.Action):
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand."""
     parser.add_argument(
-        "-o", "--file", metavar="FILE", type=Path, help="the file; default: ~/.config/hpc.onboard/accounts.yml"
+        "-o", "--file", metavar="FILE", type=Path, help="the file to write; default: ~/.config/hpc.onboard/accounts.yml"
     )
     parser.add_argument("--add", action="store_true", help="add to an existing file")
-    parser.add_argument("--yes", action="store_true", help="ask only what is needed; connect at the end")
+    parser.add_argument("--yes", action="store_true", help="ask only what is required; check the login at the end")
     group = parser.add_argument_group("accounts, each followed by its options")
     form = "an account; CLUSTER alone if ssh knows the user"
     group.add_argument(
@@ -90,11 +90,11 @@ def _run(wish: argparse.Namespace, front: list[str]) -> int:
     shown = abbreviate_home(file)
     there = os.path.lexists(file)
     if there and not wish.add:
-        raise CommandError(f"{shown} is there already. init --add  adds an account to it; -o FILE  names another file.")
+        raise CommandError(f"{shown} already exists. To add an account, run init --add; for another file, use -o FILE.")
     top = None if there else find_repository(file)
     if top:
-        text = f"{shown} is in {abbreviate_home(top)}, which git tracks; your accounts are private."
-        raise CommandError(f"{text}\n-o FILE  names a place outside of it; or let git ignore the file.")
+        text = f"{shown} is in {abbreviate_home(top)}, a folder that git tracks, but your accounts are private."
+        raise CommandError(f"{text}\nUse -o FILE to write outside that folder, or let git ignore the file.")
     draft = AccountsDraft(file, there)
     is_asked = sys.stdin.isatty() and sys.stdout.isatty()
     wishes = [_said(draft, name, words) for name, words in wish.accounts]
@@ -114,7 +114,7 @@ def _run(wish: argparse.Namespace, front: list[str]) -> int:
     try:
         return _then(wishes, file, front, is_asked, wish.yes)
     except (KeyboardInterrupt, person.Cancelled):
-        print(f"\n{shown} is written. Go on with: {shlex.join([*front, 'doctor'])}", file=sys.stderr, flush=True)
+        print(f"\n{shown} is written. Continue with: {shlex.join([*front, 'doctor'])}", file=sys.stderr, flush=True)
         end_by(signal.SIGINT)
         return BAD
 
@@ -130,7 +130,7 @@ def _said(draft: AccountsDraft, name: str, words: Sequence[tuple[str, str]]) -> 
         if option == "--storage":
             area, equals, value = value.partition("=")
             if not equals:
-                raise CommandError(f"{option} {area}: write AREA=PATH, such as dss=/dss/...")
+                raise CommandError(f"{option} {area}: expected AREA=PATH, such as dss=/dss/...")
             word = f"storage:{area}"
         why = describe_fault(word, value)
         if why:
@@ -157,10 +157,10 @@ def _chosen(draft: AccountsDraft, shown: str, front: list[str]) -> list[DesiredA
             person.print_paragraph(f"{number}  {one.name:24}{one.profile.get('name', one.cluster)}", 2)
             person.print_paragraph(f"({one.found.where})", 5)
     others = sorted(draft.catalogue.ids() - {one.cluster for one in known})
-    person.print_paragraph(f"{'Others that are known' if known else 'Clusters that are known'}: {', '.join(others)}.")
+    person.print_paragraph(f"{'Other known clusters' if known else 'Known clusters'}: {', '.join(others)}.")
     every = " ".join(str(number) for number in range(1, len(known) + 1))
     numbers = "Numbers of the list, or USER@CLUSTER" if known else "USER@CLUSTER"
-    text = f"Where do you have accounts? {numbers}; with blanks between. For another cluster: USER@HOST."
+    text = f"Where do you have accounts? {numbers}; separated by spaces. For another cluster: USER@HOST."
 
     def wishes(answer: str) -> list[DesiredAccount]:
         words = dict.fromkeys(_probed(draft, word, front) for word in answer.split())
@@ -169,7 +169,7 @@ def _chosen(draft: AccountsDraft, shown: str, front: list[str]) -> list[DesiredA
 
     def why(answer: str) -> str:
         try:
-            return "" if wishes(answer) else "Name one, such as simone@wilson. Ctrl-C ends this."
+            return "" if wishes(answer) else "Type an account, such as simone@wilson, or Ctrl-C to stop."
         except ValueError as error:
             return str(error)
 
@@ -184,11 +184,11 @@ def _probed(draft: AccountsDraft, word: str, front: list[str]) -> str:
     name = suggest_name(host)
     if not (draft.own_profiles / f"{name}.yml").exists():
         question = (
-            f"{host} is not a known cluster. Look at it now, and write a first profile? Nothing is changed there."
+            f"{host} is not a known cluster. Probe it now and write a first profile? Nothing is changed on the cluster."
         )
         command = [*front, "probe", word, "--output", str(draft.own_profiles)]
         if not person.confirm(question) or subprocess.call(command):
-            raise ValueError(f"{host} has no profile. Name a known cluster, or run: {shlex.join(command)}")
+            raise ValueError(f"{host} has no profile. Choose a known cluster, or run: {shlex.join(command)}")
     draft.add_profiles()
     return f"{user}@{name}"
 
@@ -212,18 +212,18 @@ def _answer(question: AccountQuestion, wish: DesiredAccount) -> str:
 
     def why(answer: str) -> str:
         if not answer:
-            return "This is needed." if question.needed else ""
+            return "A value is required." if question.needed else ""
         return describe_fault(question.word, answer)
 
-    skip = "" if question.needed or usual else " Enter leaves it out."
+    skip = "" if question.needed or usual else " Press Enter to skip."
     return person.prompt(f"{question.text}{'' if question.text.endswith('.') else '.'}{skip}", usual, why)
 
 
 def _check_whole(wishes: Sequence[DesiredAccount], draft: AccountsDraft, is_asked: bool) -> None:
     """Refuse what cannot be written yet, all of it at once."""
     if not wishes:
-        known = ", ".join(one.name for one in draft.known()) or "no cluster of the catalogue"
-        text = "there is no terminal to ask at: say which accounts, each by  --account USER@CLUSTER"
+        known = ", ".join(one.name for one in draft.known()) or "no known cluster"
+        text = "there is no terminal to ask on: give each account with  --account USER@CLUSTER"
         raise CommandError(f"{text}\nYour ssh knows {known}. Nothing was written.")
     missing = [
         f"    {one.name}: {question.option}   {question.text}"
@@ -232,7 +232,7 @@ def _check_whole(wishes: Sequence[DesiredAccount], draft: AccountsDraft, is_aske
         if question.needed and not is_asked
     ]
     if missing:
-        head = "there is no terminal to ask at, and this is missing:"
+        head = "there is no terminal to ask on. Missing options:"
         raise CommandError("\n".join([head, *missing, "Nothing was written."]))
 
 
@@ -242,7 +242,7 @@ def _composed(draft: AccountsDraft, wishes: Sequence[DesiredAccount]) -> str:
         return draft.composed(wishes)
     except NotAdded as error:
         rows = "\n".join(f"  {line}" for one in wishes for line in render_entry(one))
-        raise CommandError(f"{draft.file}: {error}. Put this below accounts by hand:\n{rows}") from None
+        raise CommandError(f"{draft.file}: {error}. Add these lines below `accounts:` by hand:\n{rows}") from None
     except ValueError as error:
         raise CommandError(str(error)) from None
 
@@ -261,10 +261,10 @@ def _then(wishes: Sequence[DesiredAccount], file: Path, front: list[str], is_ask
     source = accounts.find([], os.environ)
     named = [] if source and Path(source.paths[0]).absolute() == file.absolute() else ["-i", str(file)]
     doctor, preflight, adopt, plan = ([*front, verb, *named] for verb in ("doctor", "preflight", "adopt", "plan"))
-    person.print_paragraph(f"Is this machine ready? {shlex.join(doctor)}")
+    person.print_paragraph(f"Checking this machine: {shlex.join(doctor)}")
     codes = [subprocess.call(doctor, pass_fds=pipe[:2])]
     connects = sure or (
-        is_asked and person.confirm("Try now whether each can be entered? One connection, one attempt.")
+        is_asked and person.confirm("Check the login of each account now? One connection, one attempt.")
     )
     if connects:
         person.print_paragraph(shlex.join(preflight))
@@ -272,9 +272,9 @@ def _then(wishes: Sequence[DesiredAccount], file: Path, front: list[str], is_ask
         if is_asked and not sure and not codes[-1] and person.confirm(EXISTING):
             codes.append(subprocess.call(adopt, pass_fds=pipe[:2]))
     else:
-        person.print_paragraph(f"Whether each can be entered says  {shlex.join(preflight)}")
+        person.print_paragraph(f"To check the logins, run:  {shlex.join(preflight)}")
     person.print_paragraph(
-        f"Then  {shlex.join(plan)}  shows what  {shlex.join([*front, 'onboard', *named])}  would change."
+        f"To see what  {shlex.join([*front, 'onboard', *named])}  would change, run:  {shlex.join(plan)}"
     )
     return BAD if any(codes) else 0
 
@@ -288,13 +288,13 @@ def _offer_key(wishes: Sequence[DesiredAccount], is_asked: bool) -> None:
     store = ["keyring", "set", "hpc.onboard", first_key.NAME]
     page = first_key.key_page(profiles)
     made = f" (made at {page})" if page else ""
-    text = f"{', '.join(dict.fromkeys(takers))}: containers of NVIDIA need your NGC key{made}; the keyring has none."
+    text = f"{', '.join(dict.fromkeys(takers))}: NVIDIA's containers need your NGC key{made}; the keyring has none."
     if not is_asked:
-        person.print_paragraph(f"{text} Store it by  {shlex.join(store)}")
+        person.print_paragraph(f"{text} Store it with:  {shlex.join(store)}")
     elif not person.confirm(f"{text} Store it now? Your input is hidden.", usual=False):
         person.print_paragraph(f"Later:  {shlex.join(store)}")
     else:
         why = first_key.store_key(person.prompt_secret("Your NGC key: ", find_fault))
         person.print_paragraph(
-            f"Not stored: {why}. Try again by  {shlex.join(store)}" if why else "The keyring has it now."
+            f"Not stored: {why}. Try again:  {shlex.join(store)}" if why else "The key is stored in the keyring."
         )

@@ -22,8 +22,8 @@ FINGERPRINT = re.compile(r"(?:[a-z0-9-]+:)?[0-9a-f]{12}(?:[0-9a-f]*)")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the parts and options of the subcommand."""
     parts = parser.add_subparsers(dest="part", required=True, metavar="verify|who-has")
-    parts.add_parser("verify", help="report the first line that was changed")
-    places = parts.add_parser("who-has", help="list every target that had a key")
+    parts.add_parser("verify", help="find the first changed line")
+    places = parts.add_parser("who-has", help="list every target where a key was installed")
     places.add_argument("fingerprint", metavar="FINGERPRINT", help="twelve hexadecimal digits, as reports show them")
 
 
@@ -43,15 +43,15 @@ def _list_targets(fingerprint: str, ledger: Ledger) -> int:
     for target, state in found.items():
         print(f"{target}  {state}")
     if not found:
-        print(f"no rotation from this machine has installed {fingerprint}")
+        print(f"no rotation from this machine installed {fingerprint}")
     return 0
 
 
 def _verify(ledger: Ledger) -> int:
     if misfit := ledger.find_misfit():
-        raise CommandError(f"line {misfit.line} does not fit: {misfit.why}")
+        raise CommandError(f"line {misfit.line} is not valid: {misfit.why}")
     if lost := describe_lost_ledger(read_all_secrets(record_key()), ledger.records()):
-        raise CommandError(f"{lost}; put it back, or the next run of that rotation asks every account")
+        raise CommandError(f"{lost}; restore it; otherwise, the next run of that rotation asks every account")
     print(f"{len(ledger.records())} records, all unchanged")
     return 0
 

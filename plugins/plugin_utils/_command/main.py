@@ -33,7 +33,7 @@ PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."
 REPLACING = ("-e", "onboard_replace=true")
 BEGINNING = """\
 hpc-onboard sets up your account on every HPC cluster you use.
-There is no accounts file yet. Write one, from your ssh settings:
+There is no accounts file yet. To write one from your ssh settings, run:
     {0} init
 All subcommands: {0} --help"""
 INTRODUCTION = """\
@@ -146,7 +146,7 @@ def _run_playbook(options: argparse.Namespace) -> int:
     if name == "plan" and verdict.changed and not is_check and (_is_interactive() or "--yes" in options.given):
         from .._input.agreement import CANCELLED  # loads much of Ansible
 
-        if not ("--yes" in options.given or _is_agreed("Do it?", CANCELLED, [*sys.argv[1:], "--yes"])):
+        if not ("--yes" in options.given or _is_agreed("Apply these changes?", CANCELLED, [*sys.argv[1:], "--yes"])):
             return code
         code, verdict = _start_playbook("onboard", words, environment)
     elif name not in ("", "onboard") or is_check:

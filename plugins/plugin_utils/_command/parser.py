@@ -20,8 +20,8 @@ PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."
 ANSIBLE_HELP = {  # option of ansible-playbook -> its help; the others work too
     "--tags": "only these roles",
     "--skip-tags": "all roles but these",
-    "--check": "change nothing",
-    "--diff": "show the changes of files",
+    "--check": "show the changes only; change nothing",
+    "--diff": "show the changed lines of files",
     "--extra-vars": "set a variable",
     "--forks": "number of accounts at the same time; default: 20",
     "--verbose": "more details; up to -vvvv",
@@ -124,7 +124,7 @@ def parse(words: Sequence[str], program: str) -> argparse.Namespace:
     if not SUBCOMMANDS[name or "onboard"].module:
         options.names = [*options.limits, *getattr(options, "names", [])]
         if not name and not options.names:
-            raise CommandError(f"no subcommand and no name of an account or a cluster\nRun: {program} --help")
+            raise CommandError(f"expected a subcommand, an account or a cluster\nRun: {program} --help")
     return options
 
 
@@ -190,7 +190,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     add_inventory(parser)
     for option in SETTING_OPTIONS.get(name, ()):
         _add_setting(parser, option)
-    group = parser.add_argument_group("options of ansible-playbook; the others work too")
+    group = parser.add_argument_group("options of ansible-playbook (its other options work, too)")
     listed = (*SUBCOMMANDS[name].ansible, *ALWAYS_LISTED)
     taken = {"--help", "--version", "--inventory", "--key-file"}
     taken |= {option.flag for option in SETTING_OPTIONS.get(name, ())}
@@ -249,7 +249,7 @@ def _number(text: str) -> int:
 
 def _path(text: str) -> str:
     if not text:
-        raise argparse.ArgumentTypeError("expected the name of a file or folder")
+        raise argparse.ArgumentTypeError("expected the path of a file or folder")
     return str(Path(text).expanduser())
 
 

@@ -38,7 +38,7 @@ def prepare(options: argparse.Namespace) -> None:
     if not strange:
         return
     if len(options.names) > 1:
-        raise CommandError(f"{strange[0]} is not in the accounts file, so it must be probed alone")
+        raise CommandError(f"{strange[0]} is not in the accounts file: probe this account in a run of its own")
     user, _at, place = strange[0].rpartition("@")
     try:
         folders = accounts.read_profile_folders(options.inventory)
@@ -88,14 +88,16 @@ def _describe_new(host: str, name: str, output: Path, folder: Path) -> dict[str,
     known = {word: values[0] for word, values in effective_settings(host).items()}
     real = known.get("hostname", host)
     if not HOST.fullmatch(host):
-        raise CommandError(f'"{host}" is neither a known cluster nor the name of a host')
+        raise CommandError(f'"{host}" is not a known cluster and not a valid host name')
     if not new_profile.NAME.fullmatch(name):
         raise CommandError(
             f'"{name}" is invalid; a cluster name has lower-case letters, digits, _ and -, a letter first'
         )
     if "." not in host and real == host:
         advice = nearest(host, Catalogue().ids())
-        raise CommandError(f'"{host}" is not a known cluster, and ssh knows no host of this name; {advice}')
+        raise CommandError(
+            f'"{host}" is not a known cluster, and your ssh settings have no host of this name; {advice}'
+        )
     if (output / f"{name}.yml").exists():
         raise CommandError(f"{output / name}.yml already exists. Name the new cluster: --name NAME")
     port = {} if known.get("port", "22") == "22" else {"port": int(known["port"])}

@@ -96,8 +96,8 @@ def _list_files(folders: Sequence[Path]) -> Iterator[Path]:
 
 def _check(files: Sequence[Path], program: str) -> int:
     if not files:
-        text = "no profiles of your own. Name a file, or set profiles: [FOLDER] in the accounts file."
-        raise CommandError(f"{text}\nTo write one, run: {program} new NAME")
+        text = "you have no profiles of your own. Give a file, or set profiles: [FOLDER] in accounts.yml."
+        raise CommandError(f"{text}\nTo create a profile, run: {program} new NAME")
     found = []
     for file in files:
         try:
@@ -136,7 +136,10 @@ def _write_new(options: argparse.Namespace, folders: Sequence[Path]) -> int:
     except Mistakes:
         file.unlink()
         raise
-    print(f"{display_path(file.absolute())} is written. Review it: each line that begins with # is a fact to add.")
+    print(
+        f"{display_path(file.absolute())} is written. Review it: each line that begins with # is a fact that you "
+        f"can add."
+    )
     if (SHIPPED / f"{options.name}.yml").exists():
         print(f"It overrides the shipped profile of {options.name}.")
     folder = _relative_to_accounts(file.parent, options.inventory)
@@ -183,7 +186,7 @@ def _complete(answers: dict[str, str], command: str) -> dict[str, str]:
     needed = [question for question in missing if question.is_needed and not answers.get(question.name)]
     if needed:
         words = " ".join(f"--{question.name} {shlex.quote(question.example)}" for question in needed)
-        raise CommandError(f"there is no terminal to ask at. Run: {command} {words}")
+        raise CommandError(f"there is no terminal to ask on. Run: {command} {words}")
     return {name: value for name, value in answers.items() if value}
 
 

@@ -20,8 +20,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the parts and options of the subcommand."""
     parts = parser.add_subparsers(dest="part", required=True, metavar="export|import")
     export = parts.add_parser("export", help="write the state of this machine to a new file, without keys")
-    back = parts.add_parser("import", help="add what this machine does not know")
-    back.add_argument("--checksum", default="", help="refuse a file with another checksum; state export prints it")
+    back = parts.add_parser("import", help="import what is missing on this machine")
+    back.add_argument(
+        "--checksum",
+        default="",
+        help="refuse the file if it has a different checksum; state export prints the checksum",
+    )
     for part in (export, back):
         part.add_argument("file", metavar="FILE", type=Path)
 

@@ -32,7 +32,7 @@ SET_UP = ("everything is up to date", "something failed or is blocked, or the co
 SUBCOMMANDS = {
     "init": Subcommand(
         "write your accounts file, from your ssh settings",
-        "Reads your ssh settings and known hosts, and asks for what is missing. What an\noption sets is not asked.",
+        "Reads your ssh settings and known hosts, and asks for what is missing.\nOptions answer questions in advance.",
         (
             ("hpc-onboard init", "choose your accounts from a list"),
             ("hpc-onboard init --account ada@dfki", "without a terminal"),
@@ -42,13 +42,13 @@ SUBCOMMANDS = {
     ),
     "doctor": Subcommand(
         "check that this machine is ready",
-        "Checks Python, Ansible, ssh, the keyring and the accounts file, and the path to\n"
-        "each account as far as this machine knows it. Connects to nothing.",
+        "Checks Python, Ansible, ssh, the keyring and the accounts file, and, without\n"
+        "connecting, the ssh settings of each account.",
         (("hpc-onboard doctor", "check everything that a run needs"),),
-        ("this machine is ready", "something is missing; the output says how to get it"),
+        ("this machine is ready", "something is missing; the output says how to fix it"),
     ),
     "preflight": Subcommand(
-        "check that each account can be reached now, without questions",
+        "check the login of each account, without asking anything",
         "Makes one connection and one attempt for each account. Asks nothing and changes\n"
         "nothing. Reports what fails: key, ticket, code, host key, name or network.",
         (
@@ -59,9 +59,9 @@ SUBCOMMANDS = {
     ),
     "connect": Subcommand(
         "log in where a password or code is needed; keep the session",
-        "ssh itself asks, once and hidden, also for a jump host. Later runs use the\n"
-        "session. onboard, rotate, fix and offboard ask by themselves when they must.",
-        (("hpc-onboard connect narval", "then also a run from cron can log in"),),
+        "ssh asks once, also for a jump host; your input is hidden. Later runs use the\n"
+        "session. onboard, rotate, fix and offboard also ask if they need to.",
+        (("hpc-onboard connect narval", "afterwards, runs from cron can log in, too"),),
         ("all accounts are connected", "some accounts could not be reached"),
     ),
     "plan": Subcommand(
@@ -69,41 +69,41 @@ SUBCOMMANDS = {
         "Shows the same as onboard --check, and asks at a terminal. Without a\n"
         "terminal, or with --check, nothing is changed.",
         (
-            ("hpc-onboard plan wilson", "show the changes there, and ask"),
+            ("hpc-onboard plan wilson", "show the changes on wilson, and ask"),
             ("hpc-onboard plan wilson --yes", "show them, and apply them"),
         ),
         SET_UP,
         (*BY_ROLE, "--check"),
     ),
     "adopt": Subcommand(
-        "use what you have on your accounts already",
-        "Looks at links, keys, conda, caches, containers and launchers of yours, and asks\n"
-        "at most once about each that differs. Writes your accounts file, nothing else.",
+        "use what you have already set up on your accounts",
+        "Looks at your links, keys, conda, caches, containers and launchers, and asks at\n"
+        "most once about each that differs. Writes only your accounts file.",
         (
-            ("hpc-onboard adopt wilson", "show what is there, ask, and write the file"),
-            ("hpc-onboard adopt wilson --check", "show it only"),
+            ("hpc-onboard adopt wilson", "show what exists, ask, and write the file"),
+            ("hpc-onboard adopt wilson --check", "only show it"),
             ("hpc-onboard adopt --yes", "do not ask; keep what is different"),
         ),
-        ("written, or nothing to write", "not agreed to, or an account could not be looked at", UNREACHABLE),
+        ("written, or nothing to write", "not confirmed, or an account could not be examined", UNREACHABLE),
         ("--check",),
     ),
     "probe": Subcommand(
         "compare a profile with the cluster, or write a first one",
-        "Looks at storage, quotas, partitions, GPUs and containers as your account sees\n"
-        "them. Reads only, submits no job. USER@HOST of an unknown cluster: writes its\n"
-        "first profile, after at most three questions.",
+        "Reads storage, quotas, partitions, GPUs and containers as your account sees\n"
+        "them. Changes nothing, submits no job. For an unknown cluster, give USER@HOST:\n"
+        "a first profile is written after at most three questions.",
         (
-            ("hpc-onboard probe wilson", "what differs from the profile"),
-            ("hpc-onboard probe wilson --write", "write it into a profile of your own"),
+            ("hpc-onboard probe wilson", "show what differs from the profile"),
+            ("hpc-onboard probe wilson --write", "write it into your own profile"),
             ("hpc-onboard probe ada@login.attic.example", "an unknown cluster"),
         ),
-        ("looked at; differences are listed", "an account could not be looked at", UNREACHABLE),
+        ("examined; differences are listed", "an account could not be examined", UNREACHABLE),
         ("--check",),
     ),
     "onboard": Subcommand(
         "set up accounts; a second run changes nothing",
-        "Makes one connection for each account. Nothing of yours is overwritten: a\n"
-        "conflict is reported, with the command that resolves it.",
+        "Makes one connection for each account. Your own files are not\n"
+        "overwritten: a conflict is reported, with the command that resolves it.",
         (
             ("hpc-onboard wilson", "short for onboard wilson"),
             ("hpc-onboard onboard 'simone@*'", "the accounts of one user, on every cluster"),
@@ -121,7 +121,7 @@ SUBCOMMANDS = {
             ("hpc-onboard test-job --gpu", "with a GPU"),
             ("hpc-onboard test-job --output jobs.json", "results as JSON"),
         ),
-        ("all checks passed in all jobs", "a check or a job failed, is pending, or an account is unreachable"),
+        ("all checks passed in all jobs", "a check or job failed, a job is pending, or an account is unreachable"),
         ("--check",),
     ),
     "audit": Subcommand(
@@ -133,19 +133,25 @@ SUBCOMMANDS = {
             ("hpc-onboard audit lrz --output report", "write reports as files"),
             ("hpc-onboard audit --fail-on medium", "be stricter"),
         ),
-        ("no finding is as severe as --fail-on, and nothing is unknown", "a finding is, or an audit is incomplete"),
+        (
+            "no finding has the severity of --fail-on or higher; nothing is unknown",
+            "there is such a finding, or the audit is incomplete",
+        ),
         BY_ROLE,
     ),
     "fix": Subcommand(
-        "fix what the last audit found, where nothing can be lost",
-        "Shows the fixes and asks first. Each thing is located again by its fingerprint.\n"
-        "What has changed since then, or is used elsewhere, is left to you.",
+        "fix findings of the last audit, where no data can be lost",
+        "Shows the fixes and asks first. Each finding is located again by fingerprint.\n"
+        "Whatever has changed since the audit, or is used elsewhere, is left to you.",
         (
             ("hpc-onboard fix wilson --check", "show what would be fixed"),
             ("hpc-onboard fix wilson", "show it, ask, fix it, and audit again"),
             ("hpc-onboard fix --yes", "do not ask"),
         ),
-        ("fixed; the new audit has no finding as severe as --fail-on", "not fixed, or such a finding is left"),
+        (
+            "fixed; the new audit has no finding of the --fail-on severity or higher",
+            "not fixed, or such a finding remains",
+        ),
         ("--check",),
     ),
     "rotate": Subcommand(
@@ -162,20 +168,20 @@ SUBCOMMANDS = {
     ),
     "offboard": Subcommand(
         "remove what hpc-onboard created, keys first",
-        "Shows it and asks first. Your own files stay, also those that you have changed,\n"
-        "and every folder that is not empty.",
+        "Shows the list and asks first. Your own files stay, also files that you have\n"
+        "changed, and every folder that is not empty.",
         (
             ("hpc-onboard offboard wilson --check", "show what would be removed"),
             ("hpc-onboard offboard wilson", "show it, ask, and remove it"),
-            ("hpc-onboard offboard --only undeclared --yes", "what accounts.yml lacks now"),
+            ("hpc-onboard offboard --only undeclared --yes", "what accounts.yml no longer has"),
         ),
-        ("everything is removed", "not agreed to, or something is left", UNREACHABLE),
+        ("everything is removed", "not confirmed, or something could not be removed", UNREACHABLE),
         (*BY_ROLE, *CHECK),
     ),
     "export-script": Subcommand(
-        "write a script to run yourself where programs may not log in",
-        "The script sets up, audits and removes, as a run over ssh does. It holds no key\n"
-        "and asks for them there, hidden. hpc-onboard import-result reads its result.",
+        "write a script that you run where programs may not log in",
+        "The script sets up, audits and removes, as a run over ssh does. It contains no\n"
+        "keys and asks for them; your input is hidden. import-result reads its result.",
         (
             ("hpc-onboard export-script simone@frontier", "for one account"),
             ("hpc-onboard export-script simone@frontier -o FILE", "write it to this file"),
@@ -184,33 +190,33 @@ SUBCOMMANDS = {
     ),
     "import-result": Subcommand(
         "read the result of such a script: import-result FILE",
-        "Checks that the result is of your account and of a script from this machine, and\n"
-        "unchanged. Then receipt, rotation and audit use it as if it had come over ssh.",
-        (("hpc-onboard import-result FILE", "the file that you copied from there"),),
-        ("everything is up to date there", "invalid, or something is not up to date there"),
+        "Checks that the result is unchanged and belongs to your account and to a script\n"
+        "from this machine. Then it is used like the result of a run over ssh.",
+        (("hpc-onboard import-result FILE", "the file that you copied from the cluster"),),
+        ("everything on the account is up to date", "invalid, or something on the account is not up to date"),
     ),
     "ssh-config": Subcommand(
         "let 'ssh wilson' connect to your account, for all accounts",
-        "Shows the entries and asks first. Your own entries win; these are in a file of\n"
-        "their own. offboard removes those of an account; --state absent removes all.",
+        "Shows the entries and asks first. They are written to a separate file; your own\n"
+        "entries take precedence. offboard removes the entries of an account.",
         (
             ("hpc-onboard ssh-config", "show the entries, ask, and write them"),
             ("hpc-onboard ssh-config --check", "show what would be written"),
         ),
-        ("the entries are up to date", "not agreed to, or not written"),
+        ("the entries are up to date", "not confirmed, or not written"),
         CHECK,
     ),
     "status": Subcommand(
         "show the state of all accounts and keys, and the next step",
         "Reads the records of this machine; uses no network and no keyring.",
         (("hpc-onboard status", "all accounts"), ("hpc-onboard status 'simone@*' --json", "as JSON")),
-        ("shown, whatever the state is", "no accounts file, or a name is unknown"),
+        ("the state is shown, whatever it is", "no accounts file, or a name is unknown"),
         module="_status.status",
     ),
     "done": Subcommand(
         "mark a manual step at a site as done",
         "Without STEP, lists the steps of the account.",
-        (("hpc-onboard done go42tum@lrz export_control", "this step is done, today"),),
+        (("hpc-onboard done go42tum@lrz export_control", "mark this step as done today"),),
         ("recorded, or listed", "the account or the step is unknown"),
         module="_status.done",
     ),
@@ -228,7 +234,7 @@ SUBCOMMANDS = {
         examples=(
             ("hpc-onboard profile", "list the clusters"),
             ("hpc-onboard profile new attic", "write a profile of a cluster"),
-            ("hpc-onboard profile check", "report all mistakes in your own profiles"),
+            ("hpc-onboard profile check", "check your own profiles and report all mistakes"),
         ),
         exits=("done", "not written, or a profile has a mistake"),
         module="_command.profile",
@@ -237,7 +243,7 @@ SUBCOMMANDS = {
         "verify the rotation record; show where a key was installed",
         examples=(
             ("hpc-onboard ledger verify", "find the first changed line"),
-            ("hpc-onboard ledger who-has 3f9a1c20b7de", "every target that had this key"),
+            ("hpc-onboard ledger who-has 3f9a1c20b7de", "list every target that had the key"),
         ),
         exits=("the record is unchanged", "it was changed or cannot be read"),
         module="_command.ledger",
@@ -246,28 +252,28 @@ SUBCOMMANDS = {
         "copy the records of this machine to another one, without keys",
         "The records: receipts, rotations, audits, runs and manual steps.",
         (
-            ("hpc-onboard state export FILE", "write them to a new file"),
-            ("hpc-onboard state import FILE", "add what this machine does not have"),
+            ("hpc-onboard state export FILE", "write the records to a new file"),
+            ("hpc-onboard state import FILE", "import what is missing on this machine"),
         ),
         ("done", "not done; the output says why"),
         module="_command.state",
     ),
     "keyring": Subcommand(
         "unlock the encrypted key file for some hours; lock it",
-        "Keeps the key that unlocks the file: not the passphrase, and none of your keys.\n"
-        "Only programs that run as you can use it. Without a word, shows the state.",
+        "Keeps the key that unlocks the file, but not the passphrase and none of your\n"
+        "keys. Only programs that run as you can use it. Without a word, shows the state.",
         (
             ("hpc-onboard keyring unlock", "ask for the passphrase once for 8 hours"),
             ("hpc-onboard keyring unlock --for 30m", "for another time"),
-            ("hpc-onboard keyring lock", "end it now"),
-            ("hpc-onboard keyring", "until when it is unlocked"),
+            ("hpc-onboard keyring lock", "lock the file now"),
+            ("hpc-onboard keyring", "show until when the file is unlocked"),
         ),
         ("done, or shown", "not done; the output says why"),
         module="_command.unlock",
     ),
     "rekey": Subcommand(
         "change the passphrase of the encrypted key file",
-        "Also renews its salt, and uses the cost that this version has for guessing.",
+        "Also renews the salt, and makes the passphrase as hard to guess as today.",
         (("hpc-onboard rekey --keep-passphrase", "renew salt and cost only"),),
         ("changed", "not changed; the output says why"),
         module="_command.rekey",

@@ -20,7 +20,7 @@ from .accounts import CommandError
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 USUAL = 8 * 3600
 LONGEST = 7 * 86400
-UNLOCK = "to be asked once for 8 hours: hpc-onboard keyring unlock"
+UNLOCK = "to be asked only once in 8 hours: hpc-onboard keyring unlock"
 LOCK = "To lock it: hpc-onboard keyring lock"
 
 
@@ -49,7 +49,7 @@ def read_time(text: str) -> int:
     found = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", text)
     seconds = int(found[1]) * UNITS[found[2]] if found else 0
     if not 0 < seconds <= LONGEST:
-        raise argparse.ArgumentTypeError(f'invalid value "{text}"; expected a time up to 7d, such as 30m, 8h or 2d')
+        raise argparse.ArgumentTypeError(f'invalid value "{text}"; expected a duration up to 7d, such as 30m, 8h or 2d')
     return seconds
 
 
@@ -60,8 +60,8 @@ def _find_keyring() -> Keyring:
     except backends.MissingKey as error:
         raise CommandError(str(error)) from None
     if not backends.is_own(backend):
-        text = f"Your keys are in {backends.describe(backend)}, which has a lock of its own."
-        raise CommandError(f"{text} This command is for the encrypted file.")
+        text = f"Your keys are in {backends.describe(backend)}, which you lock and unlock with its own program."
+        raise CommandError(f"{text} This command is only for the encrypted file.")
     found: Keyring = backend
     return found
 
@@ -82,7 +82,7 @@ def _describe(keyring: Keyring, _options: argparse.Namespace) -> str:
     if keyring.store().is_held() and held:
         return _say_unlocked(keyring.path, held)
     stale = f"{STALE}.\n" if held else ""
-    return f"{stale}{display_path(keyring.path)} is locked. Each command asks for its passphrase; {UNLOCK}"
+    return f"{stale}{display_path(keyring.path)} is locked. Each command asks for the passphrase; {UNLOCK}"
 
 
 def _say_unlocked(file: Path, held: held_key.HeldKey) -> str:

@@ -52,7 +52,7 @@ MOST_EXISTING = 200
 UNITS: tuple[Unit, ...] = ("bytes", "steps")
 WANTS = ("url", "sha256", "path")  # of a file that this machine could bring to the account
 
-ADVICE = "'ssh {typed} true' must end at once and print nothing; check the start-up files of that account"
+ADVICE = "'ssh {typed} true' must end immediately and print nothing; check the start-up files of the account"
 
 
 class NoAnswer(Exception):
@@ -72,7 +72,7 @@ def parse(stdout: str, stderr: str, code: int, typed: str) -> EngineAnswer:
     length = int(head) if re.fullmatch(r"[0-9]{1,8}\r?", head) else -1
     if not 0 <= length <= LARGEST or len(rest) < length:
         raise NoAnswer("the answer is incomplete: the connection may have been lost. Run again to check and continue")
-    intruder = "another program may be writing into the connection"
+    intruder = "another program may be writing to the connection"
     try:
         document = json.loads(rest[:length])
         why = document_version.refusal(document["schema"], SCHEMA, f"the answer of {typed}", intruder)
@@ -80,7 +80,7 @@ def parse(stdout: str, stderr: str, code: int, typed: str) -> EngineAnswer:
             raise NoAnswer(why)
         return _read_answer(document)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        raise NoAnswer(f"the answer is invalid: {intruder}") from None
+        raise NoAnswer(f"the answer from the account is invalid: {intruder}") from None
 
 
 def _read_answer(document: Document) -> EngineAnswer:
@@ -272,7 +272,7 @@ def _read_note(note: Document) -> ReceiptNote:
 def _read_seconds(value: Any) -> float:
     seconds = float(value)
     if not math.isfinite(seconds):
-        raise ValueError("no duration")
+        raise ValueError("not a duration")
     return seconds
 
 
@@ -295,4 +295,4 @@ def _explain_missing(stdout: str, stderr: str, code: int, typed: str) -> str:
         return f"the input was incomplete: a start-up file reads standard input, or the connection was lost. {advice}"
     printed = harmless((stderr.strip() or stdout.strip())[-300:].replace("\n", " | "))
     said = f". Output: {printed}" if printed else ""
-    return f"the account ended the session without an answer (exit code {code}): {advice}{said}"
+    return f"the session ended without an answer from the account (exit code {code}): {advice}{said}"

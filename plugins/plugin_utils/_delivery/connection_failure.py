@@ -50,7 +50,7 @@ def explain(connection: AccountConnection, error: Exception) -> ConnectionFailur
     output = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
         reason = f" ({output})" if output else ""
-        text = f"the connection was lost{reason}. What was done is unknown; run again to check and continue"
+        text = f"the connection was lost{reason}. The state of the account is unknown; run again to check and continue"
         return ConnectionFailure(text, began, output)
     if ssh_words.is_session_taken(output):
         text = "the login node refused a second session in the open connection (MaxSessions): log out of the shell that"
@@ -59,8 +59,11 @@ def explain(connection: AccountConnection, error: Exception) -> ConnectionFailur
         before = (connection.host_variables.get(LOGIN_BEFORE) or {}).get("msg")
         return ConnectionFailure(connection.blocked or before or login_check.advise_connect(connection.name), began)
     if ssh_words.is_dropped_at_the_door(output) and not connection.unanswered:
-        text = f"the login node dropped the connection before the login, as it does if too many come at once ({output})"
-        advice = "Run again later, or for fewer accounts at a time (-f 2)"
+        text = (
+            f"the login node closed the connection before the login, perhaps because of too many connections at once "
+            f"({output})"
+        )
+        advice = "Run again later, or with fewer accounts at a time (-f 2)"
         return ConnectionFailure(f"{text}. {advice}", began, output, ssh_words.may_knock_again(output))
     diagnosis = login_diagnosis.FailedLogin(connection.name, connection.variables).diagnose(
         output, connection.unanswered

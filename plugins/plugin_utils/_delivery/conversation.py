@@ -98,15 +98,20 @@ class Conversation:
         """
         options = self._entries[position]["options"]
         if options.get("state") == "absent":
-            raise AccountError("a removal needs no file, so it was not brought")
+            raise AccountError("the account asked for a file during a removal, which needs none, so no file was copied")
         installers = options.get("installers", {}).values()
         if not any((wants["url"], wants["sha256"]) == (one["url"], one["sha256"]) for one in installers):
-            raise AccountError("the account asked for a file that its plan does not name, so it was not brought")
+            raise AccountError("the account asked for a file that is not in its plan, so the file was not copied")
         if not PLAIN_PATH.fullmatch(wants["path"]):
-            raise AccountError("the account named a path that sftp cannot copy to, so no file was brought")
+            raise AccountError("the account named a path that sftp cannot copy to, so no file was copied")
         from . import job_wait
 
-        step: JobProgress = {"step": "fetching the installer for it", "done": None, "total": None, "unit": "bytes"}
+        step: JobProgress = {
+            "step": "downloading the installer for the account",
+            "done": None,
+            "total": None,
+            "unit": "bytes",
+        }
         file = job_wait.fetch_installer(
             wants["url"],
             wants["sha256"],

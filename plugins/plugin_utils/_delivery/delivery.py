@@ -113,7 +113,7 @@ def _describe_keys(
     try:
         return key_marks.describe_keys(session.name, values, datetime.now(UTC).date())
     except (StateError, VersionError) as error:
-        session.warn(f"the age of keys is unknown: {error}")
+        session.warn(f"the age of the keys is unknown: {error}")
         return {}
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FIRST = 2.0  # seconds for which the account waits for news in the first check
 LONGEST = 15.0
 OTHER_DOWNLOAD = 3600.0  # seconds to wait while another process downloads the same file
-UNFINISHED = "{identity} is still at it ({step}) and goes on by itself: run again to wait for it"
+UNFINISHED = "{identity} is still in progress ({step}) and continues on the account: run again to wait for it"
 
 
 def wait_for_jobs(
@@ -81,7 +81,7 @@ def _handle_failure(position: int, outcome: ResourceOutcome, bring: Bring, broug
     try:
         return _update(outcome, bring(position, progress["wants"]))
     except AccountError as error:
-        return _as_failed(outcome, f"{progress['failed']}; this machine could not help: {error}")
+        return _as_failed(outcome, f"{progress['failed']}; this machine could not provide the file either: {error}")
 
 
 def _as_failed(outcome: ResourceOutcome, reason: str) -> ResourceOutcome:
@@ -94,7 +94,7 @@ def _update(outcome: ResourceOutcome, checked: ResourceOutcome) -> ResourceOutco
         return {**outcome, "status": checked["status"], "reason": checked["reason"], "progress": None}
     before, now = outcome["progress"], checked["progress"]
     if now is None and checked["fields"]:
-        return _as_failed(outcome, "it ended, and is still not up to date: " + ", ".join(checked["fields"]))
+        return _as_failed(outcome, "the work ended, but the result is not up to date: " + ", ".join(checked["fields"]))
     if before and now and "failed" not in before and "failed" not in now and before["step"] == now["step"]:
         now = {"why": before["why"], **now} if "why" in before else now  # why it waits is asked only once
     return {**outcome, "progress": now, "remarks": checked["remarks"]}
@@ -122,7 +122,7 @@ def fetch_installer(url: str, sha256: str, report: ReportBytes) -> Path:
         lock.acquire(OTHER_DOWNLOAD)
     except LockBusy as error:
         raise AccountError(
-            f"another process downloads {url} and does not end ({error}): end it, then run again"
+            f"another process is downloading {url} and does not finish ({error}): end that process, then run again"
         ) from None
     try:
         fetch(url, str(folder / sha256), sha256, {}, report)

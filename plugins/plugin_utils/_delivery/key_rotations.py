@@ -70,12 +70,12 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
             shlex.join(command_line.command_for("state", [word, "FILE"])) for word in ("export", "import")
         )
         reason = (
-            f"{where} rotated the key '{mark['secret']}' on {mark['when'][:10]}, and this machine has no record of it,"
-            f" so the key stays: run {export} there, then {imported} here; or store the new key here: keyring set"
-            f" hpc.onboard {mark['secret']}"
+            f"{where} rotated the key '{mark['secret']}' on {mark['when'][:10]}, but this machine has no record of "
+            f"that, so the key was not changed. Run {export} on that machine, then {imported} on this one; or store "
+            f"the new key on this machine: keyring set hpc.onboard {mark['secret']}"
         )
         return {**outcome, "reason": reason}
-    copy = "a private copy is kept, and offboarding puts it back"
+    copy = "a private copy of your file is kept, and offboarding restores it"
     if outcome["capability"] == "module":
         return {**outcome, "reason": f"{outcome['reason']}. To replace it, set replace: true in the task ({copy})"}
     tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]

@@ -61,7 +61,7 @@ def plan_removal(
 
 def refusal_notes(chosen: DeclaredResources) -> list[Note]:
     """Return a note for each role whose settings are invalid: only its things in the receipt are removed."""
-    text = "its settings are refused ({}); what the receipt lists of it is removed"
+    text = "its settings are invalid ({}); its resources in the receipt are removed anyway"
     return [
         {"capability": name, "code": "settings_refused", "text": text.format(reason)}
         for name, reason in chosen.refused.items()

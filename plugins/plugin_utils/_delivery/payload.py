@@ -171,7 +171,7 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
     usual = [preferred] if preferred else USUAL
     bad = [name for name in (*sites, *usual) if not INTERPRETER.match(name)]
     if bad:
-        raise AccountError(f"{bad[0]!r} cannot be the path of a Python interpreter: check ansible_python_interpreter")
+        raise AccountError(f"{bad[0]!r} is not a valid path of a Python interpreter: check ansible_python_interpreter")
     begun = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # in two pieces, because ssh -v prints the command
     ends = f"0|{INCOMPLETE}|{BROKEN}|{NOT_KEPT}"
     run = (

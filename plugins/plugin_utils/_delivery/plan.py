@@ -56,7 +56,7 @@ def with_places(*more: ResourceTypes) -> dict[str, str]:
 
 
 UNKNOWN_KEY = "unknown"  # stands for the value of a key
-KEPT = "{identity} is yours and stays (keep)"
+KEPT = "{identity} is yours and stays, as set in `keep`"
 TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "int": int, "bool": bool}
 
 
@@ -153,14 +153,12 @@ def _refuse_unknown(lists: Mapping[str, Sequence[str]], known: Sequence[str]) ->
     for word, identities in lists.items():
         for identity in identities:
             if identity not in known:
-                raise AccountError(
-                    f'{word}: no resource of this account is called "{identity}"; {nearest(identity, known)}'
-                )
+                raise AccountError(f'{word}: this account has no resource "{identity}"; {nearest(identity, known)}')
 
 
 def _mark(entry: PlanEntry, identity: str) -> PlanEntry:
     if not (holds_key(entry["kind"]) or KINDS[entry["kind"]].IS_MOVABLE):
-        raise AccountError(f'replace: "{identity}" cannot be replaced; move yours away, or write it under keep')
+        raise AccountError(f'replace: "{identity}" cannot be replaced; move your own file away, or list it in `keep`')
     return {**entry, "replace": True}
 
 
@@ -229,7 +227,9 @@ def _complete(entry: PlanEntry, options: Given) -> Given:
     complete = checker.whole(options)
     for name, spec in specs.items():
         if "choices" in spec and complete.get(name) not in spec["choices"]:
-            raise AccountError(f"{role}: {name} is {complete.get(name)!r}, not one of {', '.join(spec['choices'])}")
+            raise AccountError(
+                f"{role}: {name} is {complete.get(name)!r}; expected one of {', '.join(spec['choices'])}"
+            )
     try:
         checker(complete)
     except AccountError as error:

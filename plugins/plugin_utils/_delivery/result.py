@@ -60,10 +60,7 @@ def result(
             for outcome in outcomes
             for remark in (
                 *outcome["remarks"],
-                *(
-                    f"{one}; offboarding puts it back"
-                    for one in (*describe_modes(outcome), *describe_replaced(outcome))
-                ),
+                *(f"{one}; offboarding restores it" for one in (*describe_modes(outcome), *describe_replaced(outcome))),
             )
         ],
     }
@@ -83,7 +80,7 @@ def describe_modes(outcome: ResourceOutcome) -> list[str]:
 def describe_replaced(outcome: ResourceOutcome) -> list[str]:
     """Return a note for a thing of the user's that is replaced, with their agreement."""
     is_replaced = outcome["status"] in CHANGES and outcome["evidence"].get("replaces")
-    return [f"{outcome['identity']}: what you have there goes to ~/{FORMER}"] if is_replaced else []
+    return [f"{outcome['identity']}: your existing file is moved to ~/{FORMER}"] if is_replaced else []
 
 
 def merge_outcomes(first: Sequence[ResourceOutcome], later: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:

@@ -34,15 +34,18 @@ SOON = 0.003  # seconds between them once ssh has ended: what it printed may not
 PATIENCE = 600.0
 """Seconds for one session. Each file system that hangs takes half a minute of them."""
 SECONDS = 30.0  # for one resource, where the plan does not say (_engine/engine.py)
-AGAIN = "Log in by hand to check, then run again: it continues from what was done"
-SILENT = "no answer in {seconds:.0f} s: a start-up file may wait for input, or the home may hang. " + AGAIN
+AGAIN = "Log in by hand to check, then run again: the run continues from this point"
+SILENT = (
+    "no answer in {seconds:.0f} s: a start-up file may wait for input, or the home directory may not respond. " + AGAIN
+)
 UNBEGUN = (
-    "the home hangs, or a start-up file waits: the login node accepted the connection, but no command began in"
-    " {seconds:.0f} s. Try 'ssh {typed} true': run again when that ends at once, and ask the site if it does not"
+    "the login node accepted the connection, but no command started within {seconds:.0f} s: the home directory does not"
+    " respond, or a start-up file waits for input. Run 'ssh {typed} true': if it ends at once, run again; if not, ask"
+    " the site"
 )
 FLOODED = (
-    f"more than {LARGEST // 2**20} MB were printed instead of an answer, so the session was ended: a start-up file may"
-    f" print without end. {AGAIN}"
+    f"more than {LARGEST // 2**20} MB of output came instead of an answer, so the session was ended: a start-up file"
+    f" may print endlessly. {AGAIN}"
 )
 
 

@@ -26,7 +26,7 @@ def describe_no_answer(nothing: str, again: str) -> str:
 
     nothing: what did not happen then. again: the command that does not ask.
     """
-    return f"{nothing}: not confirmed. To confirm it in advance, run: {again}"
+    return f"{nothing}: you did not confirm. To confirm in advance, run: {again}"
 
 
 class Agreement(NamedTuple):

@@ -39,7 +39,7 @@ class Mistakes(Exception):
 
     def __init__(self, found: Iterable[Mistake]):
         self.found = sorted(dict.fromkeys(found), key=lambda mistake: (str(mistake.file), mistake.line))
-        heading = [f"{len(self.found)} mistakes, one on each line below."] if len(self.found) > 1 else []
+        heading = [f"{len(self.found)} mistakes, one per line:"] if len(self.found) > 1 else []
         super().__init__("\n".join([*heading, *map(str, self.found)]))
 
 
@@ -64,7 +64,7 @@ def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
     names = ", ".join(words if listed is None else sorted(listed))
-    return f"known: {names}." if names else "none is known here."
+    return f"known: {names}." if names else "there are no valid names here."
 
 
 def read_text(file: Path) -> str:
@@ -78,10 +78,10 @@ def read_text(file: Path) -> str:
     except OSError as error:
         from ...module_utils._core.errors import errno_name
 
-        found = Mistake(file, 0, f"cannot be read: {errno_name(error)}. See who may:  ls -ld {file}")
+        found = Mistake(file, 0, f"cannot be read: {errno_name(error)}. To see who may read it, run:  ls -ld {file}")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        found = Mistake(file, line, f"is not UTF-8: byte 0x{content[error.start]:02x}. Save the file as UTF-8.")
+        found = Mistake(file, line, f"is not UTF-8: invalid byte 0x{content[error.start]:02x}. Save the file as UTF-8.")
     raise Mistakes([found])
 
 
@@ -125,11 +125,13 @@ class YamlText:
             return Loader("").construct_document(root)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 0
-            raise Mistakes([Mistake(self.file, line, f"plain data is needed here: {error.problem}.")]) from None
+            raise Mistakes(
+                [Mistake(self.file, line, f"only plain values are allowed here: {error.problem}.")]
+            ) from None
 
     def duplicates(self) -> list[Mistake]:
         """One mistake for each key that stands twice in a mapping; YAML would let the last one win."""
-        advice = '"{}" is here again; the first is on line {}. Keep one of them.'
+        advice = '"{}" is a duplicate; the first one is on line {}. Remove one of the two.'
         return [Mistake(self.file, line, advice.format(key, first)) for key, first, line in repeated_keys(self.root())]
 
     def impossible_days(self) -> list[Mistake]:
@@ -176,7 +178,7 @@ def is_day(word: str) -> bool:
 
 def describe_impossible_day(word: str) -> str:
     """Return the advice for a word that should be a day and is none."""
-    return f'"{word}" is not a day of the calendar; write it as 2027-03-31.'
+    return f'"{word}" is not a valid date; write the date as YYYY-MM-DD, such as 2027-03-31.'
 
 
 def compose_nodes(file: Path, text: str) -> yaml.Node | None:
@@ -192,11 +194,15 @@ def compose_nodes(file: Path, text: str) -> yaml.Node | None:
 def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake:
     """Return the mistake that the parser found in a text, with its line."""
     if not isinstance(error, yaml.MarkedYAMLError):
-        return Mistake(file, 0, "this is not YAML: it holds characters that no text file has.")
+        return Mistake(
+            file,
+            0,
+            "this is not valid YAML: the file contains characters that a text file cannot have. Save it as plain text.",
+        )
     mark = error.problem_mark or error.context_mark
-    said = f"this is not YAML: {error.problem}. Mind the indentation, colons and quotes."
+    said = f"this is not valid YAML: {error.problem}. Check the indentation, colons and quotes near this line."
     if mark and has_tab(text, mark.line):
-        said = "this is not YAML: there is a tab before the first word. Use spaces instead."
+        said = "this is not valid YAML: the line is indented with a tab. Use spaces instead."
     return Mistake(file, mark.line + 1 if mark else 0, said)
 
 

@@ -29,7 +29,7 @@ def read_settings(
     prefix = "".join(f"{word}_" for word in next(iter(readers)).split("_")[:read_words])
     for name in map(str, variables):
         if name.startswith(prefix) and name not in readers:
-            raise AccountError(f"{name} is no setting of {whose}; {nearest(name, readers)}")
+            raise AccountError(f"{name} is not a setting of {whose}; {nearest(name, readers)}")
     given = {name: value(name) for name in readers}
     return {name: readers[name](name, one) for name, one in given.items() if one is not None}
 
@@ -49,13 +49,13 @@ def read_bool(name: str, value: Any) -> bool:
     try:
         return bool(boolean(value))
     except TypeError:
-        raise AccountError(f"{name} is {str(value)!r}, which is neither true nor false") from None
+        raise AccountError(f"{name} is {str(value)!r}, but must be true or false") from None
 
 
 def read_number(name: str, value: Any) -> int:
     """A whole number from 0 up."""
     if not str(value).isdecimal():
-        raise AccountError(f"{name} is {str(value)!r}, not a whole number")
+        raise AccountError(f"{name} is {str(value)!r}, but must be a whole number (0 or more)")
     return int(value)
 
 
@@ -82,7 +82,7 @@ def read_choices(*choices: str) -> Reader:
     def read(name: str, value: Any) -> tuple[str, ...]:
         for one in read_words(name, value):
             if one not in choices:
-                raise AccountError(f"{name}: {one!r} is none; {nearest(one, choices)}")
+                raise AccountError(f"{name}: {one!r} is not a valid value; {nearest(one, choices)}")
         return read_words(name, value)
 
     return read

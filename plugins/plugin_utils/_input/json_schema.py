@@ -99,7 +99,7 @@ class Checker:
     def array(self, value: list[Any], schema: Schema, place: Place) -> Iterator[SchemaViolation]:
         """A list that is too short, then every item."""
         if len(value) < schema.get("minItems", 0):
-            yield SchemaViolation(place, f"{name_subject(place)} is empty; fill it or remove it.", at_key=True)
+            yield SchemaViolation(place, f"{name_subject(place)} is empty; set a value or remove it.", at_key=True)
         if "items" in schema:
             for index, item in enumerate(value):
                 yield from self._check(item, schema["items"], (*place, index))
@@ -109,16 +109,16 @@ class Checker:
         unseen = next((each for each in value if visible(each) != each), None)
         if len(value) < schema.get("minLength", 0):
             yield SchemaViolation(
-                place, f"{name_subject(place)} is empty; fill it or remove it.{name_example(place, schema)}"
+                place, f"{name_subject(place)} is empty; set a value or remove it.{name_example(place, schema)}"
             )
         elif matches(schema.get("pattern", ""), value):
             return
         elif unseen:
-            where = f"{name_subject(place)} holds the character {visible(unseen)}, which is not supported here."
-            yield SchemaViolation(place, f"{where} Write one line; a long one begins with >-.")
+            where = f"{name_subject(place)} contains the character {visible(unseen)}, which is not supported here."
+            yield SchemaViolation(place, f"{where} Write the text in one line; begin a long text with >-.")
         else:
-            hint = schema.get("description", f"It must match {schema['pattern']}")
-            text = f"{name_subject(place)} has not the form that is needed. {hint.rstrip('.')}."
+            hint = schema.get("description", f"text that matches {schema['pattern']}")
+            text = f"{name_subject(place)} is invalid. Expected: {hint.rstrip('.')}."
             yield SchemaViolation(place, text + name_example(place, schema))
 
     def number(self, value: float, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
@@ -223,5 +223,5 @@ def describe_enum(place: Place, value: Any, allowed: list[Any], unsupported: Seq
     """What to say about a word that is not among those allowed. unsupported: known words that nothing does yet."""
     if value in unsupported:
         words = ", ".join(map(str, allowed))
-        return f"{name_subject(place)}: {value} is not supported yet; use one of {words}, or leave it out"
+        return f"{name_subject(place)}: {value} is not supported yet; use one of {words}, or remove this line"
     return f'{name_subject(place)} cannot be "{str(value)[:40]}"; {nearest(str(value), map(str, allowed))}'

@@ -81,70 +81,79 @@ AUDIT = (
         is_list=True,
     ),
     SettingOption(
-        *("--fail-on", "audit_fail_on", "lowest severity that fails the run; default: high", "SEVERITY"),
+        *("--fail-on", "audit_fail_on", "lowest severity that makes the audit fail; default: high", "SEVERITY"),
         choices=("critical", "high", "medium", "low", "info", "never"),
     ),
     SettingOption(
-        *("--incomplete", "audit_incomplete", "what an incomplete audit does; default: fail", "fail|ignore"),
+        *("--incomplete", "audit_incomplete", "result of an incomplete audit; default: fail", "fail|ignore"),
         choices=("fail", "ignore"),
     ),
     SettingOption(
-        *("--since", "audit_since", "show only what is new, changed or resolved since the last audit", "last"),
+        *(
+            "--since",
+            "audit_since",
+            "show only findings that are new, changed or resolved since the last audit",
+            "last",
+        ),
         choices=("last",),
     ),
     SettingOption("--waivers", "audit_waivers", "accepted findings; default: waivers.yml next to the accounts", "FILE"),
-    SettingOption("--baseline", "audit_baseline", "only findings that are not in this file fail", "FILE"),
-    SettingOption("--baseline-write", "audit_baseline_write", "write that file from this audit"),
-    SettingOption("--max-age", "audit_max_age", "age at which a profile must be checked again", "DAYS"),
-    SettingOption("--no-shells", "audit_no_shells", "start no shell for what start-up files do"),
+    SettingOption("--baseline", "audit_baseline", "known findings; only others make the audit fail", "FILE"),
+    SettingOption("--baseline-write", "audit_baseline_write", "write the --baseline file from this audit"),
+    SettingOption("--max-age", "audit_max_age", "days after which a profile must be checked again", "DAYS"),
+    SettingOption("--no-shells", "audit_no_shells", "do not start a shell to test the start-up files"),
     SettingOption("--seconds", "audit_seconds", "time limit of one check; default: 30", "SECONDS"),
     SettingOption("--patience", "audit_patience", "time limit of one account; default: 600", "SECONDS"),
 )
 CONVERGE = (
     SettingOption("--seconds", "converge_seconds", "time limit of one step; default: 30", "SECONDS"),
-    SettingOption("--wait", "converge_wait", "wait for installations; default: 3600", "SECONDS"),
+    SettingOption("--wait", "converge_wait", "time limit for installations; default: 3600", "SECONDS"),
 )
 REPLACE = SettingOption("--replace", "onboard_replace", "replace keys that are not in your keyring; copies are kept")
 WITHOUT_QUESTION = "do not ask"
-PLAN_YES = SettingOption("--yes", "", "apply the changes without a question")
+PLAN_YES = SettingOption("--yes", "", "apply the changes without asking")
 ROTATE = (
     SettingOption("--secret", "secret", "the key to replace; default: ngc", "NAME"),
     SettingOption("--key-file", "rotate_key_file", "read the new key from this file (- for standard input)", "FILE"),
     SettingOption("--resume", "rotate_resume", "continue the open rotation"),
-    SettingOption("--retired", "rotate_retired", "you have deactivated the old key"),
-    SettingOption("--give-up", "rotate_give_up", "end the rotation; the old key is put back"),
+    SettingOption("--retired", "rotate_retired", "confirm that you have deactivated the old key"),
+    SettingOption("--give-up", "rotate_give_up", "cancel the rotation; the old key is restored"),
     SettingOption(
-        *("--mode", "rotate_mode", "compromised: the old key is deactivated first", "MODE"),
+        *("--mode", "rotate_mode", "compromised: deactivate the old key first", "MODE"),
         choices=("scheduled", "compromised"),
     ),
     SettingOption("--grace", "rotate_grace", "keep the old key active for 12h, 7d or 2w", "TIME"),
     SettingOption("--expires", "rotate_expires", "last day of the new key, such as 2027-01-31", "DAY"),
-    SettingOption("--canary", "rotate_canary", "the first target, such as ada@dfki:enroot_credential", "TARGET"),
+    SettingOption(
+        "--canary", "rotate_canary", "target that gets the new key first, such as ada@dfki:enroot_credential", "TARGET"
+    ),
     SettingOption("--excuse", "rotate_excuse", "continue without this target", "TARGET", is_list=True),
-    SettingOption("--levels", "rotate_levels", "services that test the new key", "LEVEL", is_list=True),
+    SettingOption("--levels", "rotate_levels", "services where the new key is tested", "LEVEL", is_list=True),
     SettingOption("--canary-image", "rotate_canary_image", "an image that only your key can pull", "IMAGE"),
     SettingOption("--registry", "rotate_registry", "address of the registry", "HOST"),
-    SettingOption("--image", "rotate_image", "image for the test of the registry's token", "IMAGE"),
+    SettingOption("--image", "rotate_image", "public image to test the registry's token with", "IMAGE"),
     SettingOption("--issuer", "rotate_issuer", "address of the service that issues the key", "URL"),
     SettingOption("--realms", "rotate_realms", "allowed hosts of the registry's tokens", "HOST", is_list=True),
-    SettingOption("--ca-file", "rotate_ca_file", "certificates that these services are checked with", "FILE"),
+    SettingOption("--ca-file", "rotate_ca_file", "file of CA certificates to verify these services with", "FILE"),
 )
 SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "plan": (PLAN_YES, REPLACE, *CONVERGE),
     "onboard": (REPLACE, *CONVERGE),
     "audit": AUDIT,
     "fix": (SettingOption("--yes", "fix_sure", WITHOUT_QUESTION), *AUDIT),
-    "adopt": (SettingOption("--yes", "adopt_sure", "do not ask; keep what is different"),),
+    "adopt": (SettingOption("--yes", "adopt_sure", "do not ask; keep your resources that differ"),),
     "probe": (
-        SettingOption("--write", "probe_write", "write what differs into a profile of your own"),
-        SettingOption("--output", "probe_folder", "the folder for it; default: our-clusters", "DIR", short="-o"),
+        SettingOption("--write", "probe_write", "write the differences into your own profile"),
+        SettingOption(
+            "--output", "probe_folder", "the folder of that profile; default: our-clusters", "DIR", short="-o"
+        ),
         SettingOption("--name", "", "the name for a new cluster", "NAME"),
-        SettingOption("--jobs", "probe_jobs", "compare the results of test-job --output, too", "FILE"),
+        SettingOption("--jobs", "probe_jobs", "also compare the results of test-job --output", "FILE"),
     ),
     "offboard": (
         SettingOption("--yes", "offboard_sure", WITHOUT_QUESTION),
         SettingOption(
-            *("--only", "offboard_only", "undeclared: only what accounts.yml no longer requests", "WHAT"),
+            *("--only", "offboard_only", "undeclared: remove only what accounts.yml no longer declares", "WHAT"),
             choices=("everything", "undeclared"),
         ),
         CONVERGE[0],

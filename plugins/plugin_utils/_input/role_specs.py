@@ -24,14 +24,14 @@ TYPES: dict[str, Schema] = {
     "int": {
         "type": ["integer", "string"],
         "pattern": r"^\s*[-+]?[0-9]+\s*$|\{\{",
-        "description": "It must be a whole number",
+        "description": "a whole number",
     },
     "float": {
         "type": ["number", "string"],
         "pattern": r"^\s*[-+]?[0-9.]+\s*$|\{\{",
-        "description": "It must be a number",
+        "description": "a number",
     },
-    "bool": {"type": ["boolean", "string"], "pattern": BOOLEAN, "description": "It must be true or false"},
+    "bool": {"type": ["boolean", "string"], "pattern": BOOLEAN, "description": "true or false"},
     "list": {"type": "array"},
     "dict": {"type": "object"},
 }

@@ -37,9 +37,9 @@ def describe_violation(violation: SpecViolation) -> str:
         known = nearest(str(place[-1]), violation.wanted)
         return f'unknown key "{place[-1]}"{around and f" in {around}"}; {known}'
     if violation.code == "missing":
-        return f"{around} has no {place[-1]}; add it" if around else f"{place[-1]} is missing; add it"
+        return f"{around} needs {place[-1]}; add it" if around else f"{place[-1]} is missing; add it"
     if violation.code == "choice":
-        got = "something else" if option.get("no_log") else violation.got
+        got = "another value" if option.get("no_log") else violation.got
         return f"{name_place(place)} must be one of {', '.join(map(str, option['choices']))}; got {got}"
     return f"{name_place(place)} must be {_describe_option(option)}; got {_describe_value(option, violation.got)}"
 
@@ -62,7 +62,7 @@ def _describe_value(option: Option, value: Any) -> str:
         return f'"{value}"'
     if value is None:
         return "nothing"
-    return next((kind.one for kind in SPOKEN_TYPES.values() if isinstance(value, kind.python)), "something else")
+    return next((kind.one for kind in SPOKEN_TYPES.values() if isinstance(value, kind.python)), "another type")
 
 
 def _spoken_type(option: Option) -> SpokenType:

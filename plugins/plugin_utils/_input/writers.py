@@ -20,7 +20,7 @@ def find_other_writers(file: Path) -> str:
         if stat.S_ISLNK(found.st_mode) or (stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX):
             continue  # a link has no mode; in a sticky folder only its owner replaces the file
         if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _is_private_group(found.st_gid)):
-            return f"other users can write {abbreviate_home(path)}"
+            return f"other users can write to {abbreviate_home(path)}"
     return ""
 
 

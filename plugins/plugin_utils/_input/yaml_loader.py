@@ -69,10 +69,10 @@ class ValueCounter:
         elif isinstance(event, yaml.AliasEvent):
             size = self.anchors.get(str(event.anchor), 0)
             if size is None:
-                return f"*{event.anchor} is inside of &{event.anchor}. Write the value out."
+                return f"*{event.anchor} is inside &{event.anchor}, so it contains itself. Write the value out."
             self._add(None, size)
         if self.sizes[-1] > NODES:
-            return f"the file holds more than {NODES} values, each alias counted in full. Remove some of them."
+            return f"the file contains more than {NODES} values, each alias counted in full. Remove some of them."
         return advice
 
     def _open(self, anchor: str | None) -> str:
@@ -80,7 +80,7 @@ class ValueCounter:
         self.opened.append(anchor)
         if anchor:
             self.anchors[anchor] = None
-        return f"values are nested more than {DEPTH} levels deep. Flatten them." if len(self.opened) > DEPTH else ""
+        return f"values are nested more than {DEPTH} levels deep. Use fewer levels." if len(self.opened) > DEPTH else ""
 
     def _add(self, anchor: str | None, size: int) -> None:
         self.sizes[-1] += size

@@ -117,12 +117,12 @@ def _ask_all(seen: Observations, name: str, ask: Ask | None) -> dict[str, str]:
     answers = {"area": areas[0] if len(areas) == 1 else "", "conda": "discouraged"}
     if ask is None:
         return answers
-    title = ask(f"What is {name} called in full? [{name}] ")
+    title = ask(f"What is the full name of {name}? [{name}] ")
     answers["title"] = title.strip() if title else ""
     if len(areas) > 1:
-        word = ask(f"Which area is for caches and other large data: {', '.join(areas)}? [{areas[0]}] ")
+        word = ask(f"Which storage area is for caches and other large data: {', '.join(areas)}? [{areas[0]}] ")
         answers["area"] = word if word in areas else areas[0]
-    policy = ask("Does the site want conda of your own: allowed, discouraged or refused? [discouraged] ")
+    policy = ask("What does the site say about your own conda: allowed, discouraged or refused? [discouraged] ")
     answers["conda"] = policy if policy in POLICIES else "discouraged"
     return answers
 

@@ -34,7 +34,7 @@ Month = tuple[int, int]
 # release_and_maintenance.html and https://devguide.python.org/versions/
 CORES: dict[str, Month] = {"2.19": (2026, 11), "2.20": (2027, 5), "2.21": (2027, 11), "2.22": (2028, 5)}
 PYTHONS: dict[str, Month] = {"3.11": (2027, 10), "3.12": (2028, 10), "3.13": (2029, 10), "3.14": (2030, 10)}
-NEWER = "create an environment with the newest Python on this machine and run  pip install hpc-onboard  in it"
+NEWER = "create a virtual environment with the newest Python on this machine, and in it run  pip install hpc-onboard"
 OLDEST_SSH = (7, 3)  # the first with ProxyJump
 SOCKET_BYTES = 104  # for the path and a final zero: the least that any system allows (macOS, BSD)
 HASH_BYTES, SUFFIX_BYTES = 10, 17  # Ansible's name of a socket, and what ssh appends while it creates it
@@ -86,14 +86,14 @@ def _check_version(name: str, version: str, last_months: Mapping[str, Month], to
     known = [_numbers(one) for one in last_months]
     if _numbers(series) < min(known):
         oldest = min(last_months, key=_numbers)
-        return DoctorCheck(name, FAILED, f"{version} is too old; {oldest} is the oldest that works.", NEWER)
+        return DoctorCheck(name, FAILED, f"{version} is too old; {oldest} or newer is needed.", NEWER)
     if _numbers(series) > max(known):
         return DoctorCheck(name, WARNING, f"{version} is newer than any version this release was tested with.")
     year, month = last_months[series]
     if today > (year, month):
-        return DoctorCheck(name, WARNING, f"{version} has received no fixes since {year}-{month:02}.", NEWER)
+        return DoctorCheck(name, WARNING, f"{version} has received no security fixes since {year}-{month:02}.", NEWER)
     if today == (year, month):
-        return DoctorCheck(name, WARNING, f"{version} receives no more fixes after this month.", NEWER)
+        return DoctorCheck(name, WARNING, f"{version} receives no more security fixes after this month.", NEWER)
     return DoctorCheck(name, OK, f"{version}, with fixes until {year}-{month:02}.")
 
 
@@ -154,10 +154,10 @@ def check_agent(code: int | None, output: str, needed: bool) -> DoctorCheck:
     bad = WARNING if needed else OK
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]
-        return DoctorCheck("ssh agent", OK, f"it holds {count(len(keys), 'key')}.")
+        return DoctorCheck("ssh agent", OK, f"the agent has {count(len(keys), 'key')}.")
     if code == 1:
-        return DoctorCheck("ssh agent", bad, "it holds no keys.", "ssh-add" if needed else "")
-    text = "no agent answers, so a run cannot use a key with a passphrase."
+        return DoctorCheck("ssh agent", bad, "the agent has no keys.", "ssh-add" if needed else "")
+    text = "no ssh agent is running, so a run cannot use an SSH key with a passphrase."
     return DoctorCheck("ssh agent", bad, text, 'eval "$(ssh-agent)" && ssh-add' if needed else "")
 
 
@@ -165,7 +165,7 @@ def check_control_path(folder: str) -> DoctorCheck:
     """Check the folder for the sockets of shared connections: their paths must fit into a socket address."""
     length = len(folder.encode()) + len("/") + HASH_BYTES + SUFFIX_BYTES
     if length >= SOCKET_BYTES:
-        text = f"paths of ssh sockets in {folder} have {length} bytes; {SOCKET_BYTES - 1} are allowed."
+        text = f"paths of ssh sockets in {folder} have {length} bytes; at most {SOCKET_BYTES - 1} are allowed."
         return DoctorCheck("ControlPath", FAILED, text, "export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER")
     return DoctorCheck("ControlPath", OK, f"{folder} is short enough.")
 
@@ -173,7 +173,7 @@ def check_control_path(folder: str) -> DoctorCheck:
 def check_folder(path: Path, mode: int, has_config: bool) -> DoctorCheck:
     """Check the working folder. has_config: it has an ansible.cfg."""
     if has_config and mode & 0o002:
-        text = f"all users can write in {path}, so Ansible ignores its ansible.cfg."
+        text = f"all users can write to {path}, so Ansible ignores the ansible.cfg in it."
         return DoctorCheck("folder", FAILED, text, f"chmod o-w {path}")
     return DoctorCheck("folder", OK, f"{path}, {'with its' if has_config else 'without an'} ansible.cfg.")
 
@@ -189,7 +189,7 @@ def check_accounts_file(path: Path) -> tuple[list[DoctorCheck], list[InventoryHo
     accounts = " and ".join(part for part in parts if not part.startswith("0 ")) or "no account"
     checks = [DoctorCheck("accounts", OK if found else WARNING, f"{display_path(path)}: {accounts}.")]
     if why := find_other_writers(path):
-        text = f"{why}, so they can use {display_path(path)} to run programs as you."
+        text = f"{why}, so they can run programs as you through {display_path(path)}."
         checks.append(DoctorCheck("accounts", WARNING, text, f"chmod go-w {shlex.join([str(path), str(path.parent)])}"))
     return checks, found
 
@@ -221,28 +221,28 @@ def check_route(name: str, settings: Mapping[str, list[str]], first_host: str, r
         text += f", through {first_host}"
     if resolved is False:
         todo = "check the network and the VPN, then the host name in ~/.ssh/config or the accounts file"
-        return DoctorCheck(name, FAILED, f"{text}; the name {first_host} cannot be resolved.", todo)
+        return DoctorCheck(name, FAILED, f"{text}; the host name {first_host} cannot be resolved.", todo)
     return DoctorCheck(name, OK, f"{text}.")
 
 
 def report_no_automation(name: str) -> DoctorCheck:
     """Report an account that no program may enter."""
-    text = "no program may log in; you run a script there instead."
+    text = "programs may not log in; instead, you run a script on the cluster."
     return DoctorCheck(name, WARNING, text, shlex.join(command_for("export-script", ["-l", name])))
 
 
 def check_session(name: str, is_open: bool) -> DoctorCheck:
     """Check an account whose login asks the user for something."""
     if is_open:
-        return DoctorCheck(name, OK, "its login asks for something, and a session is open.")
-    text = "its login asks for something, and no session is open; at a terminal, a run asks first."
+        return DoctorCheck(name, OK, "the login asks for a password or code, and a session is open.")
+    text = "the login asks for a password or code, and no session is open; at a terminal, a run asks first."
     return DoctorCheck(name, WARNING, text, shlex.join(command_for("connect", ["-l", name])))
 
 
 def report_ssh_error(name: str, error: str) -> DoctorCheck:
     """Report that ssh refused its settings."""
     todo = "fix ~/.ssh/config, or the settings of this account in the accounts file"
-    return DoctorCheck(name, FAILED, f"ssh refuses its settings: {error.strip()}", todo)
+    return DoctorCheck(name, FAILED, f"ssh does not accept the settings of this account: {error.strip()}", todo)
 
 
 def check_credential(name: str, held: Credential, now: datetime, renew: str) -> DoctorCheck:
@@ -267,11 +267,14 @@ def check_ssh_names(config: str, targets: Sequence[NameTarget]) -> DoctorCheck:
     elsewhere = [target for target in targets if target.actual != target.desired]
     if elsewhere:
         names = "; ".join(
-            f"ssh {target.name} points to {target.actual}, not to {target.desired}" for target in elsewhere
+            f"`ssh {target.name}` connects to {target.actual}, not to {target.desired}" for target in elsewhere
         )
         text = f"{names}. Your own ssh settings take precedence."
         return DoctorCheck(name, WARNING, text, f"look for 'Host' in {texts.CONFIG}")
     if not texts.is_block_last(config):
-        text = f"in {texts.CONFIG}, settings follow the lines of hpc-onboard and have no effect on its names."
+        text = (
+            f"in {texts.CONFIG}, settings follow the lines of hpc-onboard and have no effect on the names of "
+            f"hpc-onboard."
+        )
         return DoctorCheck(name, WARNING, text, again)
-    return DoctorCheck(name, OK, f"{', '.join(f'ssh {target.name}' for target in targets)}: as {texts.FILE} says.")
+    return DoctorCheck(name, OK, f"{', '.join(f'ssh {target.name}' for target in targets)}: as in {texts.FILE}.")

@@ -19,8 +19,8 @@ NAME = "test job"  # of its lines
 FOLDER = ".hpc.onboard-test-job"
 MINUTES = 5
 Check = dict[str, Any]  # what, way, words, and how many of these are paths: module_utils/_slurm/slurm_test_job.py
-NO_HOME = "jobs cannot read the home on this cluster"
-NOT_HOME = "jobs cannot write to the home on this cluster"
+NO_HOME = "jobs cannot read the home directory on this cluster"
+NOT_HOME = "jobs cannot write to the home directory on this cluster"
 
 
 class JobTestSettings(NamedTuple):
@@ -103,7 +103,7 @@ def split_outcome(job: ResourceOutcome, examined: ResourceOutcome) -> list[Resou
 def skip_notes(skipped: Sequence[SkippedCheck]) -> list[Note]:
     """Return a note for each skipped check."""
     return [
-        {"capability": NAME, "code": "not_here", "text": f"not tried: {check.what}: {check.why}"} for check in skipped
+        {"capability": NAME, "code": "not_here", "text": f"not tested: {check.what}: {check.why}"} for check in skipped
     ]
 
 

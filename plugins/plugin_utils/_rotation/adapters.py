@@ -171,7 +171,7 @@ class AccountEffects(RotationEffects):
         outcome = self._outcome(target, version, "examine")
         _check_known(outcome)
         if not holds_key(outcome):
-            raise StepRefused("it holds another key than the new one, or none")
+            raise StepRefused("it contains a different key, or none")
         return EffectReport(outcome["evidence"].get("verdict", "unknown"))
 
     def put_back(self, target: str, version: str) -> None:

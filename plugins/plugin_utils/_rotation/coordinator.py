@@ -139,7 +139,7 @@ class Coordinator:
         if self._options.retired or is_last or secret is None or step.version != secret.current.id:
             return self._options.retired
         page = KEY_PAGES[self._service]
-        return confirm(f"Deactivate the old key of '{self._secret}' now, at {page}\nIs it deactivated? (yes/no): ")
+        return confirm(f"Deactivate the old key of '{self._secret}' now, at {page}\nDid you deactivate it? (yes/no): ")
 
     def _own_part(self, step: RotationStep) -> RotationStep:
         """Return a plan with the targets whose accounts reported nothing: those are unreachable."""
@@ -182,7 +182,10 @@ class Coordinator:
         for name, targets in options:
             for target in filter(None, targets):
                 if target not in known:
-                    raise AccountError(f"{name}: {target!r} is not a target; {nearest(target, known)} Nothing was done")
+                    raise AccountError(
+                        f"{name}: {target!r} is not a target of this rotation; "
+                        f"{nearest(target, known)} Nothing was done"
+                    )
 
     def _continues(self, situation: Situation) -> bool:
         """Return True if this run continues a rotation: resume says so, or that the old key is deactivated."""

@@ -72,7 +72,9 @@ class Delivery:
     def deliver(self, target: str, step: RotationStep) -> None:
         """Bring the version to one target, and verify it there."""
         if self.label_of(step.version) not in ("pending", "current"):
-            raise RotationError("only a pending or current version is brought to targets: resume instead")
+            raise RotationError(
+                "only a pending or current version of a key can be installed: run the rotation with --resume"
+            )
         name, version = "canary" if step.name == "canary" else "spread", step.version
         try:
             self.note(name, "begun", version, target)

@@ -39,7 +39,7 @@ TAIL = 64 * 1024  # no record is nearly as long
 NO_KEY = "none"  # evidence: the target holds no key
 HOLDS = ("installed", "verified")  # results after which the target is known to hold the version
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
-START_ANEW = "keep ledger.jsonl and ledger.head, and move both away; the next run begins a new ledger"
+START_ANEW = "move ledger.jsonl and ledger.head away without deleting them; the next run starts a new ledger"
 
 
 class LedgerError(StateError):
@@ -54,7 +54,10 @@ def record_key() -> bytes:
     """Return this machine's key, which signs ledger and labels. Raises AccountError if it cannot be kept."""
     key = bytes.fromhex(local_key())
     if bytes.fromhex(local_key()) != key:  # it is another one each time where it cannot be kept
-        raise AccountError(f"{state_folder()} is not writable: without records no key is rotated")
+        raise AccountError(
+            f"{state_folder()} is not writable, and no key is rotated without a record: make it "
+            f"writable, then run again"
+        )
     return key
 
 
@@ -124,7 +127,7 @@ class Ledger:
         if misfit and misfit.newer:
             raise NewerLedger(misfit.why)
         if misfit:
-            raise LedgerError(f"line {misfit.line} of {LEDGER} does not fit: {misfit.why}; {START_ANEW}")
+            raise LedgerError(f"line {misfit.line} of {LEDGER} is not valid: {misfit.why}; {START_ANEW}")
         return records
 
     def find_misfit(self) -> Misfit | None:
@@ -143,11 +146,13 @@ class Ledger:
                 head = self._read_head(folder)
                 content = durable_files.read_file(folder, LEDGER)
         if content is None:
-            return [], Misfit(1, "the ledger was removed, its head still exists") if head else None
+            return [], Misfit(1, "the ledger was removed, but its head still exists") if head else None
         return signed_record.fitting(_complete_lines(content).split(b"\n")[:-1], head, self._key)
 
     def _lock(self, folder: int) -> AbstractContextManager[None]:
-        return durable_files.hold_lock(folder, LOCK, "another run writes the ledger and does not end", WAIT_SECONDS)
+        return durable_files.hold_lock(
+            folder, LOCK, "another run is writing to the ledger and has not finished", WAIT_SECONDS
+        )
 
     def _repair_tail(self, folder: int, handle: int) -> Head:
         """Remove the torn line of a killed writer, have the head catch up, and return the last record."""
@@ -174,12 +179,14 @@ class Ledger:
             except signed_record.NewerRecord as error:
                 raise LedgerError(str(error)) from None
             except signed_record.RecordError as error:
-                raise LedgerError(f"the last line of {LEDGER} does not fit: {error}; {START_ANEW}") from None
+                raise LedgerError(f"the last line of {LEDGER} is not valid: {error}; {START_ANEW}") from None
             last = Head(record.seq, record.hash, end)
             if head == Head(record.seq - 1, record.prev, end - len(line) - 1):
                 return last
         if last != head:
-            raise LedgerError(f"the end of {LEDGER} does not fit {HEAD}: one of them was changed; {START_ANEW}")
+            raise LedgerError(
+                f"the end of {LEDGER} does not match {HEAD}: one of the two files was changed; {START_ANEW}"
+            )
         return last
 
     def _read_head(self, folder: int) -> Head | None:
@@ -196,7 +203,7 @@ class Ledger:
                 return Head(int(found["seq"]), str(found["hash"]), int(found["size"]))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
-        raise LedgerError(f"{HEAD} was edited, or written with another key; {START_ANEW}")
+        raise LedgerError(f"{HEAD} was edited, or signed with a different key; {START_ANEW}")
 
     def _head_mac(self, found: Mapping[str, object]) -> str:
         return hmac.digest(self._head_key, signed_record.canonical(found).encode(), "sha256").hex()

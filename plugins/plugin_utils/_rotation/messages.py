@@ -30,24 +30,27 @@ if TYPE_CHECKING:
 
 WORDS = {
     "unknown": "unknown content",
-    "staged": "old key, ready for the new one",
-    "installed": "new key, not tried yet",
+    "staged": "old key, ready for the new key",
+    "installed": "new key, not tested yet",
     "verified": "new key, accepted by the registry",
-    "failed": "not replaced, or refused there",
+    "failed": "not replaced, or refused on the account",
     "rolled_back": "old key, as before",
     "unreachable": "unreachable",
     "excused": "excused",
     "absent": "holds no key",
-    "foreign": "unchanged: it holds a key that hpc-onboard does not know",
-    "refused": "unchanged: another machine has rotated this key since",
+    "foreign": "unchanged: it contains a key that hpc-onboard does not know",
+    "refused": "unchanged: another machine has rotated this key in the meantime",
 }
-UNTRIED = "new key, not tried from there"
+UNTRIED = "new key, not tested from the account"
 TOKEN = "new key"
-UNREADY = "old key, not ready for the new one"
-CHANGED = "another key than the new one, or none: it was changed since"
-UNREAD = "new key when it was installed, not read again"
-BACK = "old key, put back"
-RECOVERED = "the ledger lacks this rotation, the labels have it: every account is asked what it holds"
+UNREADY = "old key, not ready for the new key"
+CHANGED = "changed since the rotation: it contains a different key, or none"
+UNREAD = "new key at installation, not read again since"
+BACK = "old key, restored"
+RECOVERED = (
+    "the ledger has no record of this rotation, but the key versions have: hpc-onboard asks every account which key "
+    "it has"
+)
 
 
 class RemainingWork(NamedTuple):
@@ -83,13 +86,13 @@ def check_targets(situation: Situation, by_hand: Collection[str] = ()) -> list[T
 def describe_pending(target: str) -> str:
     """Return what the user does about a target on an account that no program may enter."""
     export = shlex.join(command_line.command_for("export-script", ["-l", target.partition(":")[0]]))
-    return f"pending: no program may enter; {export}, run it there with the new key, bring its result back"
+    return f"pending: programs may not log in; {export}, run the script there with the new key, then import its result"
 
 
 def _describe_target(name: str, target: str, state: str, last: Record | None, is_given_up: bool) -> str:
     if state == "absent" or (last and last.evidence.get("found") == NO_KEY):
         command = onboard_command(target.partition(":")[0])
-        return f"holds no key '{name}', so none was replaced: {command} creates it"
+        return f"does not contain the key '{name}', so nothing was replaced. To create it: {command}"
     if state == "foreign":
         excuse = command_line.describe_options("rotate", "--resume", "--excuse", target)
         return f"{WORDS['foreign']}; to continue without it: {excuse}"
@@ -116,7 +119,7 @@ def check_exposure(situation: Situation, ever: Iterable[str]) -> list[TargetChec
         return []
     planned = {one.target for one in situation.own_records if (one.version, one.step) == (situation.version, "plan")}
     places = sorted({*ever, *old.targets, *planned} - {""})
-    text = f"was, or may have been, at {', '.join(places)}" if places else "was at no known place"
+    text = f"was, or may have been, at {', '.join(places)}" if places else "was at no known target"
     return [make_check("the compromised key", "warning", text)]
 
 
@@ -135,8 +138,8 @@ def describe_rest(
         return RemainingWork([make_check("rotation", "failed", step.obstacle)], resume_command(name))
     if step.name == "grace":
         end = f"{situation.grace_end[:10]} {situation.grace_end[11:16]} UTC"
-        text = f"{progress}; the old key stays alive until {end}, for the jobs that read it"
-        text = f"{text}. If you deactivate it earlier, report that"
+        text = f"{progress}; the old key stays active until {end}, for jobs that use it"
+        text = f"{text}. If you deactivate the key earlier, report that"
         return RemainingWork([make_check("rotation", "warning", text)], retired_command(name))
     if step.name == "retire" and step.is_manual:
         text = _describe_deactivation(situation, step, f"{TITLES[service]}'s page: {KEY_PAGES[service]}")
@@ -151,14 +154,14 @@ def _describe_end(situation: Situation, progress: str) -> RemainingWork:
     leftovers = count_leftovers(situation)
     if leftovers:
         where = ", ".join(f"{account} ({count})" for account, count in sorted(leftovers.items()))
-        text = f"{progress}; the old key, dead now, is still in files of {where}: remove it there"
+        text = f"{progress}; the old key no longer works, but is still in files of {where}: remove it there"
         command = shlex.join(command_line.command_for("audit", ["--tags", "watch"]))
         return RemainingWork([make_check("rotation", "warning", text)], command)
     text = f"{progress}; nothing is left to do"
     if progress == "none":
         text = (
-            f"no rotation of '{situation.name}' is open on this machine;"
-            " continue one that began on another machine over there"
+            f"no rotation of '{situation.name}' is open on this machine; if it was started on another machine, "
+            f"continue it there"
         )
     return RemainingWork([make_check("rotation", "ok", text)])
 
@@ -166,9 +169,9 @@ def _describe_end(situation: Situation, progress: str) -> RemainingWork:
 def _describe_deactivation(situation: Situation, step: RotationStep, page: str) -> str:
     """Return which key the user is to deactivate, and where."""
     if situation.is_given_up(step.version):
-        return f"given up, and the old key is the current one: deactivate the new key, then report that. {page}"
+        return f"given up; the old key is the current key again: deactivate the new key, then report that. {page}"
     if situation.secret and step.version == situation.secret.current.id:
-        return f"compromised: deactivate the old key now, then report that: nothing is replaced before. {page}"
+        return f"compromised: deactivate the old key now, then report that; no account is changed before. {page}"
     old = situation.secret.with_labels("previous", "retired") if situation.secret else ()
     number = sum(not situation.retired_seq(one.id) for one in old)
     keys, work = (f"the {number} old keys", "all") if number > 1 else ("the old key", "both")
@@ -179,19 +182,19 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
     """Return what a run did not get done, and the command that continues."""
     resume, verdict = resume_command(situation.name), _last_verdict(situation, step)
     if step.name == "prove_dead":
-        key = "new key, which was given up," if situation.is_given_up(step.version) else "old key"
+        key = "new key of the cancelled rotation" if situation.is_given_up(step.version) else "old key"
         is_alive = situation.last_seq("prove_dead", step.version, "failed") and verdict == "valid"
-        return f"{progress}; the {key} {'still works' if is_alive else 'is not proven dead yet'}", resume
+        return f"{progress}; the {key} {'still works' if is_alive else 'may still work'}", resume
     last = {one.target: one for one in situation.own_records if one.version == situation.version and one.target}
     changed = sorted(target for target, one in last.items() if (one.step, one.result) == ("settle", "failed"))
     if step.name == "spread" and changed:
-        text = f"not settled: another key than the new one is at {', '.join(changed)}; this gives them the new one"
+        text = f"not finished: these targets have a different key: {', '.join(changed)}; this installs the new key"
         return text, resume
     if step.name == "prove" and verdict in ("invalid", "not_entitled"):
         return f"{progress}; the new key is {verdict}", rotate_command(situation.name, "--give-up")
     if step.name == "abort":
         names = ", ".join(step.targets)
-        text = f"not given up yet; these may still hold the new key: {names}" if names else "not given up yet"
+        text = f"not given up yet; these targets may still have the new key: {names}" if names else "not given up yet"
         return text, resume
     return f"{progress}; the next step is {step.name}", resume
 

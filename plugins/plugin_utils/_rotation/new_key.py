@@ -25,14 +25,14 @@ def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str =
     if file == STDIN:
         if not stdin:
             option = describe_options("rotate", "--key-file", STDIN)
-            raise AccountError(f"standard input is empty: pipe the new key in, or omit {option} to be asked for it")
+            raise AccountError(f"standard input is empty: pipe the new key into it, or omit {option} to type the key")
         text = stdin.decode("utf-8", "replace").rstrip("\r\n")
     else:
         text = _read_file(file) if file else _ask_key(secret, hint)
     try:
         return check_key(text, service)
     except MalformedKey as error:
-        raise AccountError(f"the new key of '{secret}' was refused, and nothing was changed: {error}") from None
+        raise AccountError(f"the new key of '{secret}' is not valid, and nothing was changed: {error}") from None
 
 
 def _read_file(name: str) -> str:
@@ -52,10 +52,10 @@ def _read_file(name: str) -> str:
 
 def _ask_key(secret: str, hint: str) -> str:
     try:
-        return ask(f"{hint}New key of '{secret}' (it is not shown): ", is_hidden=True)
+        return ask(f"{hint}New key of '{secret}' (your input is hidden): ", is_hidden=True)
     except NoTerminal:
         option = describe_options("rotate", "--key-file", "FILE")
-        text = f"there is no terminal to ask for the new key: name a file with it, mode 600: {option}"
+        text = f"there is no terminal to ask for the new key: set a file (mode 600) that contains the key: {option}"
         raise AccountError(text) from None
     except NotAnswered:
         raise AccountError(f"no new key of '{secret}' was given, and nothing was changed") from None
@@ -73,7 +73,7 @@ def ask_last_day(secret: str, page: str) -> str:
     """Return the last day of a new key as the user enters it at the terminal; empty without terminal or answer."""
     question = (
         f"Last day of the new key of '{secret}', such as 2027-01-31, as {page} shows it.\n"
-        "Its issuer does not report it here. Press Enter to leave it open: "
+        "The issuer does not report this date. Press Enter to skip: "
     )
     hint = ""
     for _attempt in range(3):

@@ -59,8 +59,8 @@ def _check_labels(situation: Situation) -> None:
             continue
         if labels.get(one.version, "") in behind.get(one.step, ()):
             raise RotationError(
-                f"the ledger has a version of '{situation.name}' past the step {one.step}, and its labels do not: an"
-                " older file of secrets/ was put back; put the newest one in place, then run again"
+                f"the ledger has a version of '{situation.name}' after the step {one.step}, but the file in secrets/ "
+                f"does not: an older file was restored. Restore the newest file, then run again"
             )
 
 
@@ -104,16 +104,18 @@ def _step_before_prove(now: Situation) -> RotationStep:
     if not now.last_seq("plan", version, "ok"):
         return plan
     if absent and not missing and "staged" not in states.values():
-        reason = f"no account holds the key '{now.name}', so there is nothing to replace: run {onboard_command()}"
+        reason = f"no account has the key '{now.name}', so there is nothing to replace: run {onboard_command()}"
         return replace(plan, targets=absent, obstacle=f"{reason}, then continue")
     behind = ", ".join(target for target, state in states.items() if state == "refused")
     is_taken = bool(now.last_seq("take", version))
     if behind and not is_taken:
-        reason = f"another machine has rotated '{now.name}' since, and this machine lacks its records: {behind}"
-        return replace(plan, obstacle=f"{reason}: import them (hpc-onboard state import FILE), or excuse these targets")
+        reason = f"another machine has rotated '{now.name}', but this machine does not have its records: {behind}"
+        return replace(
+            plan, obstacle=f"{reason}: import them (hpc-onboard state import FILE), or continue without these targets"
+        )
     if now.replaces_at_once and missing and not is_taken:
-        reason = f"the new key of '{now.name}' revokes the old one at once, and these targets are not ready for it"
-        return replace(plan, obstacle=f"{reason}: {', '.join(missing)}: make them ready, or excuse them")
+        reason = f"the new key of '{now.name}' revokes the old one at once, but these targets are not ready for it"
+        return replace(plan, obstacle=f"{reason}: {', '.join(missing)}: make them ready, or continue without them")
     if now.mode == COMPROMISED and now.secret and not now.retired_seq(now.secret.current.id):
         return RotationStep("retire", now.secret.current.id, is_manual=True)
     return RotationStep("take", version, is_manual=True)
@@ -169,14 +171,22 @@ def _is_grace_over(now: Situation, previous: str) -> bool:
 def explain_no_retire(now: Situation, version: str) -> str:
     """Return why a version must not be deactivated yet, since a target may need it; empty if it may."""
     if now.secret is None:
-        return "its versions are unknown: begin with a plan"
+        return "its versions are unknown: plan the rotation first"
     if now.is_given_up(version):
         holders = now.possible_holders(version)
     elif version == now.secret.current.id:
-        return "" if now.mode == COMPROMISED else "it is the current version: only a compromised key is retired first"
+        return (
+            ""
+            if now.mode == COMPROMISED
+            else "this is the current version; only a compromised key is retired before it is replaced"
+        )
     else:
         holders = now.unsettled_targets(now.secret.current.id)
-    return f"not yet: {', '.join(holders)} may still need it; verify or excuse them first" if holders else ""
+    return (
+        f"not yet: {', '.join(holders)} may still need the key; verify these targets or continue without them first"
+        if holders
+        else ""
+    )
 
 
 def _unconfirmed_targets(now: Situation, version: str) -> tuple[str, ...]:

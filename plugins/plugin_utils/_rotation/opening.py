@@ -76,11 +76,11 @@ class RotationOpening:
         try:
             found = self.effects.prove(version)
         except StepRefused as error:
-            raise AccountError(f"the rotation was not given up, since the old key cannot be read: {error}") from None
+            raise AccountError(f"the rotation was not given up, because the old key cannot be read: {error}") from None
         if found.verdict in ("invalid", "not_entitled"):
             raise AccountError(
-                f"the rotation was not given up, since the old key is dead: {self.effects.sentences[version]}."
-                f" The new key is needed: {resume_command(self._secret)}"
+                f"the rotation was not given up, because the old key no longer works: "
+                f"{self.effects.sentences[version]}. Install the new key: {resume_command(self._secret)}"
             )
 
     def _check_may_begin(self, situation: Situation) -> tuple[str, str]:
@@ -90,14 +90,16 @@ class RotationOpening:
             raise AccountError(reason)
         if not self._targets:
             raise AccountError(
-                f"no account holds the key '{self._secret}' (those of sandboxes are simulated): nothing was rotated"
+                f"no account has the key '{self._secret}' (keys of sandboxes are simulated): nothing was rotated"
             )
         if situation.secret:
             return situation.secret.current.fingerprint, situation.secret.current.kind
         try:
             value = SESSION.value(self._secret)[0]
         except MissingKey as error:
-            raise AccountError(f"{error}; without the old key its end cannot be checked") from None
+            raise AccountError(
+                f"{error}; without the old key, hpc-onboard cannot check whether it still works"
+            ) from None
         try:
             return fingerprint(value), version_kind(check_key(value, self._service))
         except MalformedKey:
@@ -111,7 +113,7 @@ class RotationOpening:
         hint = ""
         if self.rotation.situation().replaces_at_once:
             page = KEY_PAGES[self._service]
-            hint = f"Every account is ready. Make the new key now, at {page}:\nthat revokes the old one.\n"
+            hint = f"Every account is ready. Create the new key now, at {page}:\nthis revokes the old key.\n"
         try:
             key = self._read_key(hint)
             found = judge_key(key, self.settings)
@@ -128,14 +130,14 @@ class RotationOpening:
         """Return the new key, or None if it must not replace the first one, and the line that says why."""
         key = self._read_key()
         if fingerprint(key.value) == first:
-            return None, make_check("new key", "ok", "is the current one already; nothing to do")
+            return None, make_check("new key", "ok", "is already the current key; nothing to do")
         found = judge_key(key, self.settings)
         text = f"{found.verdict}: {found.sentence}"
         if found.verdict is not KeyVerdict.VALID:
             return None, make_check("new key", "failed", text)
         lost = self._explain_lost_rights(found, situation)
         if lost:
-            text = f"not_entitled: {lost}; make one with the services of the old key"
+            text = f"not_entitled: {lost}; create a key with the same services as the old key"
             return None, make_check("new key", "failed", text)
         return key, make_check("new key", "ok", text)
 
@@ -151,12 +153,12 @@ class RotationOpening:
         judged = (judge_key(old, replace(self.settings, levels=(ISSUER,))), new)
         before, after = ({k: v for one in found.findings for k, v in one.details.items()} for found in judged)
         if before.get("org") and after.get("org") and before["org"] != after["org"]:
-            return f"it belongs to the organisation {after['org']}, and the old key to {before['org']}"
+            return f"it belongs to the organisation {after['org']}, but the old key to {before['org']}"
         if "products" not in after:
             return ""
         products = set(after["products"].split(", "))
         lost = [one for one in before.get("products", "").split(", ") if one and one not in products]
-        return f"it does not open {', '.join(lost)}, which the old key does" if lost else ""
+        return f"it has no access to {', '.join(lost)}, but the old key has" if lost else ""
 
     def _open(self, kind: str, first_kind: str, first: str) -> str:
         sealed = ""

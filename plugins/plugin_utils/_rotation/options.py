@@ -62,7 +62,7 @@ def _parse_grace(name: str, value: Any) -> int:
     found = re.fullmatch(r"(\d{1,4})\s*([hdw]?)", str(value).strip().lower())
     seconds = int(found[1]) * UNITS.get(found[2], 0) if found else 0
     if not found or (int(found[1]) and not found[2]) or seconds > LONGEST_GRACE:
-        raise AccountError(f"{name} is {str(value)!r}; expected a time of up to a year: 12h, 7d or 2w")
+        raise AccountError(f"{name} is {str(value)!r}; expected a duration up to a year, such as 12h, 7d or 2w")
     return seconds
 
 
@@ -72,10 +72,10 @@ def parse_last_day(name: str, value: Any) -> str:
         day = date.fromisoformat(str(value))
     except ValueError:
         raise AccountError(
-            f"{name} is {str(value)!r}; expected a day such as 2027-01-31, from the page where the key was made"
+            f"{name} is {str(value)!r}; expected a date such as 2027-01-31, as on the page where you created the key"
         ) from None
     if day < date.today():
-        raise AccountError(f"{name} is {day}, which is in the past: an expired key replaces none")
+        raise AccountError(f"{name} is {day}, which is in the past: the new key must not be expired")
     return day.isoformat()
 
 

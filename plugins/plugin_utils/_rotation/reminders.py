@@ -87,7 +87,7 @@ def _remind_of(situation: Situation) -> Iterator[Reminder]:
     if secret is None:
         return
     if secret.find_label("pending"):
-        text = f"A rotation of '{name}' is open, and onboarding does not change its files: continue it"
+        text = f"A rotation of '{name}' is open, so onboarding does not change the files with this key. Continue it"
         yield Reminder(text, resume_command(name))
     yield from _remind_of_expiry(secret)
     for one in secret.with_labels("previous", "retired"):
@@ -105,7 +105,7 @@ def _remind_of_expiry(secret: Secret) -> Iterator[Reminder]:
     when = {0: "today", 1: "in 1 day"}.get(days, f"in {days} days")
     expiry = f"expires on {day}, {when}" if days >= 0 else f"has expired on {day}"
     page = KEY_PAGES[targets.service_of(secret.name, secret.current.targets)]
-    text = f"The key '{secret.name}' {expiry}: make a new one at {page}, and rotate it"
+    text = f"The key '{secret.name}' {expiry}: create a new key at {page}, and rotate it"
     yield Reminder(text, rotate_command(secret.name))
 
 
@@ -113,8 +113,8 @@ def _describe_living_key(situation: Situation, one: KeyVersion) -> str:
     """Return which key it is, and since when it is not needed."""
     is_newest = situation.versions[-1].id == one.id  # and not current
     if situation.is_given_up(one.id) or is_newest:
-        return f"The new key of '{situation.name}' that was given up{_since(situation, 'abort')} is not proven dead"
-    return f"The old key of '{situation.name}', replaced{_since(situation, 'settle')}, is not proven dead"
+        return f"The new key of '{situation.name}' that was given up{_since(situation, 'abort')} may still work"
+    return f"The old key of '{situation.name}', replaced{_since(situation, 'settle')}, may still work"
 
 
 def _since(situation: Situation, step: str) -> str:

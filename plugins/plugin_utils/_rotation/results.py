@@ -29,11 +29,11 @@ GOOD_ELSE = ("staged", "verified", "excused", "absent")
 def explain_no_secret(secret: str, secrets: set[str]) -> str:
     """Return why no rotation is possible: no secret is named, or no account holds it; empty if one is possible."""
     if not secrets or secret in secrets:
-        return "" if secret else "name a key: no account holds any (those of sandboxes are simulated)"
+        return "" if secret else "name a key: no account has one (keys of sandboxes are simulated)"
     if not secret:
         commands = "; ".join(rotate_command(name) for name in sorted(secrets))
-        return f"name the key to replace. These accounts hold {', '.join(sorted(secrets))}: {commands}"
-    return f"no account holds the key '{secret}': {nearest(secret, secrets)} Nothing was done"
+        return f"name the key to replace. These accounts have {', '.join(sorted(secrets))}: {commands}"
+    return f"no account has the key '{secret}': {nearest(secret, secrets)} Nothing was done"
 
 
 def refused_lead(secret: str, reason: str) -> LeadTitle:
@@ -55,7 +55,7 @@ def _as_shown(outcome: ResourceOutcome, step: str) -> ResourceOutcome:
         return outcome
     if step == "plan" or holds_key(outcome):
         return {**outcome, "status": "ok"}
-    return {**outcome, "status": "failed", "reason": "it holds another key than the new one, or none"}
+    return {**outcome, "status": "failed", "reason": "it contains a different key, or none"}
 
 
 def share_result(
@@ -91,7 +91,8 @@ def preview_result(secret: str, files: list[SecretFile], outcomes: list[Resource
     shown = [_with_excuse(outcome, file.target) for file, outcome in pairs if file not in bare]
     bad = [outcome for outcome in shown if outcome["status"] in FAILURES]
     remarks: list[AccountRemark] = [
-        {"capability": "rotate", "text": f"{file.path} holds no key '{secret}', so none is replaced"} for file in bare
+        {"capability": "rotate", "text": f"{file.path} does not contain the key '{secret}'; nothing to replace"}
+        for file in bare
     ]
     remarks += _describe_all_modes(shown)
     return {

@@ -187,4 +187,4 @@ def describe_lost_ledger(secrets: Iterable[Secret], records: Sequence[Record]) -
     names = [f"'{one.name}'" for one in secrets if Situation(one.name, one, records).unrecorded_version]
     if not names:
         return ""
-    return f"The ledger of rotations was removed or replaced: it does not contain the rotation of {', '.join(names)}"
+    return f"The ledger of rotations was removed or replaced: the rotation of {', '.join(names)} is not in it"

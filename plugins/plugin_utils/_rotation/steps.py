@@ -16,8 +16,8 @@ from .ports import EffectReport, KeyNotHeld, OutcomeUnknown, StepRefused
 from .situation import SCHEDULED
 
 NEW_KEY_REFUSED = (
-    "the services refuse the new key, so no account was touched: activate it again if it was deactivated instead of the"
-    " old one; continue on the other machine if the key was rotated there since"
+    "the services do not accept the new key, so no account was changed. If you deactivated it by mistake, activate "
+    "it again. If another machine has rotated the key since, continue there"
 )
 EXPECTED = {  # the labels that a version may have for a step, so that no step is taken on another version
     "plan": ("",),
@@ -69,7 +69,8 @@ class Rotation(Delivery):
         label = self.label_of(step.version)
         if label not in EXPECTED[step.name]:
             raise RotationError(
-                f"the step {step.name} does not apply to a version that is {label or 'not made yet'}: resume instead"
+                f"the step {step.name} is not possible for a version that is {label or 'not made yet'}: run the "
+                f"rotation with --resume"
             )
         if step.name in ("canary", "spread"):
             for target in step.targets:
@@ -103,11 +104,16 @@ class Rotation(Delivery):
         """Begin to abort the rotation. Raises RotationError if the old key is gone."""
         now = self.situation()
         if not now.version or now.secret is None or now.last_seq("abort", now.version, "ok"):
-            raise RotationError(f"no rotation of '{self.name}' is open: there is nothing to abort")
+            raise RotationError(f"no rotation of '{self.name}' is open: there is nothing to give up")
         if now.fallback_version is None:
-            raise RotationError(f"the old key of '{self.name}' is out of use already: rotate again to replace this one")
+            raise RotationError(
+                f"the old key of '{self.name}' is already out of use: to replace the new key, rotate again"
+            )
         if now.may_be_dead(now.fallback_version.id):
-            raise RotationError(f"the old key of '{self.name}' may be dead already: resume, the new one is needed")
+            raise RotationError(
+                f"the old key of '{self.name}' may no longer work, so the new key is needed: run the "
+                f"rotation with --resume"
+            )
         self.note("abort", "begun", now.version)
 
     def unless_refused(self, step: RotationStep) -> RotationStep:
@@ -192,7 +198,9 @@ class Rotation(Delivery):
 
     def _settle(self, step: RotationStep) -> None:
         if step.version != self.situation().version:
-            raise RotationError("only the rotation's own version can settle: resume instead")
+            raise RotationError(
+                "only the new version of this rotation can become current: run the rotation with --resume"
+            )
         for target in step.targets:
             self.read(target, step)
         now = self.situation()

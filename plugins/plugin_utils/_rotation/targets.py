@@ -95,7 +95,7 @@ def service_of(secret: str, targets: Iterable[str]) -> str:
     found = sorted({SERVICES.get(_kind_of(target), NGC) for target in targets})
     if len(found) > 1:
         raise AccountError(
-            f"the key '{secret}' is used for {' and '.join(found)}: give each service a key name of its own"
+            f"the key '{secret}' is used for {' and '.join(found)}: use a different key name for each service"
         )
     return found[0] if found else secret if secret in SERVICES.values() else NGC
 

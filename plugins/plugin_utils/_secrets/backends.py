@@ -14,7 +14,7 @@ SERVICE = "hpc.onboard"  # the service name of all keys in a keyring
 PLAINTEXT = "it keeps keys unencrypted in a file"
 UNUSABLE = {
     "keyring.backends.null.Keyring": "it stores nothing and reports nothing",
-    "keyring.backends.fail.Keyring": "no keyring service answers here",
+    "keyring.backends.fail.Keyring": "no keyring service is running on this machine",
     "keyrings.alt.file.PlaintextKeyring": PLAINTEXT,
     "keyrings.alt.Windows.RegistryKeyring": PLAINTEXT,
 }
@@ -28,12 +28,12 @@ TITLES = {
 }
 MACOS = "keyring.backends.macOS."
 ALTERNATIVES = (
-    "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), name a backend in PYTHON_KEYRING_BACKEND,"
-    f" or  pip install hpc-onboard  and use its encrypted file:  keyring set {SERVICE} ngc"
+    "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), or name a backend in "
+    "PYTHON_KEYRING_BACKEND; or run  pip install hpc-onboard  and use its encrypted file:  keyring set {SERVICE} ngc"
 )
 UNLOCK = (
-    "Unlock it on the desktop. Without a desktop, begin a session with  dbus-run-session -- bash  and there, before"
-    " anything else,  gnome-keyring-daemon --unlock --components=secrets  with its password on standard input"
+    "Unlock it on the desktop. Without a desktop, run  dbus-run-session -- bash  and, in that shell, first run  "
+    "gnome-keyring-daemon --unlock --components=secrets  and type its password"
 )
 LOCKED = {
     "KeyringLocked": "is locked",
@@ -102,7 +102,7 @@ def _explain_store_error(error: Exception) -> MissingKey | None:
     if not isinstance(error, StoreError):
         return None
     is_default = isinstance(error, StoreMissing) and "PYTHON_KEYRING_BACKEND" not in os.environ
-    message = f"no keyring service answers here, but {error}" if is_default else str(error)
+    message = f"no keyring service is running on this machine, but {error}" if is_default else str(error)
     text = message.removesuffix(f". {SOURCES}")
     return MissingKey(text, SOURCES if text != message else "", all_keys=True)
 
@@ -111,8 +111,8 @@ def _explain_failure(backend: Any, name: str, error: str) -> MissingKey:
     if error in LOCKED:
         return MissingKey(f"the keyring {describe(backend)} {LOCKED[error]}", UNLOCK, all_keys=True)
     return MissingKey(
-        f"the keyring {describe(backend)} did not give the key '{name}' ({error}): unlock it, then run again;"
-        f" 'keyring get {SERVICE} {name}' shows whether it answers"
+        f"the keyring {describe(backend)} did not return the key '{name}' ({error}): unlock the keyring, then run "
+        f"again; to test it, run: keyring get {SERVICE} {name}"
     )
 
 
@@ -123,7 +123,7 @@ def _read_in_program(backend: Any, name: str) -> str | None:
     try:
         result = json.loads(run.stdout)
     except ValueError:
-        result = {"error": f"its program ended with {run.returncode}"}
+        result = {"error": f"its program ended with exit code {run.returncode}"}
     if "error" in result:
         raise _explain_failure(backend, name, result["error"])
     value: str | None = result["value"]
@@ -146,7 +146,7 @@ def choose_backend() -> tuple[Any, list[str]]:
             return backend, [f"the keyring {named} is used because PYTHON_KEYRING_BACKEND names it: {reason}"]
         reasons.append(f"{name} ({reason})")
     found = ", ".join(reasons) or "none"
-    raise MissingKey(f"there is no keyring that can be trusted with a key, only {found}", ALTERNATIVES, all_keys=True)
+    raise MissingKey(f"no safe keyring was found, only {found}", ALTERNATIVES, all_keys=True)
 
 
 def _list_backends() -> list[Any]:

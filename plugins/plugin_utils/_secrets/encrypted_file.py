@@ -21,13 +21,13 @@ from .passphrase import Prompter, TerminalPrompter, find_passphrase
 
 TRIES = 3
 ADVICE = {
-    WrongPassphrase: "try again; if it is right, restore the file from a backup",
+    WrongPassphrase: "try again; if the passphrase is right, restore the file from a backup",
     StoreDamaged: "nothing was written. Fix that, or restore the file from a backup",
     StoreMissing: "keyring set hpc.onboard ngc  creates it, and asks for a new passphrase",
 }
 
 
-STALE = "`hpc-onboard keyring unlock` was for another passphrase or another file, and ended"
+STALE = "`hpc-onboard keyring unlock` was for another passphrase or another file, so the file is locked again"
 
 
 @dataclass
@@ -113,7 +113,9 @@ class Store:
             opened = self._unlock()
             passphrase = self._ask_new_passphrase() if ask_new else opened.passphrase
             if not passphrase:
-                raise StoreLocked("its passphrase is needed, and this process has only its key")
+                raise StoreLocked(
+                    "this needs the passphrase of the file, but only the key of the unlocked file is available"
+                )
             header = new_header(kdf)
             key = derive_key(header, passphrase)
             with self._file.lock():
@@ -160,7 +162,10 @@ class Store:
         opened = self._open(sealed, found.passphrase, found.source) if found else self._ask(sealed)
         if sealed.header.is_below_default():
             rekey = shlex.join(command_line.command_for("rekey", ["--keep-passphrase"]))
-            text = f"The passphrase of {display_path(self.path)} is cheaper to guess than one set today"
+            text = (
+                f"The passphrase of {display_path(self.path)} is easier to guess than it could be, because the file "
+                f"uses old key-derivation settings"
+            )
             self._prompter.tell(f"{text}. Fix: {rekey}")
         return opened
 
@@ -174,7 +179,7 @@ class Store:
         except WrongPassphrase:
             if source:
                 raise WrongPassphrase(
-                    f"the passphrase in {source} does not open it, or its header is damaged"
+                    f"the passphrase in {source} is wrong, or the header of the file is damaged"
                 ) from None
             raise
 
@@ -199,7 +204,7 @@ class Store:
         first = self._prompter.ask(f"New passphrase for {display_path(self.path)}")
         if not first:
             raise StoreLocked("an empty passphrase protects nothing: nothing was written")
-        if self._prompter.ask("The same again") != first:
+        if self._prompter.ask("Repeat the passphrase") != first:
             raise StoreLocked("the passphrases differ: nothing was written")
         return first
 
@@ -208,7 +213,7 @@ class Store:
         opened = self._create() if is_new else self._unlock()
         with self._file.lock():
             if self._file.exists() == is_new:
-                raise PassphraseChanged("other processes keep changing it: run this again")
+                raise PassphraseChanged("other processes keep changing the file: run this again")
             entries, header = (opened.entries, opened.header) if is_new else self._reread(opened)
             edit(entries)
             self._write(entries, header, opened.key)
@@ -226,12 +231,12 @@ class Store:
         """Return the entries, read under the lock, and the header of the next write."""
         sealed = parse(self._file.read())
         if sealed.header.key_id() != opened.header.key_id():
-            raise PassphraseChanged("another process has just changed its passphrase: run this again")
+            raise PassphraseChanged("another process has just changed the passphrase of the file: run this again")
         return sealed.entries(opened.key), sealed.header.next()
 
     def _write(self, entries: Entries, header: Header, key: bytes) -> None:
         def check(back: bytes) -> None:
             if parse(back).entries(key) != entries:
-                raise StoreDamaged("what was written could not be read back; nothing was replaced")
+                raise StoreDamaged("the new content could not be read back; the old file is unchanged")
 
         self._file.write(seal(entries, header, key), check)

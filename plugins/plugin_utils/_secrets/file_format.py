@@ -100,7 +100,7 @@ class Sealed:
         try:
             text = AESGCM(_derive_subkey(self.header, key, b"body")).decrypt(NONCE, self.body, head + self.mac)
         except InvalidTag:
-            raise StoreDamaged("its content was changed after it was written") from None
+            raise StoreDamaged("the content of the file was changed after it was written") from None
         return _read_entries(text)
 
     def to_bytes(self) -> bytes:
@@ -129,7 +129,7 @@ def derive_key(header: Header, passphrase: str) -> bytes:
     try:
         key: bytes = _make_kdf(header).derive(passphrase.encode())
     except MemoryError:
-        raise StoreLocked("this machine has not enough memory to try its passphrase") from None
+        raise StoreLocked("this machine does not have enough memory to check the passphrase") from None
     except UnsupportedAlgorithm:
         raise StoreLocked(_NO_ARGON2ID) from None
     return key
@@ -150,19 +150,19 @@ def parse(content: bytes) -> Sealed:
     if lines[0] != MAGIC:
         raise StoreDamaged(_explain_magic(lines[0]))
     if len(lines) != 5 or lines[4]:
-        raise StoreDamaged("it does not have four lines")
+        raise StoreDamaged("the file does not have four lines")
     try:
         head = json.loads(lines[1])
         header = Header(head["kdf"], _decode(head["salt"]), _decode(head["fsalt"]), head["seq"])
         sealed = Sealed(header, _decode(lines[2]), _decode(lines[3]))
         is_canonical = sealed.to_bytes() == content
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise StoreDamaged("one of its lines cannot be read") from None
+        raise StoreDamaged("one line of the file cannot be decoded") from None
     if not is_canonical:
-        raise StoreDamaged("it is not as it was written")
+        raise StoreDamaged("the file is not in the form in which hpc-onboard writes it")
     sizes = (len(header.salt), len(header.fsalt), len(sealed.mac), len(sealed.body) % BLOCK)
     if sizes != (16, 32, 32, 16) or len(sealed.body) < BLOCK:
-        raise StoreDamaged("its lines do not have the right length")
+        raise StoreDamaged("the lines of the file have a wrong length")
     if not _is_number(header.seq, 1, 2**53) or not _is_within_bounds(header.kdf):
         raise StoreDamaged("the numbers in its header are out of bounds")
     return sealed
@@ -172,11 +172,12 @@ def _explain_magic(line: bytes) -> str:
     """Return what is wrong with a first line: a newer version, or another kind of file."""
     found = re.fullmatch(re.escape(MAGIC[:-1]) + rb"([1-9][0-9]{0,3})", line)
     schema = f"hpc.onboard/keyring/{found[1].decode()}.0" if found else SCHEMA
-    return document_version.refusal(schema, SCHEMA, "it", "") or "it is not a keyring file of hpc-onboard"
+    return document_version.refusal(schema, SCHEMA, "it", "") or "the file is not a keyring file of hpc-onboard"
 
 
 _NO_ARGON2ID = (
-    "its passphrase needs Argon2id, which the Python package 'cryptography' has from version 44 on: upgrade it"
+    "the file needs Argon2id, which the Python package 'cryptography' has since version 44. Run: pip install "
+    "--upgrade cryptography"
 )
 
 
@@ -225,7 +226,7 @@ def _read_entries(text: bytes) -> Entries:
         found = None
     services = found.values() if isinstance(found, dict) else [None]
     if not all(isinstance(names, dict) and all(isinstance(v, str) for v in names.values()) for names in services):
-        raise StoreDamaged("another version of hpc.onboard wrote its content")
+        raise StoreDamaged("a different version of hpc.onboard wrote the file: use the same or a newer version")
     entries: Entries = found
     return entries
 

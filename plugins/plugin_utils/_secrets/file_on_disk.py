@@ -49,7 +49,8 @@ class KeyFile:
                     lock.acquire(WAIT_SECONDS)
             except LockBusy as error:
                 raise StoreLocked(
-                    f"another process has been writing {self.path} for {WAIT_SECONDS:.0f} s ({error})"
+                    f"another process has been writing to {self.path} for {WAIT_SECONDS:.0f} s ({error}): wait or "
+                    f"end it, then run again"
                 ) from None
             try:
                 yield
@@ -62,7 +63,7 @@ class KeyFile:
         def check_draft(draft: str) -> None:
             back = self._read(folder, draft)
             if back != content:
-                raise StoreDamaged(f"the disk did not keep what was written next to {self.path}; nothing was replaced")
+                raise StoreDamaged(f"the disk did not store the new content of {self.path}; the old file is unchanged")
             check(back)
 
         with self._open_folder() as folder:
@@ -81,7 +82,7 @@ class KeyFile:
         try:
             handle = os.open(parent, durable_files.FOLDER)
         except FileNotFoundError:
-            raise StoreMissing("it does not exist yet") from None
+            raise StoreMissing("the file does not exist yet") from None
         except OSError as error:
             raise StoreDamaged(
                 f"the folder {parent} cannot be opened ({errno_name(error)}): it must not be a link"
@@ -101,7 +102,7 @@ class KeyFile:
         except OSError as error:
             raise StoreDamaged(f"{self.path} cannot be read ({errno_name(error)})") from None
         if content is None:
-            raise StoreMissing("it does not exist yet")
+            raise StoreMissing("the file does not exist yet")
         return content
 
 
@@ -115,6 +116,8 @@ def _disk_errors(what: str) -> Iterator[None]:
     except AccountError as error:  # of the lock
         raise NotWritten(str(error)) from None
     except files.Unconfirmed as error:
-        raise NotWritten(f"it was written, but the disk did not confirm it ({errno_name(error)})") from None
+        raise NotWritten(
+            f"the file was written, but the disk did not confirm that it is stored ({errno_name(error)})"
+        ) from None
     except OSError as error:
-        raise NotWritten(f"it could not be {what} ({errno_name(error)}); the old content is unchanged") from None
+        raise NotWritten(f"the file could not be {what} ({errno_name(error)}); the old content is unchanged") from None

@@ -28,7 +28,10 @@ def refuse_malformed(name: str, value: str, source: str) -> None:
     """Raise MissingKey for a malformed key. source: the keyring that holds it under that name, in words."""
     fault = find_fault(value)
     if fault:
-        raise MissingKey(f"the key '{name}' in {source} is malformed: {fault} (keyring set {SERVICE} {name})")
+        raise MissingKey(
+            f"the key '{name}' in {source} is malformed: {fault}. To store the key again, run: keyring "
+            f"set {SERVICE} {name}"
+        )
 
 
 def find_damage(text: str) -> str | None:
@@ -39,7 +42,7 @@ def find_damage(text: str) -> str | None:
     shortest, longest = form.lengths
     key = f"key of {TITLES[form.service]}"
     if len(text) < shortest:
-        return f"the key begins like a {key} and is too short: copy the whole key again"
+        return f"the key begins like a {key} but is too short: copy the whole key again"
     if len(text) > longest:
-        return f"the key begins like a {key} and is too long: was something pasted behind it?"
+        return f"the key begins like a {key} but is too long: copy only the key itself"
     return f"the key contains a character that no {key} has: copy it again"

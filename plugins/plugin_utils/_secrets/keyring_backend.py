@@ -107,7 +107,9 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
 
     def _change(self, service: str, edit: Callable[[Entries], None], error_class: type[Exception]) -> None:
         if service != SERVICE:  # with this error the library goes on to the next backend
-            raise NotImplementedError(f"the encrypted file {display_path(self.path)} keeps keys of {SERVICE} only")
+            raise NotImplementedError(
+                f"the encrypted file {display_path(self.path)} stores only keys of the service {SERVICE}"
+            )
         try:
             self.store().change(edit)
         except NotWritten as error:

@@ -57,8 +57,8 @@ def explain_named_backend(error: Exception) -> str | None:
         return f"{named}, which {_explain_missing(found.backend, error.name or '')}, or {found.undo}"
     if isinstance(error, AttributeError | ValueError):
         listed = f"{shlex.quote(sys.executable)} -m keyring --list-backends"
-        return f"{named}, and this backend does not exist: {listed} shows the available ones; or {found.undo}"
-    return f"{named}, which cannot start here ({type(error).__name__}): fix that, or {found.undo}"
+        return f"{named}, but this backend does not exist: to see the available ones, run {listed}; or {found.undo}"
+    return f"{named}, which cannot start on this machine ({type(error).__name__}): fix that, or {found.undo}"
 
 
 def _explain_missing(backend: str, module: str) -> str:

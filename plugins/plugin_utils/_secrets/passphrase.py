@@ -21,10 +21,10 @@ ALLOWED = "HPC_ONBOARD_PASSPHRASE_FROM_ENVIRONMENT"
 CREDENTIAL = "hpc.onboard"
 LARGEST = 64 * 1024
 SOURCES = (
-    "Name a file with the passphrase, mode 600, in KEYRING_PROPERTY_PASSPHRASE_FILE, or an open file descriptor in"
-    f" {FD}, or provide the systemd credential {CREDENTIAL}; or run this at a terminal"
+    "Run this at a terminal. Or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file (mode 600) with the passphrase, or "
+    "{FD} to an open file descriptor, or provide the systemd credential {CREDENTIAL}"
 )
-NO_TERMINAL = f"it is locked, and there is no terminal to ask for its passphrase. {SOURCES}"
+NO_TERMINAL = f"the file is locked, and there is no terminal to ask for the passphrase. {SOURCES}"
 
 _kept_handle: list[int] = []
 _kept_content: list[bytes] = []
@@ -59,7 +59,7 @@ class TerminalPrompter:
         try:
             return getpass.getpass(f"{question}: ")
         except EOFError:
-            raise StoreLocked("it is locked, and its passphrase was not given") from None
+            raise StoreLocked("the file is locked, and no passphrase was entered") from None
 
     def tell(self, text: str) -> None:
         """Print to standard error, so that a key on standard output stays alone."""
@@ -70,7 +70,7 @@ def find_passphrase(passphrase_file: str) -> PassphraseSource | None:
     """Return the passphrase from the first source that is set up; None if the user has to be asked."""
     found = _read_first_source(passphrase_file)
     if found is not None and not found.passphrase:
-        raise StoreLocked(f"it is locked, and {found.source} is empty: put the passphrase there")
+        raise StoreLocked(f"the file is locked, and {found.source} is empty: put the passphrase there")
     return found
 
 
@@ -94,11 +94,13 @@ def _read_file(path: Path, is_private: bool = False) -> str:
     try:
         reason = explain_not_private(path) if is_private else ""
         if reason:
-            raise StoreLocked(f"it is locked: the passphrase file {reason}")
+            raise StoreLocked(f"the file is locked, and the passphrase file {reason}")
         with open(path, "rb") as stream:
             return _first_line(stream.read(LARGEST))
     except OSError as error:
-        raise StoreLocked(f"it is locked, and the passphrase file {path} cannot be read ({error.strerror})") from None
+        raise StoreLocked(
+            f"the file is locked, and the passphrase file {path} cannot be read ({error.strerror})"
+        ) from None
 
 
 def explain_not_private(path: Path, is_pipe_allowed: bool = False) -> str:
@@ -108,17 +110,17 @@ def explain_not_private(path: Path, is_pipe_allowed: bool = False) -> str:
     """
     found = path.stat()
     if stat.S_ISDIR(found.st_mode):
-        return f"{path} is a folder: name a file"
+        return f"{path} is a folder: give the path of a file"
     if not stat.S_ISREG(found.st_mode):
-        return "" if is_pipe_allowed else f"{path} is not a regular file: name a file"
+        return "" if is_pipe_allowed else f"{path} is not a regular file: give the path of a regular file"
     if found.st_uid != os.geteuid():
         try:
             owner = pwd.getpwuid(found.st_uid).pw_name
         except KeyError:
             owner = f"uid {found.st_uid}"
-        return f"{path} belongs to another user ({owner}): name a copy of your own, mode 600"
+        return f"{path} belongs to another user ({owner}): use your own copy of the file, mode 600"
     if stat.S_IMODE(found.st_mode) & 0o077:
-        return f"{path} can be read or written by other users: chmod 600 {shlex.quote(str(path))}"
+        return f"{path} is open to other users. Run: chmod 600 {shlex.quote(str(path))}"
     return ""
 
 
@@ -135,13 +137,15 @@ def _read_descriptor() -> str:
     """Return the first line. It is read once in this process, since a pipe gives its content once."""
     keep_descriptor()
     if not _kept_handle:
-        raise StoreLocked(f"it is locked, and {FD} does not name an open file descriptor")
+        raise StoreLocked(f"the file is locked, and {FD} is not the number of an open file descriptor")
     if not _kept_content:
         try:
             with os.fdopen(_kept_handle[0], "rb", closefd=False) as stream:
                 _kept_content.append(stream.read(LARGEST))
         except OSError as error:
-            raise StoreLocked(f"it is locked, and the descriptor in {FD} cannot be read ({error.strerror})") from None
+            raise StoreLocked(
+                f"the file is locked, and the file descriptor in {FD} cannot be read ({error.strerror})"
+            ) from None
     return _first_line(_kept_content[0])
 
 
@@ -150,4 +154,4 @@ def _first_line(raw: bytes) -> str:
     try:
         return raw.split(b"\n", 1)[0].removesuffix(b"\r").decode()
     except UnicodeDecodeError:
-        raise StoreLocked("it is locked, and its passphrase is not valid UTF-8") from None
+        raise StoreLocked("the file is locked, and the passphrase is not valid UTF-8") from None

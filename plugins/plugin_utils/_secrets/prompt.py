@@ -83,7 +83,7 @@ class AnsiblePrompter:
         except NoTerminal:
             raise StoreLocked(NO_TERMINAL) from None
         except NotAnswered as error:
-            raise StoreLocked(f"it is locked, and its passphrase was not given ({error})") from None
+            raise StoreLocked(f"the file is locked, and no passphrase was entered ({error})") from None
 
     def tell(self, text: str) -> None:
         """Keep a note until the answer is shown."""

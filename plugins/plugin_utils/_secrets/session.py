@@ -79,10 +79,14 @@ class KeySession:
                     backend.delete_password(SERVICE, name)
             except Exception as error:  # a backend raises what it likes, and its message may hold anything
                 raise MissingKey(
-                    f"the keyring {describe(backend)} did not store '{name}' ({type(error).__name__}): unlock it"
+                    f"the keyring {describe(backend)} did not store '{name}' ({type(error).__name__}): unlock the "
+                    f"keyring, then run again"
                 ) from None
             if _read_key(backend, name, known)[0] != value:
-                raise MissingKey(f"the keyring {describe(backend)} does not return what was stored for '{name}'")
+                raise MissingKey(
+                    f"the keyring {describe(backend)} did not return the value that was stored for "
+                    f"'{name}': check that keyring, then run again"
+                )
             known.get("answers", {}).pop(name, None)
 
 
@@ -94,7 +98,7 @@ def _look_up(name: str, shared: dict[str, Any]) -> tuple[dict[str, Any], list[st
     except MissingKey as error:
         return {"error": _report_refusal(error, shared)}, []
     if not value:
-        text = f"no key '{name}' in {describe(backend)}: store it with  keyring set {SERVICE} {name}"
+        text = f"the key '{name}' is not in {describe(backend)}. Store it with:  keyring set {SERVICE} {name}"
         return {"error": text, "absent": True}, warnings + notes
     return {"value": value, "source": describe(backend)}, warnings + notes
 
@@ -108,7 +112,7 @@ def _report_refusal(error: MissingKey, shared: dict[str, Any]) -> str:
         from .prompt import show_error  # imports Ansible's display, which most runs do not need here
 
         show_error(f"{error}.")
-        shared["refusal"] = f"{error.text}; what to do is said above"
+        shared["refusal"] = f"{error.text}; see the advice above"
     return str(shared["refusal"])
 
 

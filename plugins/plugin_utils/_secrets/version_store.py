@@ -69,13 +69,13 @@ class VersionStore:
 
         def change_known(known: Secret | None) -> Secret:
             if known is None:
-                raise VersionError(f"'{self.name}' has no versions yet: begin with a plan, then run again")
+                raise VersionError(f"'{self.name}' has no versions yet: plan the rotation first, then run again")
             return change(known)
 
         return self._change(change_known)
 
     def _change(self, change: Callable[[Secret | None], Secret]) -> Secret:
-        what = f"another run changes the versions of '{self.name}' and does not end"
+        what = f"another run is changing the versions of '{self.name}' and has not finished"
         with (
             durable_files.as_state_error(self._file),
             durable_files.open_folder(BELOW) as folder,
@@ -86,7 +86,7 @@ class VersionStore:
             if changed != known:
                 durable_files.replace_file(folder, self._file, versions.serialize(changed, seq + 1, self._key))
                 if self._read(folder) != (changed, seq + 1):
-                    raise StateError(f"{self._file} does not contain what was just written: run again")
+                    raise StateError(f"{self._file} does not have the content that was just written: run again")
         return changed
 
     def _read(self, folder: int) -> tuple[Secret | None, int]:
@@ -100,7 +100,7 @@ class VersionStore:
         A worker of the run holds the lock, so it has to end with the run's main process.
         """
         end_with_parent()
-        what = f"another rotation of '{self.name}' is running"
+        what = f"another rotation of '{self.name}' is running: wait until it ends, then run again"
         with (
             durable_files.open_folder(BELOW) as folder,
             durable_files.hold_lock(folder, f"{self.name}.rotation.lock", what, 0.0),

@@ -40,7 +40,7 @@ TEXTS = {
     "machine": f"({signed_record.MACHINE})?",
 }
 
-_START_ANEW = "keep the file, move it away, and find in the ledger which version the accounts hold"
+_START_ANEW = "move the file away without deleting it; the ledger shows which version each account has"
 
 
 class VersionError(Exception):
@@ -127,7 +127,7 @@ def check_secret(secret: Secret) -> Secret:
         for one in secret.versions:
             signed_record.check_texts(vars(one), TEXTS, what)
             if isinstance(one.sequence, bool) or not isinstance(one.sequence, int) or one.sequence < 0:
-                raise VersionError(f"{what}: 'sequence' is invalid; expected a number from 0 up")
+                raise VersionError(f"{what}: 'sequence' is invalid; expected a whole number (0 or more)")
             for target in one.targets:
                 signed_record.check_texts({"targets": target}, {"targets": signed_record.TARGET}, what)
     except signed_record.RecordError as error:
@@ -150,7 +150,10 @@ def begin(secret: Secret, pending: KeyVersion) -> Secret:
     A previous version that still lives is retired then, to be deactivated like the one after it.
     """
     if secret.find_label("pending"):
-        raise VersionError(f"a rotation of '{secret.name}' is open: resume it, or give it up, then begin another")
+        raise VersionError(
+            f"a rotation of '{secret.name}' is already open: finish it with --resume or cancel it "
+            f"with --abort, then start another"
+        )
     for one in secret.with_labels("previous"):
         secret = retire(secret, one.id)
     sequence = max(pending.sequence, next_sequence(secret.versions))
@@ -179,7 +182,7 @@ def step_down(secret: Secret, version: str) -> Secret:
     """Make the current version, which is given up, pending again, and the one before it current."""
     previous = secret.find_label("previous")
     if previous is None:
-        raise VersionError(f"no version of '{secret.name}' is previous, so none can come back")
+        raise VersionError(f"the key '{secret.name}' has no previous version to restore")
     changed = _relabel(secret, version, "current", "pending")
     return check_secret(_relabel(changed, previous.id, "previous", "current"))
 
@@ -209,8 +212,8 @@ def _relabel(secret: Secret, version: str, before: str, after: str, **changed: A
     found = secret.find_version(version)
     if found.label != before:
         raise VersionError(
-            f"a version of '{secret.name}' is {found.label}, not {before}, so it cannot become {after}: resume the"
-            " rotation, which shows where it is"
+            f"a version of '{secret.name}' is {found.label}, not {before}, so it cannot become {after}: run the "
+            f"rotation with --resume, which shows its state"
         )
     versions = tuple(replace(one, label=after, **changed) if one is found else one for one in secret.versions)
     return replace(secret, versions=versions)

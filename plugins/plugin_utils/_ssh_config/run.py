@@ -105,7 +105,7 @@ def _report_overridden(desired: DesiredNames, included: str, config: str) -> lis
     sections = {name: one for name, one in texts.read_sections(included).items() if name in desired.sections}
     with open_settings(config, included) as settings:
         elsewhere = {
-            one.account: f"points to {one.actual}, not to {one.desired}: your own settings override it"
+            one.account: f"connects to {one.actual}, not to {one.desired}: your own settings override it"
             for one in settings.list_targets(sections)
             if one.desired != one.actual
         }

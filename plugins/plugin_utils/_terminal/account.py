@@ -225,9 +225,9 @@ def _without_outcomes(name: str, result: Result, view: View, like: str | None) -
     lines = heading(name, {**result, "failed": True}, state, view)
     lines += indented_lines(str(result.get("msg") or result.get("censored") or "no reason was given"), 4, view.terminal)
     if result.get("exception"):
-        lines += indented_lines("-vvv shows where this comes from.", 4, view.terminal, "faint")
+        lines += indented_lines("To see where this error comes from, add -vvv.", 4, view.terminal, "faint")
     if view.detail is not Detail.EXCEPTIONS:
-        lines += steps("Before it can be reached:", result.get("human_steps", []), view.terminal)
+        lines += steps("Needed before the first login:", result.get("human_steps", []), view.terminal)
     return lines
 
 
@@ -249,8 +249,8 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
 
 def _introduction(known: Introduction, terminal: Terminal) -> list[Line]:
     """Return three lines: where things are, the manual steps that are left, and the next command."""
-    places = f"Yours: {', '.join(known['places'])}. " if known["places"] else ""
-    lines = with_command(f"{places}The rules of the site:", shlex.join(known["command"]), 4, terminal)
+    places = f"Your folders and scripts: {', '.join(known['places'])}. " if known["places"] else ""
+    lines = with_command(f"{places}Rules of the site:", shlex.join(known["command"]), 4, terminal)
     if known["steps"]:
         lines += with_command(f"Manual steps left: {len(known['steps'])}.", shlex.join(known["done"]), 4, terminal)
     else:
@@ -272,7 +272,7 @@ def _outcome(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[
     old = outcome["before"].get("target")
     if status == "different" and old != outcome["after"].get("target"):
         verb = "points" if view.check else "pointed"
-        yield from labelled_lines("", "", "", f"it {verb} to {old}; what is there stays there", view.terminal)
+        yield from labelled_lines("", "", "", f"it {verb} to {old}; the files there are not moved", view.terminal)
     if progress := outcome.get("progress"):
         yield from labelled_lines("", "", "note", describe_progress(progress), view.terminal)
     if with_diff and status in CHANGES:
@@ -284,10 +284,10 @@ def _outcome(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[
 def describe_progress(progress: Progress) -> str:
     """Return how far work is that goes on by itself, or why it failed."""
     if "failed" in progress:
-        return f"an earlier try failed: {progress['failed']}"
+        return f"an earlier attempt failed: {progress['failed']}"
     from .._text.amounts import amount  # little takes minutes
 
-    return ", ".join(filter(None, [f"under way: {progress['step']}", amount(progress)]))
+    return ", ".join(filter(None, [f"in progress: {progress['step']}", amount(progress)]))
 
 
 def steps(heading: str, left: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:

@@ -28,11 +28,11 @@ class AdoptAccountRenderer(Renderer):
         things = result["things"]
         relations = [one["relation"] for one in things]
         counts = ", ".join(f"{relations.count(one)} {one}" for one in STYLES if one in relations)
-        lines = heading(name, result, counts or "nothing there that hpc-onboard could use", view)
+        lines = heading(name, result, counts or "nothing found that hpc-onboard could use", view)
         for one in things:
             mark, style = STYLES[one["relation"]]
             text = one["thing"] if one["relation"] == "equal" else f"{one['thing']}: {one['use']}"
-            text += f"; replaced, you lose {' '.join(one['lost'])}" if one["lost"] else ""
+            text += f"; if it is replaced, you lose {' '.join(one['lost'])}" if one["lost"] else ""
             lines += labelled_lines(mark, one["relation"], style, text, view.terminal)
         for text in result["unclear"]:
             lines += labelled_lines("", "left", "note", text, view.terminal)
@@ -48,7 +48,10 @@ class AdoptChosenRenderer(PartRenderer):
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
         terminal, out = view.terminal, list[Line]()
         if result["left"]:
-            text = f"{count(result['left'], 'different thing')} left: at a terminal you are asked, --yes keeps yours."
+            text = (
+                f"{count(result['left'], 'difference')} left to decide: run this at a terminal, or use --yes to keep "
+                f"your own."
+            )
             out += indented_lines(text, 0, terminal, "note")
         if not result["changed"]:
             return [*out, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]

@@ -73,7 +73,7 @@ def text(report: AuditReport, terminal: Terminal | None = None) -> str:
 def lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), every: bool = False) -> list[Line]:
     """Return the whole report for a terminal. files: where the report was written. every: all facts."""
     report, output = harmless(report), describe_options("audit", "--output", "FOLDER")
-    rest = "in the report's files" if files else f"which {output} writes into files"
+    rest = "in the report's files" if files else f"which {output} writes to files"
     if report["run"]["since"] == "last":
         return _changes(report, terminal, files, rest)
     parts = (
@@ -94,7 +94,9 @@ def _changes(report: AuditReport, terminal: Terminal, files: Sequence[str], rest
     if not (summary["new"] or summary["changed"] or summary["resolved"]):
         known = sum(not is_recent(one) for one in unwaived(report["findings"]))
         since = (
-            f"Nothing new since the last audit ({moment(last)})" if last else "Nothing new; there is no earlier audit"
+            f"Nothing new since the last audit ({moment(last)})"
+            if last
+            else "There is no earlier audit to compare with"
         )
         out = indented_lines(f"{since}. {count(known, 'finding')} unchanged.", 0, terminal)
         return out + _failures(report, terminal)

@@ -128,9 +128,9 @@ def _heading(profile: Part, texts: Texts, terminal: Terminal) -> list[Line]:
 def _tables(profile: Part) -> dict[str, Rows]:
     others = {field.name.partition(".")[0] for field in FIELDS} - {*IN_SIGNING, *IN_PLACES}
     return {
-        "Signing in": chain(_signing(profile), _labelled(profile, IN_SIGNING)),
-        "Where to put what": chain(_places(profile), _labelled(profile, IN_PLACES)),
-        "How to run": chain(_running(profile), _labelled(profile, others)),
+        "Login": chain(_signing(profile), _labelled(profile, IN_SIGNING)),
+        "Storage": chain(_places(profile), _labelled(profile, IN_PLACES)),
+        "Running jobs": chain(_running(profile), _labelled(profile, others)),
     }
 
 
@@ -168,30 +168,30 @@ def _list(heading: str, texts: Iterable[str], terminal: Terminal) -> list[Line]:
 
 def _standing(profile: Part, texts: Texts) -> str:
     """Return how far the profile can be trusted."""
-    words = [profile["id"], profile.get("status", "own").replace("own", "a profile of your own")]
+    words = [profile["id"], profile.get("status", "own").replace("own", "your own profile")]
     if texts.months is not None:
-        words.append(f"oldest text {count(texts.months, 'month')} old")
+        words.append(f"oldest source {count(texts.months, 'month')} old")
     if "verified_on" in profile:
         words.append(f"read {profile['verified_on']}")
     if "closing_on" in profile:
         words.append(f"the site shuts it down on {profile['closing_on']}")
     if texts.unsourced and "sources" in profile:
-        words.append(f"{count(texts.unsourced, 'fact')} without source or day")
+        words.append(f"{count(texts.unsourced, 'fact')} without source or date")
     return ", ".join(words) + (f";{OLD} older than a year" if texts.old else "")
 
 
 def _signing(profile: Part) -> Rows:
     login, auth = profile["login"], profile.get("auth", {})
     port = f", port {login['port']}" if "port" in login else ""
-    jump = f", through {login['jump']['host']}" if "jump" in login else ""
+    jump = f", via the jump host {login['jump']['host']}" if "jump" in login else ""
     yield SheetRow("login", login["host"] + port + jump)
     yield SheetRow("key", ", ".join(login.get("host_keys", ())), ", ".join(login.get("host_keys", ())))
     for host in login.get("hosts", ()):
         yield SheetRow("", joined(host["host"], host.get("arch"), host.get("what")), DETAIL)
     yield SheetRow("network", login.get("network", ""))
     yield SheetRow("", login.get("note", ""), DETAIL)
-    hours = f", good for {auth['certificate_hours']} hours" if "certificate_hours" in auth else ""
-    session = f", good for {auth['session_hours']} hours" if "session_hours" in auth else ""
+    hours = f", valid for {auth['certificate_hours']} hours" if "certificate_hours" in auth else ""
+    session = f", valid for {auth['session_hours']} hours" if "session_hours" in auth else ""
     yield SheetRow("with", SIGNING.get(auth.get("archetype", ""), "") + hours + session)
     yield SheetRow("factor", auth.get("second_factor", ""), DETAIL)
     yield SheetRow("command", auth.get("command", ""))
@@ -253,20 +253,22 @@ def _running(profile: Part) -> Rows:
 
 def _scheduling(scheduler: Part) -> Rows:
     """Yield how a job is asked for, and what limits it."""
-    account = "a job names its account" if scheduler.get("account_required") else ""
+    account = "a job must name its Slurm account" if scheduler.get("account_required") else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
     yield SheetRow("jobs", joined(KINDS.get(scheduler.get("kind", "")), describe_longest(scheduler), jobs, account))
     if scheduler.get("kind") == "slurm":
-        yield SheetRow("yours", "squeue --me lists them, scancel JOB ends one, sattach JOB.0 shows its output", DETAIL)
+        yield SheetRow(
+            "yours", "squeue --me lists your jobs, scancel JOB ends a job, sattach JOB.0 shows its output", DETAIL
+        )
     ends = " and ".join(filter(None, scheduler.get("account_suffixes", {}).values()))
     yield SheetRow("accounts", scheduler.get("accounts_command", ""))
-    yield SheetRow("", f"The accounts of a project end in {ends}." if ends else "", DETAIL)
+    yield SheetRow("", f"The Slurm accounts of a project end in {ends}." if ends else "", DETAIL)
     names = list_partitions(scheduler)
     yield SheetRow("partitions", names, shorten(names, PARTITION_CELLS))
     for number, (name, limits) in enumerate(scheduler.get("qos", {}).items()):
         yield SheetRow("" if number else "QOS", f"{name}: {limits}", DETAIL)
     made_by = " (AMD)" if scheduler.get("gpu_vendor") == "amd" else ""
-    none = "no node has one" if scheduler.get("gpus_per_node") == [0] else ""
+    none = "no node has a GPU" if scheduler.get("gpus_per_node") == [0] else ""
     gpu = scheduler["gpu"] + made_by if "gpu" in scheduler else none
     yield SheetRow("one GPU", gpu, gpu)
     yield SheetRow("a job", scheduler.get("submit", ""), scheduler.get("submit", ""))

@@ -97,7 +97,7 @@ class ProbeAccountRenderer(Renderer):
         counts = ", ".join(
             f"{number} {one if number == 1 else one.removesuffix('s')}" for one, number in numbers.items()
         )
-        lines = heading(name, result, counts or "its profile has no fact that an account can show", view)
+        lines = heading(name, result, counts or "its profile has no fact that can be checked on an account", view)
         for one in result["facts"]:
             mark, style = COMPARISONS[one["result"]]
             if one["result"] == "differs" or view.detail is Detail.EVERYTHING:
@@ -106,7 +106,7 @@ class ProbeAccountRenderer(Renderer):
                     text += f" in the profile; on the account {one['seen']} ({one['by']})"
                 lines += labelled_lines(mark, one["result"], style, text, view.terminal)
         for text in result["unclear"]:
-            lines += labelled_lines("", "not asked", "note", text, view.terminal)
+            lines += labelled_lines("", "not checked", "note", text, view.terminal)
         return lines
 
 

@@ -53,7 +53,7 @@ def cut(lines: Iterable[str]) -> Iterator[str]:
         is_long = mark == "+" and len(run) > LONG
         yield from run[:SHOWN] if is_long else run
         if is_long:
-            yield f" and {len(run) - SHOWN} more lines, which -v shows"
+            yield f" and {len(run) - SHOWN} more lines (shown with -v)"
 
 
 def unread(before: State, after: State) -> list[str]:
@@ -83,5 +83,8 @@ def list_edits(outcomes: Iterable[ResourceOutcome]) -> dict[str, tuple[str, ...]
 def offer_lines(offers: Mapping[str, AdoptionOffer], indent: int, terminal: Terminal) -> list[Line]:
     """Return the command that adopts what accounts have already. offers: by account; at least one."""
     *command, _name = next(iter(offers.values()))["command"]
-    text = f"You have {count(sum(one['things'] for one in offers.values()), 'thing')} already. To use what is there:"
+    text = (
+        f"You have {count(sum(one['things'] for one in offers.values()), 'thing')} on your accounts already. To use "
+        f"what you have, run:"
+    )
     return with_command(text, shlex.join([*command, ",".join(offers)]), indent, terminal)

@@ -13,16 +13,16 @@ from .audit import PartRenderer
 from .layout import Line, Span, Terminal, indented_lines, labelled_lines, wrap_spans
 
 DEEDS = {  # by the kind of the fix, and for those that take something away by what it is
-    "statement_fix": "removes the variable, and nothing else of the file",
-    "key_fix": "makes the key in it unreadable, and changes nothing else of the file",
-    "access_fix": "other users lose access, and nothing else changes",
-    "copy": "removes the copy; all its lines are in the file itself",
+    "statement_fix": "removes the variable; the rest of the file is unchanged",
+    "key_fix": "overwrites the key; the rest of the file is unchanged",
+    "access_fix": "other users lose access; nothing else changes",
+    "copy": "removes the copy; all its lines are also in the original file",
     "draft": "the draft is removed",
     "link": "the link is removed",
-    "tokens": "removes the store; its program creates it again",
-    "cache": "empties it; its program fills it again",
+    "tokens": "removes the key store; its program creates it again",
+    "cache": "empties the cache; its program fills it again",
 }
-WORDS = {"ok": "gone", "extra": "fixed", "blocked": "left", "failed": "failed", "unknown": "not seen"}
+WORDS = {"ok": "gone", "extra": "fixed", "blocked": "left", "failed": "failed", "unknown": "unknown"}
 FORESEEN = {**WORDS, "extra": "to fix"}
 STYLES = {"ok": ("=", "ok"), "extra": ("-", "changed")}
 
@@ -36,7 +36,9 @@ class OfferedFixesRenderer(PartRenderer):
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
         offered = result["offered"]
         if not offered:
-            return indented_lines("The last audit found nothing that can be fixed without a loss.", 0, view.terminal)
+            return indented_lines(
+                "The last audit found nothing that can be fixed without losing data.", 0, view.terminal
+            )
         out: list[Line] = []
         for owner in dict.fromkeys(one["account"] for one in offered):
             out += wrap_spans((Span(owner, "bold"),), view.terminal)

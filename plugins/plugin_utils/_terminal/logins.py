@@ -16,8 +16,8 @@ from .difference import difference
 from .layout import Line, Span, command, indented_lines, labelled_lines, table_row
 
 WORDS = {
-    "unasked": "ssh asks for nothing",
-    "each_time": "connected; ssh asks in each run, because the site forbids sessions that stay open",
+    "unasked": "ssh does not ask for anything",
+    "each_time": "connected; ssh asks again in each run, because the site forbids open sessions",
     "open": "a session is open",
     "opened": "a session is open now, for later runs too",
     "entered": "connected",
@@ -71,13 +71,13 @@ class ScriptExportedRenderer(Renderer):
         terminal, file = view.terminal, str(result["file"])
         lines = heading(name, result, f"wrote {file}", view)
         keys = ", ".join(result["questions"])
-        asks = f"It asks for {keys} and does not show what you type." if keys else "It asks for no key."
-        lines += indented_lines(f"It holds no key. {asks} Copy it to the account and run it:", 4, terminal)
+        asks = f"It asks for {keys}; your input is hidden." if keys else "It asks for no key."
+        lines += indented_lines(f"The script contains no keys. {asks} Copy it to the account and run it:", 4, terminal)
         *options, target = shlex.split(str(result["ssh_target"]))
         lines += command(f"scp {shlex.join([*options, file, target])}:", 4, terminal)
         lines += command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, terminal)
         lines += indented_lines(
-            "It then prints the commands that import its result. For more, see its --help.", 4, terminal
+            "The script then prints the commands that import its result. For more, run it with --help.", 4, terminal
         )
         for note in result["notes"]:
             lines += labelled_lines("", "skipped", "note", f"{note['capability']}: {note['text']}", terminal)

@@ -106,7 +106,7 @@ class Overview:
         for position, group in enumerate(alike.values()):
             lines += [*([()] if lines and position < FOLDED else []), *_group(group, position < FOLDED, terminal)]
         if len(alike) > FOLDED:
-            lines += indented_lines("-v shows each change, and so does -l ACCOUNT.", 4, terminal, "faint")
+            lines += indented_lines("To see each change, add -v or -l ACCOUNT.", 4, terminal, "faint")
         for group in ([one for one in fine if not one.empty], bare):
             lines += (
                 [*([()] if lines else []), *_heading(group, group[0].empty or "unchanged", terminal)] if group else []
@@ -209,7 +209,7 @@ def _describe(group: Sequence[ResourceOutcome]) -> str:
     size = first["before"].get("size") if first["status"] in CHANGES else ""
     text = f"{name} {path}" + (f", {size}" if size else "") + (f" -> {target}" if target else "")
     is_turned = was and first["status"] == "different" and was != target
-    return text + (f" (points to {was}; what is there stays there)" if is_turned else "")
+    return text + (f" (points to {was}; the files there are not moved)" if is_turned else "")
 
 
 def _group(group: Sequence[AccountPlan], is_shown: bool, terminal: Terminal) -> list[Line]:

@@ -45,7 +45,10 @@ class Typing:
 
     @staticmethod
     def _set_echo(is_shown: bool) -> bool:
-        """Return True if the terminal was set; False where it is another's, or shows nothing anyway."""
+        """Switch the echo of the terminal; return True if it was switched.
+
+        Return False if the echo is already as requested, another process group has the terminal, or there is none.
+        """
         try:
             mode = termios.tcgetattr(0)
             if os.tcgetpgrp(0) != os.getpgrp() or bool(mode[3] & termios.ECHO) is is_shown:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LONGEST_LIMIT = 66
 AFTER = {
     False: "Log in again for the changes to take effect.",
-    True: "Open shells keep the former settings. Log in again.",
+    True: "Open shells still have the old settings. Log in again.",
 }
 
 
@@ -147,7 +147,7 @@ def recap(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> li
 
 def keys(keyrings: Sequence[str], terminal: Terminal) -> list[Line]:
     """Return where keys came from, said once a run."""
-    return indented_lines(f"Keys came from {' and '.join(keyrings)}.", 0, terminal, "faint") if keyrings else []
+    return indented_lines(f"Keys were read from {' and '.join(keyrings)}.", 0, terminal, "faint") if keyrings else []
 
 
 class FailureGroup(NamedTuple):
@@ -267,7 +267,7 @@ def practised(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
     if not sandboxes:
         return []
     where = os.path.commonpath(sandboxes) if len({*map(os.path.isabs, sandboxes)}) == 1 else "sandboxes"
-    text = f"Nothing left this machine: everything is in {where}. Your own accounts begin with: hpc-onboard init"
+    text = f"All changes are on this machine, in {where}. To set up your own accounts, run: hpc-onboard init"
     return indented_lines(text, 0, terminal)
 
 
@@ -278,11 +278,9 @@ def _advice(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> 
     changed = [name for name, end in accounts.items() if end.state == "changed"]
     lines: list[Line] = []
     if view.detail is Detail.EXCEPTIONS and changed and not run.is_planned:
-        lines += indented_lines(f"-v shows each change, and so does -l '{changed[0]}'.", 0, terminal, "faint")
+        lines += indented_lines(f"To see each change, add -v or -l '{changed[0]}'.", 0, terminal, "faint")
     if run.then is not None:
-        return lines + (
-            indented_lines("What is next:", 0, terminal) + command(run.then, 2, terminal) if run.then else []
-        )
+        return lines + (indented_lines("Next step:", 0, terminal) + command(run.then, 2, terminal) if run.then else [])
     if bad:
         lines += indented_lines("Fix the problems above, then run:", 0, terminal)
         return lines + command(run.command + limit(bad), 2, terminal)
@@ -293,6 +291,6 @@ def _advice(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> 
     if changed and not view.check:
         lines += indented_lines(AFTER[run.emptied], 0, terminal, "ok")
     if run.names:
-        lines += indented_lines("To log in by a name such as 'ssh wilson' from now on:", 0, terminal)
+        lines += indented_lines("To log in with short names, such as 'ssh wilson', run:", 0, terminal)
         lines += command(run.names, 2, terminal)
     return lines

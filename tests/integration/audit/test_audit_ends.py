@@ -234,10 +234,10 @@ def test_with_a_baseline_only_what_is_new_fails(scene: Scene, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
-        ({"audit_fial_on": "never"}, 'audit_fial_on is no setting of the audit; did you mean "audit_fail_on"?'),
+        ({"audit_fial_on": "never"}, 'audit_fial_on is not a setting of the audit; did you mean "audit_fail_on"?'),
         ({"audit_fail_on": "highest"}, "audit_fail_on cannot be 'highest'; did you mean \"high\"?"),
         ({"audit_formats": "jsn"}, "audit_formats: 'jsn' is none"),
-        ({"audit_seconds": "soon"}, "audit_seconds is 'soon', not a whole number"),
+        ({"audit_seconds": "soon"}, "audit_seconds is 'soon', but must be a whole number (0 or more)"),
         ({"audit_baseline_write": True}, "-e audit_baseline_write=true needs a file: -e audit_baseline=FILE"),
         ({"audit_baseline": "{folder}/damaged.json"}, "damaged.json is not a baseline"),
         ({"audit_baseline": "{folder}/none.json"}, "none.json: No such file or directory"),

@@ -59,10 +59,10 @@ def test_two_accounts_from_an_empty_home_to_an_onboarded_one(bed: Any, person: P
     assert f"3  {lrz.name} " in seen
     assert "(lrz in your ssh settings)" in seen
     assert "user name" not in seen, "ssh knows them"
-    assert "dssusrinfo all" in answer(run, "storage 'dss'(?s:.*)Enter leaves it out", "dss/x")
-    answer(run, "cannot be used here(?s:.*)Enter leaves it out", area)
+    assert "dssusrinfo all" in answer(run, "storage 'dss'(?s:.*)Press Enter to skip", "dss/x")
+    answer(run, "cannot be used here(?s:.*)Press Enter to skip", area)
     answer(run, "Write this to ~/.config/hpc.onboard/accounts.yml", "")
-    answer(run, "Try now whether each can be entered", "y")
+    answer(run, "Check the login of each account now", "y")
     code, said = ended(run)
     assert code == 2, f"both sites ask the user for something: {said}"
     for one in (dfki, lrz):
@@ -87,8 +87,8 @@ def test_what_is_there_already_is_offered_once_the_account_can_be_entered(bed: A
     dfki.ssh(f"mkdir -p /data/{dfki.user}/hf/hub; echo export HF_HOME=/data/{dfki.user}/hf >> .bashrc")
     run = person.at_terminal("init", "--account", dfki.name, "--auth", "key", **person.with_key())
     answer(run, "Write this to", "")
-    answer(run, "Try now whether each can be entered", "y")
-    answer(run, "Look there for what you have set up before", "y")
+    answer(run, "Check the login of each account now", "y")
+    answer(run, "Look on the account for what you have set up before", "y")
     run.expect_exact("are not changed. [y/N] ")
     run.sendline("y")
     assert ended(run)[0] == 0
@@ -113,7 +113,7 @@ def test_all_answers_can_be_options_and_what_is_missing_is_said_at_once(bed: Any
         **person.with_key(),
     )
     assert ran.returncode == 2, ran.stdout + ran.stderr
-    assert "the name serv-6404.kl.dfki.de cannot be resolved" in " ".join(ran.stdout.split())
+    assert "the host name serv-6404.kl.dfki.de cannot be resolved" in " ".join(ran.stdout.split())
     assert wilson.logins() == 0, "nobody agreed to connect"
     assert entries(person.accounts) == {
         wilson.name: {"project": "deep_lgt"},
@@ -129,7 +129,7 @@ def test_what_is_there_is_added_to_and_never_written_over(bed: Any, person: Pers
     for words in (["init"], ["init", "--account", "ada@lumi", "--project", "p"]):
         ran = person.types(*words)
         assert ran.returncode == 2
-        assert "is there already" in ran.stderr
+        assert "already exists" in ran.stderr
         assert "init --add" in ran.stderr
     twice = person.types("init", "--add", "--account", "ada@dfki")
     assert "is already in the accounts file" in twice.stderr
@@ -144,7 +144,7 @@ def test_what_is_there_is_added_to_and_never_written_over(bed: Any, person: Pers
     broken = person.accounts.write_text("accounts: [", encoding="utf-8")
     assert broken
     assert (
-        "accounts.yml:2: this is not YAML"
+        "accounts.yml:2: this is not valid YAML"
         in person.types("init", "--add", "--account", "ada@lumi", "--project", "p").stderr
     )
 
@@ -156,7 +156,7 @@ def test_no_repository_gets_it(bed: Any, person: Person) -> None:
     words = ("init", "--account", "ada@dfki", "-o")
     ran = person.types(*words, str(tree / "my" / "accounts.yml"))
     assert ran.returncode == 2
-    assert "~/tree, which git tracks" in ran.stderr
+    assert "~/tree, a folder that git tracks" in ran.stderr
     assert not (tree / "my").exists()
     (tree / ".gitignore").write_text("accounts.yml\n")
     done = person.types(*words, str(tree / "accounts.yml"), **person.with_key())
@@ -185,10 +185,10 @@ def test_who_stops_anywhere_leaves_nothing_behind(bed: Any, person: Person, end:
     run = person.at_terminal("init", **person.with_key())
     for question, words in zip(QUESTIONS, ("1", "ada", "deep_lgt", ""), strict=True):
         answer(run, question, words)
-    run.expect("Try now whether each can be entered")
+    run.expect("Check the login of each account now")
     run.expect_exact("> ")
     run.send(chr(end))
-    run.expect_exact("is written. Go on with: ")
+    run.expect_exact("is written. Continue with: ")
     run.expect(pexpect.EOF)
     assert entries(person.accounts) == {"ada@wilson": {"project": "deep_lgt"}}
 
@@ -201,7 +201,7 @@ def test_a_key_is_offered_where_a_cluster_takes_one_and_none_is_there(bed: Any, 
     missing = {**ring.env, "KEYRING_PROPERTY_FILE": str(tmp_path / "none")}
     for cluster, env, offered in (("dfki", missing, True), ("dfki", ring.env, False), ("fir", missing, False)):
         ran = person.types("init", "-o", str(tmp_path / f"{cluster}{offered}.yml"), "--account", f"a@{cluster}", **env)
-        assert ("keyring set hpc.onboard ngc" in ran.stdout.partition("Is this machine ready?")[0]) is offered, ran
+        assert ("keyring set hpc.onboard ngc" in ran.stdout.partition("Checking this machine:")[0]) is offered, ran
         assert KEYS not in ran.stdout + ran.stderr
 
 
@@ -222,5 +222,5 @@ def test_the_first_key_is_asked_for_unseen_and_a_slip_is_said_in_a_line(bed: Any
     seen = str(run.before)
     assert "Traceback" not in seen
     assert KEYS not in seen
-    assert "keyring set hpc.onboard ngc" in answer(run, "Try now whether each can be entered", "n")
+    assert "keyring set hpc.onboard ngc" in answer(run, "Check the login of each account now", "n")
     assert ended(run)[0] == 0

@@ -81,7 +81,7 @@ def test_what_is_told_works_where_it_is_told_for_a_file_of_another_name(desk: De
 
     links = {"storage_links_areas": [{"name": "tmp", "path": "/tmp", "link": "scratch"}]}
     first = typed("onboard", "-i", str(file), "-e", json.dumps(links))
-    assert "attic.example.org" in typed(*behind("The rules of the site:", first))
+    assert "attic.example.org" in typed(*behind("Rules of the site:", first))
     told = typed("status", "-i", str(file))
     assert "○ Fill in the form" in told or "- Fill in the form" in told, told
     typed(*behind("When one is done:", told))
@@ -130,7 +130,7 @@ def test_it_is_written_by_options_and_an_inventory_says_of_it_what_the_check_say
 def test_it_is_asked_for_at_a_terminal(desk: Desk) -> None:
     screen = desk.at_terminal("profile", "new", "attic", "--runtime", "none")
     for question, answer in (
-        ("called in full", "The attic"),
+        ("ull name of", "The attic"),
         ("login node", ""),
         ("Host name", "no host"),
         ("login node", "attic.example.org"),

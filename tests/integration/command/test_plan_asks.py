@@ -14,7 +14,7 @@ from tests.integration.runs import COMMAND
 
 pytestmark = pytest.mark.testbed
 MADE = ".apptainer/docker-config.json"
-QUESTION = "Do it? [y/N] "
+QUESTION = "Apply these changes? [y/N] "
 
 
 def answered(desk: Desk, answer: Callable[[Any], object], *words: str) -> Any:
@@ -63,7 +63,7 @@ def test_without_an_answer_the_command_that_does_not_ask_is_named(bed: Any, name
     account = bed.new_account("wilson")
     run = answered(Desk(bed, account), NO_ANSWERS[name])
     assert run.exitstatus == 2, run.before
-    assert "not confirmed. To confirm it in advance, run: hpc-onboard plan --yes" in " ".join(run.before.split())
+    assert "you did not confirm. To confirm in advance, run: hpc-onboard plan --yes" in " ".join(run.before.split())
     assert not account.exists(MADE)
     bed.client.disconnect()
 

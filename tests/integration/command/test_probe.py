@@ -70,7 +70,7 @@ def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person, say: Ca
     for question, words in (
         ("Where do you have accounts(?s:.*)> ", f"{account.user}@{HOST}"),
         ("is not a known cluster(?s:.*)> ", "y"),
-        (r"called in full\? \[attic\] ", "The attic's cluster"),
+        (r"the full name of attic\? \[attic\] ", "The attic's cluster"),
         (r"conda of your own.*\] ", "allowed"),
         ("Write this to(?s:.*)> ", "y"),
         ("Try now whether(?s:.*)> ", "n"),

@@ -157,7 +157,7 @@ def test_without_an_accounts_file_it_says_what_comes_first(bed: Any) -> None:
         (["status", "wislon"], 'did you mean "wilson"?'),
         (["done", "nobody@wilson", "account"], '"nobody@wilson" is not an account'),
         (["done", "{name}", "acount"], 'did you mean "account"?'),
-        (["done", "{name}", "account", "--on", "2026-02-30"], '"2026-02-30" is not a day of the calendar'),
+        (["done", "{name}", "account", "--on", "2026-02-30"], '"2026-02-30" is not a valid date'),
         (["done", "{name}", "account", "--on", "2999-01-01"], "--on 2999-01-01 is in the future"),
         (["done", "{name}", "--not"], "--on and --not need a STEP"),
         (["status", "-i", "nope.yml"], "-i nope.yml: file not found"),

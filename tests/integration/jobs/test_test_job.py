@@ -274,7 +274,7 @@ def test_what_jobs_cannot_read_in_the_home_is_named(bed: Any) -> None:
     assert tried["~/.apptainer/docker-config.json exists and is private"] == "it is not there"
     output = f"/work1/{person.account.project}/{person.account.user}/jobs/output is writable"
     assert tried[output] is None
-    assert "not tried: ~ is writable: jobs cannot write to the home" in " ".join(ran.text.split())
+    assert "not tested: ~ is writable: jobs cannot write to the home directory" in " ".join(ran.text.split())
     assert person.is_clean()
 
 

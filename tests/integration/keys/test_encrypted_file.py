@@ -121,7 +121,7 @@ def test_who_does_not_want_to_answer_is_not_asked_again(bed: Any, ring: FileRing
     run.send("\x03")
     code, said = finished(run)
     assert code == 2, said
-    assert "its passphrase was not given" in " ".join(said.split())
+    assert "no passphrase was entered" in " ".join(said.split())
     assert keyed(accounts) == [False, False]
 
 
@@ -149,7 +149,7 @@ def test_without_a_terminal_the_error_is_one_and_quick(bed: Any, ring: FileRing,
     assert time.monotonic() - start < 30, "it hung"
     assert ran.code == 2
     said = " ".join(ran.text.split())
-    assert "there is no terminal to ask for its passphrase" in said
+    assert "there is no terminal to ask for the passphrase" in said
     for way in ("KEYRING_PROPERTY_PASSPHRASE_FILE", "HPC_ONBOARD_PASSPHRASE_FD", "systemd credential hpc.onboard"):
         assert said.count(way) == 1
     assert keyed(six) == [False] * 5

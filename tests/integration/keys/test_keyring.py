@@ -65,7 +65,7 @@ def test_the_key_comes_from_a_keyring_service_for_all_accounts(bed: Any, tmp_pat
 
 @pytest.mark.parametrize(
     ("script", "said"),
-    [(LOCKED, "is locked; what to do is said above"), (EARLY, "may have been started before it was unlocked")],
+    [(LOCKED, "is locked; see the advice above"), (EARLY, "may have been started before it was unlocked")],
 )
 def test_a_service_that_is_not_unlocked_says_how(bed: Any, tmp_path: Path, script: str, said: str) -> None:
     accounts = [bed.new_account("lrz"), bed.new_account("dfki")]
@@ -83,7 +83,8 @@ def test_without_a_keyring_service_a_plaintext_one_is_not_taken_in_its_place(bed
     ran = onboard(bed, account, environment=NO_RUNTIME, programs=_ansible_within(tmp_path, NONE))
     assert ran.code == 2
     said = " ".join(ran.text.split())
-    assert "no keyring service answers here, but the encrypted file ~/.local/share/hpc.onboard/keyring: " in said
+    file = "the encrypted file ~/.local/share/hpc.onboard/keyring: "
+    assert f"no keyring service is running on this machine, but {file}" in said
     assert "keyring set hpc.onboard ngc creates it" in said
     assert not account.exists("enroot/.credentials")
     assert ran.statuses(account.name)["link ~/dss"] == "missing"

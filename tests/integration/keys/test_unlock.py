@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.testbed, turns(2)]
 BIN = Path(sys.executable).parent
 ANSWERS = {  # question -> what the user types; passphrases are counted
     r"New passphrase for [^\n]*: ": PASSPHRASE,
-    r"The same again: ": PASSPHRASE,
+    r"Repeat the passphrase: ": PASSPHRASE,
     r"Passphrase of [^\n]*: ": PASSPHRASE,
     r"Your NGC key: ": KEY,
     r"New key of 'ngc'[^\n]*: ": "",
@@ -74,7 +74,9 @@ def test_a_first_session_asks_once_a_command_and_once_unlocked_not_at_all(person
     assert numbers == {"init": 2, **({"unlock": 1} if is_unlocked else {}), **each}, counted
     for name, (_number, shown) in counted.items():
         assert PASSPHRASE not in shown
-        assert shown.count("to be asked once for 8 hours") == (name not in ("init", "unlock") and not is_unlocked), name
+        assert shown.count("to be asked only once in 8 hours") == (
+            name not in ("init", "unlock") and not is_unlocked
+        ), name
 
 
 @pytest.fixture
@@ -105,7 +107,7 @@ def test_it_is_unlocked_for_a_time_and_until_it_is_locked(desk: Callable[..., tu
     assert desk(*UNLOCK)[0] == 1, "only a passphrase makes it longer"
     assert "is locked." in desk("hpc-onboard", "keyring", "lock")[1]
     assert desk(*GET)[0] == 1
-    assert "expected a time up to 7d" in desk(*UNLOCK, "--for", "8 weeks")[1]
+    assert "expected a duration up to 7d" in desk(*UNLOCK, "--for", "8 weeks")[1]
 
 
 def test_commands_at_once_ask_once_each_at_most(desk: Callable[..., tuple[int, str]]) -> None:
@@ -128,6 +130,8 @@ def test_a_key_that_does_not_open_the_file_any_more_is_removed_and_said(
     (tmp_path / "other").mkdir()
     FileRing(tmp_path / "other").file.replace(tmp_path / "ring" / "keyring")
     count, shown = desk(*GET)
-    assert (count, "was for another passphrase or another file, and ended." in shown) == (1, True), shown
+    assert (count, "was for another passphrase or another file, so the file is locked again." in shown) == (1, True), (
+        shown
+    )
     count, shown = desk(*GET)
     assert (count, "was for another passphrase" in shown) == (1, False), shown

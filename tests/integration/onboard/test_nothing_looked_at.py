@@ -16,13 +16,13 @@ from tests.integration.runs import REPOSITORY
 ACCOUNTS = "plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n  ada@lrz: {}\n"
 CHOOSING = ("onboard", "audit", "offboard")  # whose tags choose among the capabilities
 OF_ACCOUNTS = (*CHOOSING, "fix", "adopt", "rotate_ngc", "rotate", "connect", "preflight", "ssh_config")
-NO_PARTS = "no parts to choose among"
+NO_PARTS = "no roles to choose from"
 NO_ACCOUNTS = "no accounts file was read"
 NOTHING = {
     **{f"{one}.yml --tags storage_link": 'did you mean "storage_links"?' for one in CHOOSING},
     **{f"{one}.yml --tags path_script": 'did you mean "path_scripts"?' for one in CHOOSING},
     **{f"{one}.yml --skip-tags condaa": 'did you mean "conda"?' for one in CHOOSING},
-    **{f"{one}.yml --tags untagged": f"leave nothing for {one} to do" for one in CHOOSING},
+    **{f"{one}.yml --tags untagged": f"exclude everything that {one} does" for one in CHOOSING},
     **{f"{one}.yml --tags ngc": NO_PARTS for one in ("fix", "rotate_ngc", "rotate", "doctor")},
     **{f"{one}.yml --skip-tags condaa": NO_PARTS for one in ("fix", "rotate_ngc", "rotate", "doctor")},
     **{f"{one}.yml -i localhost,": NO_ACCOUNTS for one in OF_ACCOUNTS},
@@ -31,7 +31,7 @@ NOTHING = {
     **{f"{one}.yml -i nowhere.yml": "nowhere.yml: file not found" for one in (*OF_ACCOUNTS, "doctor")},
     **{f"{one}.yml -i accounts.yml -i localhost, -l localhost": "excludes all accounts" for one in OF_ACCOUNTS},
     **{f"{one}.yml -l lrs": 'did you mean "lrz"?' for one in OF_ACCOUNTS},
-    "rotate_ngc.yml --check": "no account holds the key 'ngc'",
+    "rotate_ngc.yml --check": "no account has the key 'ngc'",
     "fix.yml": "this machine has no audit of these accounts to take fixes from",
     "hpc.onboard.audit --tags storage_link": 'did you mean "storage_links"?',
 }

@@ -69,7 +69,7 @@ def test_without_a_terminal_nothing_is_touched_and_the_command_that_needs_none_i
     ran = play(person.bed, *order, playbook="offboard.yml")
     said = " ".join(ran.text.split())
     assert (ran.code, person.trips(), person.trees()) == (2, [(0, 0)] * 2, before), said
-    command = re.fullmatch(r"\[ERROR\]: nothing was removed: not confirmed\. To confirm it in advance, run: (.*)", said)
+    command = re.fullmatch(r"\[ERROR\]: nothing was removed: not confirmed\. To confirm in advance, run: (.*)", said)
     assert command, said
     assert shlex.split(command[1]) == [
         *("ansible-playbook", "-i", person.inventory, "offboard.yml", "--tags", "storage_links", "-l", "lrz,wilson"),
@@ -79,7 +79,7 @@ def test_without_a_terminal_nothing_is_touched_and_the_command_that_needs_none_i
 
 def test_a_value_that_is_neither_yes_nor_no_is_one_error(person: Person) -> None:
     ran = play(person.bed, "-i", person.inventory, "-e", "offboard_sure=perhaps", playbook="offboard.yml")
-    said = "[ERROR]: offboard_sure is 'perhaps', which is neither true nor false"
+    said = "[ERROR]: offboard_sure is 'perhaps', but must be true or false"
     assert (ran.code, " ".join(ran.text.split()), person.trips()) == (2, said, [(0, 0)] * 2)
 
 

@@ -267,7 +267,7 @@ def test_after_a_dropped_line_the_next_run_decides(bed: Any, cut: dict[str, int]
 def test_the_first_run_of_an_account_ends_with_where_things_are_and_what_is_next(bed: Any) -> None:
     account = bed.new_account("daint")
     foreseen, first, second = onboard(bed, account, more=("--check",)), onboard(bed, account), onboard(bed, account)
-    assert "Yours: ~/scratch, ~/store, ~/bin/usrun.sh." in " ".join(first.text.split())
+    assert "Your folders and scripts: ~/scratch, ~/store, ~/bin/usrun.sh." in " ".join(first.text.split())
     assert re.search(r"Manual steps left: (\d+|none)\.", first.text)
     assert re.search(r"Next: \S*(hpc-onboard test-job|ansible-playbook)", " ".join(first.text.split()))
     assert re.search(rf"hpc-onboard cheatsheet( \\| -i \S+)* {account.name}", " ".join(first.text.split()))

@@ -51,9 +51,9 @@ def test_offboarding_needs_no_valid_setting_of_a_role(scene: Scene) -> None:
     assert gone.code == 0, gone.text
     assert account.sessions() == 1
     said = " ".join(gone.text.split())
-    assert f"shell_environment: its settings are refused (the value of {WHY}" in said
-    assert "own_files: its settings are refused (the file " in said
-    assert "what the receipt lists of it is removed" in said
+    assert f"shell_environment: its settings are invalid (the value of {WHY}" in said
+    assert "own_files: its settings are invalid (the file " in said
+    assert "its resources in the receipt are removed anyway" in said
     assert tree(account) == before
 
 

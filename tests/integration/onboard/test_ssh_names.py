@@ -195,7 +195,7 @@ def test_what_a_person_has_changed_is_said(bed: Any, home: Path) -> None:
     for change, words in (
         (
             lambda text: f"Host *-wilson\n    User else\n{text}",
-            f"points to else@{account.host}, not to {account.user}@",
+            f"connects to else@{account.host}, not to {account.user}@",
         ),
         (lambda text: f"{text}Host late\n    User me\n", "settings follow the lines of hpc-onboard"),
         (

@@ -17,8 +17,12 @@ ACCOUNTS = b"plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n"
 FILES = {  # name, what it holds, and what is said of it
     "nowhere": (None, "{file}: file not found."),
     "latin": (ACCOUNTS + b"  ada@lrz:\n    project: gr\xfcn\n", "{file}:5: is not UTF-8: byte 0xfc."),
-    "tab": (ACCOUNTS + b"\tada@lrz: {}\n", "{file}:4: this is not YAML: there is a tab before the first word."),
-    "zero": (ACCOUNTS + b"  ada@lrz: {}\n\x00", "{file}: this is not YAML: it holds characters that no text file has."),
+    "tab": (ACCOUNTS + b"\tada@lrz: {}\n", "{file}:4: this is not valid YAML: the line is indented with a tab."),
+    "zero": (
+        ACCOUNTS + b"  ada@lrz: {}\n\x00",
+        "{file}: this is not valid YAML: the file contains characters that a "
+        "text file cannot have. Save it as plain text.",
+    ),
 }
 CALLS = (
     "onboard.yml",

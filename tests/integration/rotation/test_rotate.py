@@ -57,9 +57,9 @@ def test_onboarding_installs_what_a_rotation_left(stage: Stage) -> None:
         ("unknown", "invalid"),
         ("revoked", "invalid"),
         ("not entitled", "not_entitled"),
-        ("malformed", "was refused, and nothing was changed"),
-        ("hostile", "was refused, and nothing was changed"),
-        ("the same", "is the current one already"),
+        ("malformed", "is not valid, and nothing was changed"),
+        ("hostile", "is not valid, and nothing was changed"),
+        ("the same", "is already the current key"),
     ],
 )
 def test_a_key_that_is_not_good_touches_no_account(stage: Stage, how: str, said: str) -> None:
@@ -171,7 +171,7 @@ def test_check_foresees_what_a_rotation_writes_and_what_it_leaves(stage: Stage) 
     assert not (stage.folder / "state" / "hpc.onboard" / "ledger.jsonl").exists()
     assert "holds a key that hpc-onboard does not know: it stays" in text
     assert f"rotate_excuse={foreign.name}:enroot_credential" in text
-    assert "~/enroot/.credentials holds no key 'ngc'" in text
+    assert "~/enroot/.credentials does not contain the key 'ngc'" in text
     assert new not in foreseen.text
     assert unknown not in foreseen.text
     excused = stage.rotate("--check", key=new, rotate_excuse=f"{foreign.name}:enroot_credential")

@@ -176,7 +176,7 @@ def test_there_is_no_way_back_to_a_key_that_is_dead(stage: Stage) -> None:
     stage.registry.revoke(stage.old)
     ran = stage.rotate(rotate_give_up=True)
     assert ran.code == 2, ran.text
-    assert "the old key is dead" in said(ran)
+    assert "the old key no longer works" in said(ran)
     assert settled(stage, new)
 
 

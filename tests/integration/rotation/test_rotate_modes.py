@@ -21,7 +21,7 @@ from .rotation_scene import Stage, settled, staged
 
 pytestmark = [pytest.mark.testbed, turns(4)]
 COLUMNS = 80
-QUESTION = "New key of 'ngc' .it is not shown.: "
+QUESTION = "New key of 'ngc' .your input is hidden.: "
 
 
 CLUSTERS = ("lrz", "dfki", "wilson")
@@ -125,9 +125,9 @@ def test_at_a_terminal_the_last_day_is_asked_for_where_the_issuer_does_not_say_i
     run = at_terminal(few)
     run.expect(QUESTION)
     run.sendline(new)
-    run.expect("Last day of the new key of 'ngc'.*Press Enter to leave it open: ")
+    run.expect("Last day of the new key of 'ngc'.*Press Enter to skip: ")
     run.sendline("soon")
-    run.expect("that is 'soon'; expected a day.*Press Enter to leave it open: ")
+    run.expect("that is 'soon'; expected a day.*Press Enter to skip: ")
     run.sendline(day)
     code, said = finished(run)
     assert code == 0, said
@@ -177,8 +177,8 @@ def test_a_key_comes_by_standard_input(few: Stage) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"rotate_resum": True}, 'rotate_resum is no setting of a rotation; did you mean "rotate_resume"?'),
-    ({"rotate_resume": "perhaps"}, "is neither true nor false"),
+    ({"rotate_resum": True}, 'rotate_resum is not a setting of a rotation; did you mean "rotate_resume"?'),
+    ({"rotate_resume": "perhaps"}, "must be true or false"),
     ({"rotate_mode": "compromized"}, 'did you mean "compromised"?'),
     ({"rotate_grace": "7 moons"}, "12h, 7d or 2w"),
     ({"rotate_canary": "nobody@lrz:enroot_credential"}, "is not a target"),
@@ -186,7 +186,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 NAMED = [
     ((), "These accounts hold ngc: ansible-playbook -i /"),
-    (("-e", "secret=ncg"), "no account holds the key 'ncg': did you mean \"ngc\"?"),
+    (("-e", "secret=ncg"), "no account has the key 'ncg': did you mean \"ngc\"?"),
 ]
 
 
@@ -271,12 +271,12 @@ def test_giving_up_is_refused_where_the_old_key_is_dead(few: Stage) -> None:
     few.registry.revoke(few.old)
     ran = few.rotate(rotate_give_up=True)
     assert ran.code == 2
-    assert "was not given up, since the old key is dead" in words(ran.text)
+    assert "was not given up, because the old key no longer works" in words(ran.text)
     assert few.rotate(rotate_resume=True).code == 0
     assert settled(few, new)
     late = few.rotate(rotate_give_up=True)
     assert late.code == 2
-    assert "was not given up, since the old key is dead" in words(late.text)
+    assert "was not given up, because the old key no longer works" in words(late.text)
     assert settled(few, new)
 
 
@@ -339,7 +339,7 @@ def test_at_a_terminal_a_compromised_key_is_replaced_in_one_run(few: Stage) -> N
     run = at_terminal(few, rotate_mode="compromised")
     run.expect(QUESTION)
     run.sendline(new)
-    run.expect("Is it deactivated. .yes/no.: ")
+    run.expect("Did you deactivate it. .yes/no.: ")
     assert held(few) == [{few.old}] * 3
     few.registry.revoke(few.old)
     run.sendline("yes")
@@ -366,7 +366,7 @@ def test_a_key_that_its_successor_ends_is_replaced_only_where_all_are_ready(lega
     odd.ssh("rm enroot/second-name")
     run = at_terminal(legacy, rotate_resume=True)
     run.expect(QUESTION)
-    assert "that revokes the old one" in words(str(run.before))
+    assert "this revokes the old key" in words(str(run.before))
     new = legacy.registry.succeed(legacy.old, [PRIVATE])
     run.sendline(new)
     code, said = finished(run)

@@ -62,7 +62,7 @@ def test_leftovers_of_the_old_key_go_or_are_named_and_the_rotation_says_so_at_it
     assert f"~/.bashrc:{line}, the key of 'ngc' that was replaced is in this file" in said
     assert "~/jobs/train.sbatch:2, the key of 'ngc' that was replaced is in this file" in said
     assert "other.sh" not in said
-    assert f"the old key, dead now, is still in files of {first.name} (2): remove it there" in said
+    assert f"the old key no longer works, but is still in files of {first.name} (2): remove it there" in said
     assert "nothing is left to do" not in said
     assert few.old not in ended.text
     assert not first.exists(TOKENS)

@@ -227,7 +227,7 @@ def test_a_file_that_somebody_removed_meanwhile_is_not_created_again(three: Stag
     odd, new = three.accounts[1], new_one(three)
     ran = met(three, SPREAD, lambda: odd.ssh(how), key=new)
     assert ran.code == 0, ran.text
-    assert "holds no key 'ngc'" in " ".join(ran.text.split())
+    assert "does not contain the key 'ngc'" in " ".join(ran.text.split())
     assert not odd.exists(FILE)
     assert [set(three.held(account)) for account in three.accounts] == [{new}, set(), {new}]
 

@@ -83,7 +83,9 @@ def test_a_rotation_creates_nothing_on_an_account_that_was_offboarded(two: Stage
     assert ran.code == 0, ran.text
     assert gone.tree() == before
     assert "✗" not in ran.text
-    assert f"{gone.name}:enroot_credential holds no key 'ngc'" in words(ran).replace(": ", " ").replace("  ", " ")
+    assert f"{gone.name}:enroot_credential does not contain the key 'ngc'" in words(ran).replace(": ", " ").replace(
+        "  ", " "
+    )
     assert set(two.held(two.accounts[0])) == {new}
     assert onboarded(two).code == 0
     assert settled(two, new)
@@ -99,7 +101,7 @@ def test_a_rotation_of_a_key_that_no_account_holds_changes_nothing(two: Stage) -
     before = [account.tree() for account in two.accounts]
     ran = two.rotate(key=allowed(two))
     assert ran.code == 2, ran.text
-    assert "no account holds the key 'ngc'" in words(ran)
+    assert "no account has the key 'ngc'" in words(ran)
     assert [account.tree() for account in two.accounts] == before
 
 
@@ -247,6 +249,6 @@ def test_a_damaged_ledger_does_not_silence_that_the_old_key_is_not_proven_dead(
     assert seen.code == 0, seen.text
     for text in (words(seen), status(two)):
         assert "The old key of 'ngc', replaced" in text
-        assert "is not proven dead" in text
+        assert "may still work" in text
         assert "hpc-onboard ledger verify" in text.replace("\\ ", "")
         assert "he ledger" in text

@@ -43,7 +43,10 @@ def test_every_variable_that_ansible_takes_by_its_former_names_is_known() -> Non
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"ansible_prot": 22}, {"ansible_prot": 'Ansible knows no "ansible_prot"; did you mean "ansible_port"?'}),
+        (
+            {"ansible_prot": 22},
+            {"ansible_prot": 'unknown Ansible variable "ansible_prot"; did you mean "ansible_port"?'},
+        ),
         ({"ansible_ssh_comon_args": ""}, {"ansible_ssh_comon_args": 'did you mean "ansible_ssh_common_args"?'}),
         ({"ansible_zzz": ""}, {"ansible_zzz": "known: ansible_connection, ansible_host, ansible_port"}),
         ({"ansible_perl_interpreter": "/usr/bin/perl", "ansible_timeout": 1, "prot": 1, 7: 1}, {}),

@@ -122,16 +122,16 @@ MISTAKES = [
     ("defaults:\n  conda: {wantd: true}\naccounts:\n  a@dfki:\n", 3, ['unknown key "wantd"', '"wanted"?']),
     ("defaults:\n  without: [cnda]\naccounts:\n  a@dfki:\n", 3, ['unknown role "cnda"', '"conda"?']),
     ("defaults:\n  vars: {ansible_prot: 1}\naccounts:\n  a@dfki:\n", 3, ['"ansible_prot"', '"ansible_port"?']),
-    ("defaults:\n  ssh: mine\naccounts:\n  a@dfki:\n", 3, ['"ssh" leads to one account']),
-    ("defaults:\n  keep: [link ~/w]\naccounts:\n  a@dfki:\n", 3, ['"keep" names things of one account']),
-    ("defaults:\n  jump_user: b\naccounts:\n  a@dfki:\n", 3, ['"jump_user" is of no use']),
+    ("defaults:\n  ssh: mine\naccounts:\n  a@dfki:\n", 3, ['"ssh" connects to one account']),
+    ("defaults:\n  keep: [link ~/w]\naccounts:\n  a@dfki:\n", 3, ['"keep" names resources of one account']),
+    ("defaults:\n  jump_user: b\naccounts:\n  a@dfki:\n", 3, ['"jump_user" has no effect']),
     ("defaults:\n  storage: {dsss: /a}\naccounts:\n  a@lrz:\n", 3, ["no cluster of these accounts", '"dss"?']),
     ("defalts:\n  project: p\naccounts:\n  a@dfki:\n", 2, ['unknown key "defalts"', '"defaults"?']),
     ("accounts:\n  a@dfki:\n    links: {data: /a}\n", 4, ['"data" is not a valid name here', "such as ~/data"]),
     ("accounts:\n  a@dfki:\n    links: {~/../data: /a}\n", 4, ['"~/../data" is not a valid name here']),
     ("accounts:\n  a@dfki:\n    links: {~/.ssh/x: /a}\n", 4, ['"~/.ssh/x" is not a valid name here']),
-    ("accounts:\n  a@dfki:\n    links: {~/x: data}\n", 4, ['"~/x" has not the form', "$SCRATCH/data"]),
-    ("accounts:\n  a@dfki:\n    links: {~/x: /a/../b}\n", 4, ['"~/x" has not the form']),
+    ("accounts:\n  a@dfki:\n    links: {~/x: data}\n", 4, ['"~/x" is invalid', "$SCRATCH/data"]),
+    ("accounts:\n  a@dfki:\n    links: {~/x: /a/../b}\n", 4, ['"~/x" is invalid']),
     ("accounts:\n  a@dfki:\n    links: ~/x\n", 4, ['"links" must be a mapping']),
 ]
 
@@ -165,7 +165,7 @@ accounts:
   g@lrz: {steps: {nosuch: {due: 2027-03-01}, vpn: 7}}
 """
 SAID = [
-    (2, 'no folder "nowhere"'),
+    (2, 'the folder "nowhere" does not exist'),
     (4, 'did you mean "conda"?'),
     (6, 'did you mean "project"?'),
     (7, 'did you mean "wanted"?'),

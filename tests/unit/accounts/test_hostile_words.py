@@ -83,9 +83,7 @@ def test_words_of_jobs_are_options_that_ask_for_resources(tmp_path: Path, name: 
     for words in GOOD_OPTIONS:
         assert told(tmp_path, f"scheduler: {{kind: slurm, {name}: '{words}'}}") == ""
     for words in BAD_OPTIONS:
-        assert "has not the form that is needed" in told(tmp_path, f"scheduler: {{kind: slurm, {name}: '{words}'}}"), (
-            words
-        )
+        assert "is invalid" in told(tmp_path, f"scheduler: {{kind: slurm, {name}: '{words}'}}"), words
 
 
 def test_the_short_form_of_an_option_is_one_word_in_scripts(tmp_path: Path) -> None:
@@ -99,7 +97,7 @@ def test_the_short_form_of_an_option_is_one_word_in_scripts(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("link", OF_PROGRAMS.split())
 def test_a_link_has_no_name_from_which_programs_are_read(tmp_path: Path, link: str) -> None:
-    assert '"link" has not the form' in told(tmp_path, f"storage: [{{name: x, path: /x, link: {link}}}]")
+    assert '"link" is invalid' in told(tmp_path, f"storage: [{{name: x, path: /x, link: {link}}}]")
 
 
 @pytest.mark.parametrize("link", ["work", "scratch", "data", "projects", "group_home", "store-clariden", "binaries"])
@@ -109,19 +107,19 @@ def test_a_link_has_the_name_of_an_area(tmp_path: Path, link: str) -> None:
 
 @pytest.mark.parametrize("name", ["ls", "python3", "ssh", "srun", "usrun", "usrun.sh.py", ".sh"])
 def test_a_launcher_takes_the_place_of_no_program(tmp_path: Path, name: str) -> None:
-    assert '"name" has not the form' in told(tmp_path, f"launchers: [{{name: {name}}}]")
+    assert '"name" is invalid' in told(tmp_path, f"launchers: [{{name: {name}}}]")
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ("quota_command: evilquota -x /etc", '"quota_command" has not the form'),
-        ("launchers: [{name: x.sh, mounts: ['/home/mallory/bin:/usr/bin']}]", '"mounts" has not the form'),
-        ("container: {runtime: none, module: gcc/../../../home/mallory/x}", '"module" has not the form'),
+        ("quota_command: evilquota -x /etc", '"quota_command" is invalid'),
+        ("launchers: [{name: x.sh, mounts: ['/home/mallory/bin:/usr/bin']}]", '"mounts" is invalid'),
+        ("container: {runtime: none, module: gcc/../../../home/mallory/x}", '"module" is invalid'),
         ("mirrors: {pypi: 'https://pypi.example.org/simple'}", "python_envs: {index: https://...}"),
         ("mirrors: {conda: 'https://conda.example.org'}", "python_envs: {index: https://...}"),
         ('os: {value: x, source: "a\\e[2J"}', '"source" must be text in one line'),
-        ('os: "a\\u2800b"', "holds the character \\u2800, which is not supported here. Write one line"),
+        ('os: "a\\u2800b"', "contains the character \\u2800, which is not supported here. Write the text in one line"),
     ],
 )
 def test_what_is_refused_is_named_with_what_to_do(tmp_path: Path, more: str, said: str) -> None:

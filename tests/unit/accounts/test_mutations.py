@@ -87,11 +87,11 @@ def wrong_value(place: tuple[Any, ...], text: str) -> tuple[str, str] | None:
     if kind in ("integer", "boolean"):
         return "plenty", "must be a whole number, not text" if kind == "integer" else "must be true or false, not text"
     if place[-1] == "date" and place[-2:-1] != ("sources",) and place[0] not in ABOUT_PROFILE:
-        return "soon", '"date" must be a day'
+        return "soon", '"date" must be a date'
     if kind == "string" and expected.get("pattern") == TEXT and place[0] != "without":
-        return '"a\\e[2J"', "holds the character \\u001b, which is not supported here"
+        return '"a\\e[2J"', "contains the character \\u001b, which is not supported here"
     if kind == "string" and "pattern" in expected and place[0] != "without":
-        return '"; rm -rf ~"', "has not the form that is needed"
+        return '"; rm -rf ~"', "is invalid"
     return None
 
 

@@ -141,10 +141,10 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line_and_an_example(tmp_path
         10: '"bytes" must be a whole number, not text. Such as:  bytes: 5000000000',
         13: "The account's own folder in the area. Such as:  path: '/scratch/{user}'",
         14: 'item 2 of "storage" has no "name"; add "name: scratch"',
-        15: 'area "work" needs one of "path", "variable" and "ask"',
-        16: 'area "lost" is here again',
+        15: 'area "work" needs "path", "variable" or "ask"',
+        16: 'area "lost" is a duplicate',
         21: '"policy" cannot be "maybe"',
-        24: '"id" has not the form',
+        24: '"id" is invalid',
         25: '"traps" must be a list, not text',
     }
     assert {

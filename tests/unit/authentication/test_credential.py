@@ -97,7 +97,7 @@ EARLY, SOON, LATE = datetime(2026, 11, 20), datetime(2026, 11, 22), datetime(202
     [
         ([], "", "you have no certificate"),
         ([(OWN, EARLY, SOON, "ada", "site")], OWN, ""),
-        ([(OWN, SOON, LATE, "ada", "site")], OWN, "the certificate is not valid before 2026-11-22"),
+        ([(OWN, SOON, LATE, "ada", "site")], OWN, "the certificate is only valid from 2026-11-22"),
         ([(OWN, EARLY, SOON, "bob", "site")], OWN, "the certificate is for bob, not for ada"),
         ([(OWN, EARLY, SOON, "ada@example.org", "site")], OWN, ""),
         ([(OWN, EARLY, EARLY, "ada", "site"), (OTHER, EARLY, LATE, "ada", "other")], OWN, "the certificate expired on"),
@@ -136,7 +136,7 @@ Nov 21 08:00:00 2026  Nov 22 09:00:00 2026  krbtgt/FNAL.GOV@FNAL.GOV
         (LocalOutput(0, MIT, ""), "ada", "FNAL.GOV", "the ticket expires on 2026-11-22 09:00"),
         (LocalOutput(0, HEIMDAL, ""), "ada", "", "the ticket expires on 2026-11-22 09:00"),
         (LocalOutput(0, HEIMDAL, ""), "bob", "FNAL.GOV", "the Kerberos ticket is for ada, not for bob"),
-        (LocalOutput(0, MIT, ""), "ada", "CERN.CH", "the Kerberos ticket is of the realm FNAL.GOV, not of CERN.CH"),
+        (LocalOutput(0, MIT, ""), "ada", "CERN.CH", "the Kerberos ticket is for the realm FNAL.GOV, not for CERN.CH"),
         (
             LocalOutput(1, "", "klist: No credentials cache found (filename: /tmp/krb5cc_0)"),
             "",
@@ -226,4 +226,4 @@ def test_a_renewer_that_another_users_terminal_refuses_is_named_with_what_to_do(
     monkeypatch.setattr(terminal.os, "open", refused)
     state, said = renewing.renew_credential({"inventory_hostname": "ada@daint"}, "/dev/pts/1", lambda _question: "y")
     assert state == "ended"
-    assert said.endswith("'true' could not be started at /dev/pts/1 (Permission denied): run it yourself")
+    assert said.endswith("'true' could not be started at /dev/pts/1 (Permission denied): run the command yourself")

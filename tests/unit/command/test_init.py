@@ -13,7 +13,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import r
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "say which accounts, each by  --account USER@CLUSTER"),
+        ([], "give each account with  --account USER@CLUSTER"),
         (
             ["--account", "ada@wilson", "--account", "ada@lrz"],
             "ada@wilson: --project NAME   Your project, a part of /work1",
@@ -22,7 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import r
         (["--account", "ada@../wilson"], "unknown cluster"),
         (["--account", "ada ada@dfki"], "A user name has letters"),
         (["--account", "ada@wilson", "--project", "deep lgt"], '"deep lgt" cannot be used here'),
-        (["--account", "a@lrz", "--storage", "/dss"], "write AREA=PATH"),
+        (["--account", "a@lrz", "--storage", "/dss"], "expected AREA=PATH"),
         (["--account", "a@lrz", "--storage", "dss=dss"], "Absolute path"),
         (["--account", "a@lrz", "--storage", "ds=/dss"], 'did you mean "dss"'),
         (["--account", "a@dfki", "--without", "konda"], 'did you mean "conda"'),

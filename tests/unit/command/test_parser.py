@@ -71,7 +71,7 @@ def test_accounts_files_are_kept_apart() -> None:
 
 
 REFUSED = [
-    ("-v", "no subcommand and no name"),
+    ("-v", "expected a subcommand, an account"),
     ("onboard -l", "argument -l/--limit: expected one argument"),
     ("onboard --limti wilson", 'unknown option --limti; did you mean "--limit"?'),
     ("audit --waviers x", 'unknown option --waviers; did you mean "--waivers"?'),

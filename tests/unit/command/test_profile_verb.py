@@ -28,7 +28,10 @@ def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...])
     (tmp_path / "here" / "attic.yml").write_text("- id\n")
     wrong = run(tmp_path, *order)
     assert wrong.returncode == 2
-    assert "here/attic.yml: is no profile, which is a mapping (key: value). Such as" in wrong.stderr
+    assert (
+        "here/attic.yml: is not a profile; a profile is a mapping (key: value), with one key per line, such as"
+        in wrong.stderr
+    )
     listed = run(tmp_path, "-p", "here")
     assert listed.returncode == 2
     assert "invalid, 1 mistake" in listed.stdout
@@ -37,7 +40,7 @@ def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...])
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("check",), "no profiles of your own"),
+        (("check",), "you have no profiles of your own"),
         (("check", "none.yml"), "none.yml: file not found."),
         (("new", "At tic", "--host", "a"), '"At tic" is invalid; a cluster name has'),
         (("new", "../attic", "--host", "a"), '"../attic" is invalid; a cluster name has'),

@@ -66,7 +66,9 @@ def test_a_named_file_that_is_not_there_is_refused(desk: Path) -> None:
     put(desk / "here/accounts.yml")
     with pytest.raises(CommandError, match=r"-i nope.yml: file not found"):
         find(["nope.yml"], {})
-    with pytest.raises(CommandError, match=r"nope.yml: file not found. The variable HPC_ONBOARD_ACCOUNTS"):
+    with pytest.raises(
+        CommandError, match=r"nope.yml: file not found. The path is from the environment variable HPC_ONBOARD_ACCOUNTS"
+    ):
         find([], {"HPC_ONBOARD_ACCOUNTS": "nope.yml"})
 
 

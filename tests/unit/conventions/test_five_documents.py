@@ -30,7 +30,7 @@ TOLD = {  # by the cheat sheet of each cluster: what it must show for the steps 
         "Do not run `squeue`": "Do not ask the scheduler in a loop",
     },
     "dfki": {
-        "`squeue`, `scancel`": "squeue --me lists them, scancel JOB ends one, sattach JOB.0",
+        "`squeue`, `scancel`": "squeue --me lists your jobs, scancel JOB ends a job, sattach JOB.0",
         "`squeue`": "stays at hand in screen (Ctrl-a Ctrl-d leaves it, screen -r comes back)",
         "Copy data with scp": "scp, from your own machine",
     },

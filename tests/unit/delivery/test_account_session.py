@@ -185,14 +185,18 @@ def test_a_command_may_have_begun_unless_all_that_ssh_said_lacks_its_mark(
             False,
             "ssh: connect to host h: Connection refused. Check the network",
         ),
-        (f"{SSH}", False, "ssh ended without output. Check the network"),
+        (f"{SSH}", False, "ssh failed without a message. Check the network"),
         (
             f"{SSH}{payload.BEGUN}\nConnection to h closed.",
             True,
-            "the connection was lost (Connection to h closed.). What was",
+            "the connection was lost (Connection to h closed.). The state of",
         ),
-        (f"{SSH}{payload.BEGUN}\n", True, "the connection was lost. What was done is unknown"),
-        ("Connection refused, timed out", True, "the connection was lost (Connection refused, timed out). What was"),
+        (f"{SSH}{payload.BEGUN}\n", True, "the connection was lost. The state of the account is unknown"),
+        (
+            "Connection refused, timed out",
+            True,
+            "the connection was lost (Connection refused, timed out). The state of",
+        ),
     ],
 )
 def test_what_a_line_that_failed_means_is_told_by_a_fact(words: str, began: bool, said: str) -> None:
@@ -214,7 +218,7 @@ def test_what_the_user_keeps_is_skipped_and_what_is_replaced_is_marked() -> None
     declared = chosen(keep=["link ~/work"], replace=["script ~/bin/x"])
     assert "storage_link" not in {one["kind"] for one in declared.resources}
     assert [one for one in declared.notes if one["code"] == "kept"] == [
-        {"capability": "storage_links", "code": "kept", "text": "link ~/work is yours and stays (keep)"}
+        {"capability": "storage_links", "code": "kept", "text": "link ~/work is yours and stays, as set in `keep`"}
     ]
     assert [one["kind"] for one in declared.resources if one.get("replace")] == ["path_script"]
 
@@ -224,11 +228,14 @@ def test_what_the_user_keeps_is_skipped_and_what_is_replaced_is_marked() -> None
     [
         (
             {"keep": ["link ~/wrok"]},
-            'keep: no resource of this account is called "link ~/wrok"; did you mean "link ~/work"?',
+            'keep: this account has no resource "link ~/wrok"; did you mean "link ~/work"?',
         ),
-        ({"replace": ["script ~/bin/y"]}, 'replace: no resource .*did you mean "script ~/bin/x"?'),
+        ({"replace": ["script ~/bin/y"]}, 'replace: this account has no resource .*did you mean "script ~/bin/x"?'),
         ({"keep": ["script ~/bin/x"], "replace": ["script ~/bin/x"]}, "is in both keep and replace"),
-        ({"replace": ["environment: path_scripts"]}, "cannot be replaced; move yours away, or write it under keep"),
+        (
+            {"replace": ["environment: path_scripts"]},
+            "cannot be replaced; move your own file away, or list it in `keep`",
+        ),
     ],
 )
 def test_a_mistake_in_what_the_user_chose_is_one_error(account: dict[str, Any], said: str) -> None:

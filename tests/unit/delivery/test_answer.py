@@ -257,7 +257,7 @@ def test_the_options_of_a_note_are_harmless_whatever_an_account_has_noted() -> N
 
 @pytest.mark.parametrize("options", [{"x": 10**400}, {"x": float("nan")}, {"x": float("inf")}, [], "x", None, 7])
 def test_options_of_a_note_that_nobody_declares_are_no_answer(options: object) -> None:
-    with pytest.raises(_answer.NoAnswer, match="the answer is invalid"):
+    with pytest.raises(_answer.NoAnswer, match="the answer from the account is invalid"):
         noted(options)
 
 
@@ -307,7 +307,7 @@ def declared(kind: str, **options: Any) -> dict[str, Any]:
 def keys(name: str) -> str:
     """A keyring that has one key."""
     if name != "ngc":
-        raise MissingKey(f"no key '{name}' here: store it with  keyring set hpc.onboard {name}")
+        raise MissingKey(f"the key '{name}' is not here. Store it with:  keyring set hpc.onboard {name}")
     return "nvapi-x"
 
 
@@ -340,13 +340,13 @@ def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(cou
         (declared(None), "unknown resource type None"),  # type: ignore[arg-type]  # wrong on purpose
         (declared("directory", pth="/a"), "directory has no option 'pth'"),
         (declared("directory"), "directory needs path"),
-        (declared("directory", path="/a", mode="0777"), "mode is '0777', not one of 0700"),
+        (declared("directory", path="/a", mode="0777"), "mode is '0777'; expected one of 0700"),
         (declared("directory", path="/a", mode=448), "mode of directory must be of type str"),
         (declared("directory", path=["/a"]), "path of directory must be of type str"),
         (declared("directory", path="a"), "test: path: 'a' is not a valid path"),
         (
             declared("storage_link", path="~/a", target="/b", state="gone"),
-            "state is 'gone', not one of present, absent",
+            "state is 'gone'; expected one of present, absent",
         ),
         (declared("shell_environment", variables=["A=1"]), "variables of shell_environment must be of type dict"),
         (declared("shell_environment", path="~/bin"), "path of shell_environment must be of type list"),

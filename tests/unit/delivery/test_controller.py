@@ -188,7 +188,7 @@ def test_without_settings_the_defaults_of_the_role_hold() -> None:
         (
             "storage_links_areas",
             [{"path": "/a"}],
-            "role storage_links: item 1 of storage_links_areas has no name; add it",
+            "role storage_links: item 1 of storage_links_areas needs name; add it",
         ),
         ("storage_links_areas", "x", "storage_links_areas must be a list of mappings; got text"),
     ],

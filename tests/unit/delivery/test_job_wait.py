@@ -99,7 +99,7 @@ def test_what_ended_and_is_not_as_wanted_is_a_failure() -> None:
     found = Account(outcome(None, fields=["environment demo"])).settled([outcome(at("one"))])[0]
     assert (found["status"], found["reason"]) == (
         "failed",
-        "it ended, and is still not up to date: environment demo",
+        "the work ended, but the result is not up to date: environment demo",
     )
 
 
@@ -121,4 +121,7 @@ def test_why_a_job_has_not_begun_is_kept_while_it_waits_and_no_longer() -> None:
 def test_when_the_time_is_over_it_goes_on_and_is_not_said_to_be_done() -> None:
     found = Account().settled([outcome(at("installing"))], seconds=0)[0]
     assert found["status"] == "unknown"
-    assert found["reason"] == "conda /data is still at it (installing) and goes on by itself: run again to wait for it"
+    assert (
+        found["reason"]
+        == "conda /data is still in progress (installing) and continues on the account: run again to wait for it"
+    )

@@ -47,7 +47,7 @@ def test_before_an_account_is_reached_steps_without_a_sign_are_left_too() -> Non
 
 
 def test_a_key_that_is_missing_is_left_to_be_made() -> None:
-    why = "no key 'ngc' in x.Keyring: store it with  keyring set hpc.onboard ngc"
+    why = "the key 'ngc' is not in x.Keyring. Store it with:  keyring set hpc.onboard ngc"
     missing = {**outcome("failed", reason="in words that nobody reads back"), "missing_secret": "ngc"}
     other = {**outcome("failed", reason=why), "missing_secret": "wandb"}
     locked = outcome("failed", reason=why)

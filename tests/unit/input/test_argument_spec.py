@@ -44,7 +44,7 @@ SPECS: dict[str, Mapping[str, Any]] = {
     ("settings", "place", "code", "said"),
     [
         ({"r_by": "me"}, ("r_by",), "choice", "r_by must be one of us, site; got me"),
-        ({"r_key": "canary"}, ("r_key",), "choice", "r_key must be one of a; got something else"),
+        ({"r_key": "canary"}, ("r_key",), "choice", "r_key must be one of a; got another value"),
         ({"r_count": "x"}, ("r_count",), "type", 'r_count must be a whole number; got "x"'),
         ({"r_count": "1.5"}, ("r_count",), "type", 'r_count must be a whole number; got "1.5"'),
         ({"r_count": None}, ("r_count",), "type", "r_count must be a whole number; got nothing"),
@@ -54,7 +54,7 @@ SPECS: dict[str, Mapping[str, Any]] = {
         ({"r_areas": "x"}, ("r_areas",), "type", "r_areas must be a list of mappings; got text"),
         ({"r_list": {"a": 1}}, ("r_list",), "type", "r_list must be a list of whole numbers; got a mapping"),
         ({"r_list": [1, "b"]}, ("r_list", 1), "type", 'item 2 of r_list must be a whole number; got "b"'),
-        ({"r_areas": [{"n": 1}]}, ("r_areas", 0, "name"), "missing", "item 1 of r_areas has no name; add it"),
+        ({"r_areas": [{"n": 1}]}, ("r_areas", 0, "name"), "missing", "item 1 of r_areas needs name; add it"),
         (
             {"r_areas": [{"name": "a"}, {"name": "b", "n": "q"}]},
             ("r_areas", 1, "n"),

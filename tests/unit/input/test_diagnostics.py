@@ -12,9 +12,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a: 1\nb: gr\xfcn\n", "accounts.yml:2: is not UTF-8: byte 0xfc. Save the file as UTF-8."),
+        (b"a: 1\nb: gr\xfcn\n", "accounts.yml:2: is not UTF-8: invalid byte 0xfc. Save the file as UTF-8."),
         (None, "accounts.yml: file not found."),
-        ("a folder", "accounts.yml: cannot be read: EISDIR. See who may:  ls -ld "),
+        ("a folder", "accounts.yml: cannot be read: EISDIR. To see who may read it, run:  ls -ld "),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_mistake(
@@ -34,9 +34,9 @@ def test_a_file_that_cannot_be_read_is_one_mistake(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a:\n\tb: 1\n", "x.yml:2: this is not YAML: there is a tab before the first word. Use spaces instead."),
-        ("a:\n  b: 1\n \t c: 1\n", "x.yml:3: this is not YAML: there is a tab before the first word."),
-        ("a: {b\n", "this is not YAML: "),
+        ("a:\n\tb: 1\n", "x.yml:2: this is not valid YAML: the line is indented with a tab. Use spaces instead."),
+        ("a:\n  b: 1\n \t c: 1\n", "x.yml:3: this is not valid YAML: the line is indented with a tab."),
+        ("a: {b\n", "this is not valid YAML: "),
     ],
 )
 def test_a_tab_is_called_a_tab(text: str, said: str) -> None:

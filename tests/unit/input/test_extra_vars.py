@@ -45,11 +45,11 @@ def test_a_value_is_read_as_it_was_meant(reader: Reader, given: Any, wanted: Any
 @pytest.mark.parametrize(
     ("reader", "given", "said"),
     [
-        (read_bool, "perhaps", "x_y is 'perhaps', which is neither true nor false"),
-        (read_number, "soon", "x_y is 'soon', not a whole number"),
-        (read_number, "-1", "x_y is '-1', not a whole number"),
+        (read_bool, "perhaps", "x_y is 'perhaps', but must be true or false"),
+        (read_number, "soon", "x_y is 'soon', but must be a whole number (0 or more)"),
+        (read_number, "-1", "x_y is '-1', but must be a whole number (0 or more)"),
         (read_choice("a", "b"), "c", "x_y cannot be 'c'; known: a, b."),
-        (read_choices("html", "json"), "json,htlm", "x_y: 'htlm' is none; did you mean \"html\"?"),
+        (read_choices("html", "json"), "json,htlm", "x_y: 'htlm' is not a valid value; did you mean \"html\"?"),
     ],
 )
 def test_a_value_of_another_form_is_named(reader: Reader, given: Any, said: str) -> None:
@@ -64,7 +64,7 @@ def test_a_setting_that_nobody_gave_is_not_there() -> None:
 
 @pytest.mark.parametrize("name", ["offboard_olny", "offboard_capability"])
 def test_a_misspelt_word_takes_nothing_out(name: str) -> None:
-    with pytest.raises(AccountError, match=rf"{name} is no setting of an offboarding; did you mean"):
+    with pytest.raises(AccountError, match=rf"{name} is not a setting of an offboarding; did you mean"):
         AGREEMENT.check_names({name: "undeclared", "inventory_hostname": "a@b"})
     AGREEMENT.check_names({"offboard_only": "undeclared", "offboard_capabilities": []})
 

@@ -102,9 +102,9 @@ def test_a_mistake_is_one_error_and_nothing_runs(shape, elsewhere):
     ("text", "words"),
     [
         ("", "is empty"),
-        (HEAD + "accounts: {x\n", "this is not YAML"),
+        (HEAD + "accounts: {x\n", "this is not valid YAML"),
         ("accounts:\n  a@dfki:\n", 'has no "plugin"'),
-        (HEAD + "accounts:\n  a@dfki:\n  a@dfki:\n", "is here again"),
+        (HEAD + "accounts:\n  a@dfki:\n  a@dfki:\n", "is a duplicate"),
     ],
 )
 def test_with_the_checkouts_settings_even_a_file_that_names_no_plugin_is_one_error(text, words, elsewhere):

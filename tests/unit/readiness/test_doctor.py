@@ -31,7 +31,7 @@ TODAY = (2026, 11)
     ("version", "status", "words"),
     [
         ("2.18.3", FAILED, "too old"),
-        ("2.19.14", WARNING, "no more fixes after this month"),
+        ("2.19.14", WARNING, "no more security fixes after this month"),
         ("2.20.0", OK, "until 2027-05"),
         ("2.22.0rc1", OK, "until 2028-05"),
         ("2.23.0", WARNING, "newer than"),
@@ -43,7 +43,7 @@ def test_ansible_core(version: str, status: str, words: str) -> None:
 
 
 def test_what_has_had_no_fixes_for_long_is_said_with_the_month() -> None:
-    assert "no fixes since 2027-10" in doctor_checks.check_python((3, 11, 9), (2028, 1)).text
+    assert "no security fixes since 2027-10" in doctor_checks.check_python((3, 11, 9), (2028, 1)).text
     assert doctor_checks.check_python((3, 11, 9), TODAY).status == OK
     assert doctor_checks.check_python((3, 10, 1), TODAY).status == FAILED
     assert doctor_checks.check_python((3, 15, 0), TODAY).status == WARNING
@@ -85,7 +85,7 @@ def test_ssh(version: str | None, status: str) -> None:
 
 def test_agent() -> None:
     keys = "256 SHA256:a one (ED25519)\n256 SHA256:b two (ED25519)\n"
-    assert doctor_checks.check_agent(0, keys, True) == DoctorCheck("ssh agent", OK, "it holds 2 keys.")
+    assert doctor_checks.check_agent(0, keys, True) == DoctorCheck("ssh agent", OK, "the agent has 2 keys.")
     assert [doctor_checks.check_agent(code, "", True).status for code in (1, 2, None)] == [WARNING] * 3
     assert [doctor_checks.check_agent(code, "", False).status for code in (1, 2, None)] == [OK] * 3
 
@@ -99,7 +99,7 @@ def test_control_path_ends_where_an_address_does() -> None:
 
 def test_a_folder_that_everybody_may_write_in_matters_where_its_settings_are_wanted() -> None:
     assert doctor_checks.check_folder(Path("/x"), 0o40777, True) == DoctorCheck(
-        "folder", FAILED, "all users can write in /x, so Ansible ignores its ansible.cfg.", "chmod o-w /x"
+        "folder", FAILED, "all users can write to /x, so Ansible ignores the ansible.cfg in it.", "chmod o-w /x"
     )
     assert doctor_checks.check_folder(Path("/x"), 0o40777, False).status == OK
     assert doctor_checks.check_folder(Path("/x"), 0o40755, True).status == OK

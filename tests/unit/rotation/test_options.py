@@ -42,7 +42,7 @@ def test_a_value_is_read_as_it_was_meant(name: str, given: Any, read: Any) -> No
     [
         ({"rotate_resum": True}, "rotate_resume"),
         ({"rotate_giveup": True}, "rotate_give_up"),
-        ({"rotate_retired": "soon"}, "neither true nor false"),
+        ({"rotate_retired": "soon"}, "must be true or false"),
         ({"rotate_mode": "scheduld"}, "scheduled"),
         ({"rotate_grace": "7"}, "12h, 7d or 2w"),
         ({"rotate_grace": "400d"}, "up to a year"),

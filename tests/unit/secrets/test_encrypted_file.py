@@ -398,7 +398,7 @@ def test_the_command_rekeys_with_a_passphrase_file(
     assert "has a new salt" in capsys.readouterr().out
     assert parse(path.read_bytes()).header.kdf["name"] == "scrypt"
     file.write_text("wrong")
-    with pytest.raises(CommandError, match=f"the passphrase in the file {file} does not open it"):
+    with pytest.raises(CommandError, match=f"the passphrase in the file {file} is wrong"):
         run(["rekey", "--keep-passphrase"])
 
 
@@ -407,7 +407,7 @@ def test_a_rekey_that_keeps_the_passphrase_needs_the_passphrase(path: Path) -> N
     shared = Store(path, "", Typist(PASSPHRASE), unlocked := {})
     assert shared.entries()
     before = path.read_bytes()
-    with pytest.raises(StoreLocked, match="has only its key"):
+    with pytest.raises(StoreLocked, match="only the key of the unlocked file"):
         Store(path, "", Typist(), unlocked).rekey(ask_new=False)
     assert path.read_bytes() == before
 
@@ -428,7 +428,7 @@ def test_sources_go_before_persons_in_their_order(path: Path, tmp_path: Path, mo
     with pytest.raises(WrongPassphrase, match="systemd credential"):
         store(path, PASSPHRASE).entries()
     monkeypatch.setenv(_passphrase.FD, "999")
-    with pytest.raises(StoreLocked, match="does not name an open file descriptor"):
+    with pytest.raises(StoreLocked, match="is not the number of an open file descriptor"):
         store(path, PASSPHRASE).entries()
     assert Store(path, str(file), Typist()).entries()
 
@@ -437,12 +437,12 @@ def test_sources_go_before_persons_in_their_order(path: Path, tmp_path: Path, mo
     ("trouble", "said"),
     [
         ("absent", "cannot be read (No such file or directory)"),
-        ("open to others", "can be read or written by other users: chmod 600 "),
-        ("of another user", "belongs to another user (nobody): name a copy of your own, mode 600"),
-        ("a folder", "is a folder: name a file"),
-        ("a pipe", "is not a regular file: name a file"),
+        ("open to others", "is open to other users. Run: chmod 600 "),
+        ("of another user", "belongs to another user (nobody): use your own copy of the file, mode 600"),
+        ("a folder", "is a folder: give the path of a file"),
+        ("a pipe", "is not a regular file: give the path of a regular file"),
         ("empty", "is empty: put the passphrase there"),
-        ("no text", "its passphrase is not valid UTF-8"),
+        ("no text", "the passphrase is not valid UTF-8"),
     ],
 )
 def test_a_passphrase_file_that_cannot_serve_says_which_fix_it_needs(

@@ -257,5 +257,5 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
             raise MemoryError
 
     monkeypatch.setattr(file_format, "_make_kdf", lambda header: Full())
-    with pytest.raises(StoreLocked, match="not enough memory"):
+    with pytest.raises(StoreLocked, match="not have enough memory"):
         derive_key(new_header(CHEAP), PASSPHRASE)

@@ -132,7 +132,7 @@ def test_a_key_is_looked_up_once_for_all_processes(ring: Ring) -> None:
 def test_a_missing_key_is_asked_for_once_and_says_the_command_that_stores_it(name: str, ring: Ring) -> None:
     said = ring.ask("test_backends.Counting", name, processes=3)
     assert len({str(one) for one in said}) == 1
-    assert f"no key '{name}' in test_backends.Counting" in str(said[0]["error"])
+    assert f"the key '{name}' is not in test_backends.Counting" in str(said[0]["error"])
     assert f"keyring set hpc.onboard {name}" in str(said[0]["error"])
     assert ring.lookups.read_text() == f"hpc.onboard {name}\n"
 
@@ -153,15 +153,18 @@ def test_the_words_of_a_backend_are_never_shown(ring: Ring) -> None:
     ("backend", "said"),
     [
         ("keyring.backends.null.Keyring", "keyring.backends.null.Keyring (it stores nothing and reports nothing)"),
-        ("keyring.backends.fail.Keyring", "keyring.backends.fail.Keyring (no keyring service answers here)"),
+        (
+            "keyring.backends.fail.Keyring",
+            "keyring.backends.fail.Keyring (no keyring service is running on this machine)",
+        ),
         ("test_backends.Refusing", "keyring.backends.null.Keyring (it stores nothing"),
         ("nosuch.Keyring", "PYTHON_KEYRING_BACKEND names nosuch.Keyring, which is not installed in this Python: "),
         ("keyrings.nosuch.deep.Keyring", " -m pip install keyrings.nosuch, or unset the variable"),
         ("keyring.backends.nosuch.Keyring", "which is not installed in this Python"),
-        ("test_backends.Nosuch", "names test_backends.Nosuch, and this backend does not exist: "),
-        ("KWallet", "names KWallet, and this backend does not exist: "),
+        ("test_backends.Nosuch", "names test_backends.Nosuch, but this backend does not exist: "),
+        ("KWallet", "names KWallet, but this backend does not exist: "),
         ("test_lacking.Keyring", "needs nosuch_library, which is not installed in this Python: "),
-        ("test_backends.Unable", "names test_backends.Unable, which cannot start here (RuntimeError)"),
+        ("test_backends.Unable", "names test_backends.Unable, which cannot start on this machine (RuntimeError)"),
     ],
 )
 def test_a_backend_that_cannot_be_trusted_is_refused_by_name_and_reason(backend: str, said: str, ring: Ring) -> None:
@@ -211,7 +214,7 @@ def test_a_plaintext_backend_is_used_with_a_warning_when_it_is_named_and_refused
 
 @pytest.mark.parametrize(
     ("backend", "words"),
-    [("Stuck", "is locked; what to do is said above"), ("Early", "started before it was unlocked")],
+    [("Stuck", "is locked; see the advice above"), ("Early", "started before it was unlocked")],
 )
 def test_a_locked_keyring_is_asked_once_for_all_keys_and_says_how_to_unlock_it(
     backend: str, words: str, ring: Ring
@@ -235,8 +238,8 @@ def test_on_macos_the_keychain_is_asked_by_a_fresh_program(ring: Ring) -> None:
 def test_what_the_fresh_program_cannot_get_is_said(ring: Ring) -> None:
     ring.env["STAND_IN"] = "yes"
     missing, crashed, locked = ring.ask("test_backends.Keychain", "wandb", "crash", "locked")
-    assert "no key 'wandb' in test_backends.Keychain" in str(missing["error"])
-    assert "its program ended with -6" in str(crashed["error"])
+    assert "the key 'wandb' is not in test_backends.Keychain" in str(missing["error"])
+    assert "its program ended with exit code -6" in str(crashed["error"])
     assert "is locked" in str(locked["error"])
     assert "canary" not in str([missing, crashed, locked])
 
@@ -293,7 +296,7 @@ def test_the_encrypted_file_is_no_place_for_other_programs(headless: Ring) -> No
     del headless.env["KEYRING_PROPERTY_PASSPHRASE_FILE"]
     assert keyring(headless, "--keyring-backend", OURS, "get", "pypi", "simone").returncode == 1
     refused = keyring(headless, "--keyring-backend", OURS, "set", "pypi", "simone", value="x")
-    assert "keeps keys of hpc.onboard only" in refused.stderr
+    assert "stores only keys of the service hpc.onboard" in refused.stderr
 
 
 PRIORITY = """

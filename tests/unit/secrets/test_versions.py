@@ -273,7 +273,11 @@ def test_a_second_rotation_waits_for_the_end_of_the_first(state: Path) -> None:
     pid = child(hold)
     os.read(reader, 1)
     with (
-        pytest.raises(StateError, match=rf"another rotation of 'ngc' is running \(.*process {pid},"),
+        pytest.raises(
+            StateError,
+            match=rf"another rotation of 'ngc' is running: wait until it ends, then run again "
+            rf"\(.*process {pid},",
+        ),
         store.lock_rotation(),
     ):
         pass
@@ -283,5 +287,5 @@ def test_a_second_rotation_waits_for_the_end_of_the_first(state: Path) -> None:
     os.waitpid(pid, 0)
     with store.lock_rotation():
         store.update(lambda secret: _versions.begin(secret, PENDING))
-    with pytest.raises(VersionError, match="is open: resume it"):
+    with pytest.raises(VersionError, match="is already open: finish it with --resume"):
         store.update(lambda secret: _versions.begin(secret, replace(PENDING, id=TWO)))

@@ -88,7 +88,7 @@ def test_a_name_that_leads_elsewhere_is_said(home: Path, tmp_path: Path) -> None
     (home / ".ssh/config").chmod(0o600)
     variables = inventory(tmp_path / "a.yml", "ada@lrz: {}")
     (one,) = run.keep_names(variables, variables.get, None, True)["names"]
-    assert "points to root2@login.ai.lrz.de, not to ada@login.ai.lrz.de" in one["text"]
+    assert "connects to root2@login.ai.lrz.de, not to ada@login.ai.lrz.de" in one["text"]
     (home / ".ssh/config").write_text("Hosts *\n")
     with pytest.raises(AccountError, match="Bad configuration option"):
         run.keep_names(variables, variables.get, None, True)

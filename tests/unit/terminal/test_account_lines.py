@@ -59,7 +59,7 @@ def test_a_check_foresees_and_ticks_nothing_off() -> None:
 def test_of_a_link_that_is_turned_the_old_target_is_said(check: bool, led: str) -> None:
     turned = {**outcome("different", "link ~/scratch"), "before": {"target": "/old"}, "after": {"target": "/new"}}
     said = text(account("a@b", result(turned), View(check=check)))
-    assert f"link ~/scratch -> /new\n                 it {led} to /old; what is there stays there" in said
+    assert f"link ~/scratch -> /new\n                 it {led} to /old; the files there are not moved" in said
 
 
 @pytest.mark.parametrize("status", ["ok", "missing", "different", "extra", "blocked", "failed", "unknown"])
@@ -78,7 +78,7 @@ def test_steps_that_are_left_are_said_with_their_links_on_lines_of_their_own() -
     missed = {"unreachable": True, "msg": "refused", "human_steps": steps}
     said = text(account("a@b", missed, View()))
     assert said == (
-        "✗ a@b  unreachable\n    refused\n    Before it can be reached:\n"
+        "✗ a@b  unreachable\n    refused\n    Needed before the first login:\n"
         "    - Ask Ann.\n      https://a.example/b\n    - Wait."
     )
     assert "Manual steps:\n    - Ask Ann." in text(account("a@b", result(human_steps=steps), View()))
@@ -149,7 +149,7 @@ def test_a_difference_stands_below_its_outcome() -> None:
 def test_what_is_still_under_way_says_how_far_it_is() -> None:
     progress = {"step": "environment demo", "done": 3, "total": 5, "unit": "steps"}
     said = text(account("a@b", result(outcome("different", progress=progress)), View()))
-    assert "under way: environment demo, 3/5" in said
+    assert "in progress: environment demo, 3/5" in said
 
 
 CHECKS = [
@@ -162,7 +162,7 @@ CHECKS = [
 def test_work_that_failed_before_says_why() -> None:
     progress = {"failed": "the download ended early: run again", "wants": {}}
     said = text(account("a@b", result(outcome("missing", progress=progress)), View(check=True)))
-    assert "an earlier try failed: the download ended early: run again" in " ".join(said.split())
+    assert "an earlier attempt failed: the download ended early: run again" in " ".join(said.split())
 
 
 def test_a_doctors_checks_are_told_one_by_one_with_the_next_command() -> None:
@@ -232,7 +232,7 @@ def test_of_an_audit_only_what_keeps_it_from_going_on_is_an_error() -> None:
 def test_a_long_new_text_is_shown_by_its_beginning_and_whole_with_v() -> None:
     after = {"content": "".join(f"line {number}\n" for number in range(100))}
     said = [plain(line).strip() for line in difference({}, after, Terminal())]
-    assert said[-1] == "and 93 more lines, which -v shows"
+    assert said[-1] == "and 93 more lines (shown with -v)"
     assert len(said) == 9
     every = [plain(line).strip() for line in difference({}, after, Terminal(), every=True)]
     assert every[-1] == "+   line 99"

@@ -57,7 +57,7 @@ def test_it_fits_the_terminal(cluster, width):
     lines = cheatsheet(known.profile, None, Terminal(width=width))
     assert max(count_cells(plain(line)) for line in lines) <= width
     assert "{" not in text_of(lines)
-    for heading in ("Signing in", "Where to put what", "How to run", "Manual steps", "More"):
+    for heading in ("Login", "Storage", "Running jobs", "Manual steps", "More"):
         assert f"\n{heading}\n" in text_of(lines)
 
 
@@ -81,7 +81,7 @@ def test_what_a_newcomer_needs_first_is_in_25_lines(cluster):
 def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked():
     known = Catalogue().known("iris")
     lines = [plain(line) for line in one_screen(known.profile, "x", describe_texts(known, "2026-11-25"), Terminal(100))]
-    assert lines[0].startswith("ULHPC Iris  iris, documented, oldest text 13 months old, read 2026-11-25; * older")
+    assert lines[0].startswith("ULHPC Iris  iris, documented, oldest source 13 months old, read 2026-11-25; * older")
     assert [line.split()[0] for line in lines[1:] if line.endswith(" *")] == ["containers"]
     assert not any(" *" in plain(line) for line in one_screen(known.profile, "x", None, Terminal(100)))
 

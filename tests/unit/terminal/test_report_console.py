@@ -107,7 +107,7 @@ def test_of_300_accounts_those_with_findings_are_shown_and_the_rest_counted() ->
 def test_5000_findings_are_as_few_lines() -> None:
     said = text(large(300, 5000))
     assert len(said.splitlines()) < 200
-    assert "milder findings, which -e audit_output=FOLDER writes into files" in " ".join(said.split())
+    assert "milder findings, which -e audit_output=FOLDER writes to files" in " ".join(said.split())
 
 
 def test_300_accounts_in_order_are_one_line() -> None:

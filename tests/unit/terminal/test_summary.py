@@ -123,7 +123,7 @@ def test_where_keys_came_from_is_said_once_at_the_end() -> None:
     lines = said(
         {"a@b": AccountEnd("ok"), "b@b": AccountEnd("ok")}, keyrings=("GNOME Keyring (x.Keyring)",)
     ).splitlines()
-    assert lines[-1] == "Keys came from GNOME Keyring (x.Keyring)."
+    assert lines[-1] == "Keys were read from GNOME Keyring (x.Keyring)."
 
 
 def test_a_check_promises_nothing() -> None:
@@ -132,7 +132,7 @@ def test_a_check_promises_nothing() -> None:
 
 def test_sandboxes_are_said_to_be_some() -> None:
     words = said({"a@b": AccountEnd("ok"), "b@b": AccountEnd("ok")}, sandboxes=("i/.sandbox/a@b", "i/.sandbox/b@b"))
-    assert "everything is in i/.sandbox." in words
+    assert "All changes are on this machine, in i/.sandbox." in words
 
 
 @pytest.mark.parametrize(
@@ -207,5 +207,5 @@ def test_a_share_that_went_well_later_counts() -> None:
 
 def test_after_offboarding_nothing_is_said_to_be_there() -> None:
     assert said({"a@b": AccountEnd("changed")}, emptied=True).endswith(
-        "Open shells keep the former settings. Log in again."
+        "Open shells still have the old settings. Log in again."
     )
