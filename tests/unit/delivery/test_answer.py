@@ -358,7 +358,7 @@ def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(cou
             "password of enroot_credential must be of type str",
         ),
         (declared("enroot_credential", machine="nvcr.io", password="canary canary"), "contains white space"),
-        (declared("path_script", path="~/x", content="echo"), "begins with #!"),
+        (declared("path_script", path="~/x", content="echo"), "must begin with #!"),
     ],
 )
 def test_a_wrong_declaration_is_one_error_before_anything_is_sent(entry: dict[str, Any], said: str) -> None:
