@@ -14,7 +14,7 @@ from .._receipt import former_copies
 from .._receipt.set_aside import advice, restore_notes
 
 ANOTHERS = "file of another user"
-FOREIGN = "file that hpc-onboard did not create"
+FOREIGN = "file not created by hpc-onboard"
 EDITED = "file that was changed by hand since hpc-onboard wrote it"
 
 

@@ -33,7 +33,7 @@ OUT = {"path": "~/bin/hello", "state": "absent"}
         {**BIN, "~/bin/hello": Plain(b"#!/bin/sh\n")},
         PUT,
         "blocked",
-        "that hpc-onboard did not create",
+        "not created by hpc-onboard",
     ),
     Case("a script changed by hand is kept", {**BIN, "~/bin/hello": EDITED}, PUT, "blocked", "changed by hand"),
     Case("a link in the way is kept", {**BIN, "~/bin/hello": Link("/bin/true")}, PUT, "blocked", "is a link"),
@@ -43,7 +43,7 @@ OUT = {"path": "~/bin/hello", "state": "absent"}
         {**BIN, "~/bin/hello": Plain(b"\x7fELF\xff\0")},
         PUT,
         "blocked",
-        "that hpc-onboard did not create",
+        "not created by hpc-onboard",
     ),
     Case("a file where the folder belongs is kept", {"~/bin": Plain(b"x")}, PUT, "blocked", "~/bin is not a folder"),
     Case("a dangling folder link is kept", {"~/bin": Link("/gone")}, PUT, "blocked", "~/bin is a broken link"),
@@ -62,7 +62,7 @@ OUT = {"path": "~/bin/hello", "state": "absent"}
         {**BIN, "~/bin/hello": Plain(b"x")},
         OUT,
         "blocked",
-        "that hpc-onboard did not create",
+        "not created by hpc-onboard",
     ),
 )
 def test_path_script(scene: Scene, case: Case) -> None:
