@@ -16,9 +16,9 @@ description:
 - Installs conda from an installer whose checksum is known, writes its settings next to it,
   and creates environments from files. C(conda init) is never run, and no terms of service are
   accepted for you.
-- The work continues on its own if the connection drops, and is never started twice. A half-finished
-  installation of hpc-onboard's is created again. A prefix that hpc-onboard did not create is
-  not changed.
+- The work continues on its own if the connection drops, and is never started twice. An installation
+  that hpc-onboard did not finish is created again. A prefix that hpc-onboard did not create
+  is not changed.
 - A conda that you installed yourself is used with O(distribution=own). It is never run, updated,
   moved or removed.
 extends_documentation_fragment:
@@ -33,7 +33,7 @@ options:
     description: The folder that must exist already. Defaults to the one above O(prefix).
     type: str
   distribution:
-    description: The distribution to install. C(own) is a conda of yours that is there already.
+    description: The distribution to install. C(own) is a conda that you installed yourself.
     type: str
     required: true
     choices:
@@ -41,8 +41,7 @@ options:
     - miniconda
     - own
   version:
-    description: The installer's version. A newer one that is installed already stays. Not needed
-      for C(own).
+    description: The installer's version. An installed newer version stays. Not needed for C(own).
     type: str
     default: ''
   installers:
@@ -80,8 +79,8 @@ options:
     type: dict
     default: {}
   state:
-    description: Whether it exists. C(absent) removes what hpc-onboard installed, unless it
-      holds environments of yours.
+    description: Whether the conda exists. C(absent) removes what hpc-onboard installed, unless
+      it contains your own environments.
     type: str
     default: present
     choices:

@@ -79,14 +79,14 @@ options:
     elements: str
     default: []
   old:
-    description: Whether images that the tag stood for before are kept or removed.
+    description: Whether older images of the tag are kept or removed.
     type: str
     default: keep
     choices:
     - keep
     - remove
   state:
-    description: Whether it exists. C(absent) cancels the job and removes what was imported,
+    description: Whether the image exists. C(absent) cancels the job and removes what was imported,
       unless it was changed.
     type: str
     default: present

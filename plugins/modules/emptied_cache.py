@@ -33,7 +33,7 @@ options:
     - enroot
     - apptainer
   state:
-    description: With C(absent) nothing is looked at and nothing is done.
+    description: With C(absent) the cache is not examined and not changed.
     type: str
     default: present
     choices:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: own_file
-short_description: Keep a text file of yours on the account
+short_description: Keep your text file on the account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:

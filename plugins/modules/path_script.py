@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: path_script
-short_description: Keep a script of yours on the account
+short_description: Keep your script on the account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:

@@ -41,7 +41,8 @@ options:
     type: str
     default: python3
   maker:
-    description: The program that creates it. V(any) is uv if the account has it, else venv.
+    description: The program that creates the environment. V(any) is uv if the account has it,
+      else venv.
     type: str
     default: any
     choices:
@@ -81,8 +82,8 @@ options:
     type: str
     default: ''
   state:
-    description: Whether it exists. C(absent) removes what hpc-onboard created, unless its packages
-      were changed by hand.
+    description: Whether the environment exists. C(absent) removes what hpc-onboard created,
+      unless its packages were changed by hand.
     type: str
     default: present
     choices:

@@ -32,8 +32,8 @@ options:
     type: str
     default: ''
   required:
-    description: Whether jobs need a Slurm account here. If so, files that name it wait until
-      one is chosen.
+    description: Whether jobs need a Slurm account here. If so, files that name one wait until
+      you choose it.
     type: str
     default: 'no'
     choices:

@@ -47,7 +47,7 @@ options:
     type: dict
     default: {}
   unless_used:
-    description: Variables that would hide content of yours, by name. Each has C(folders), which
+    description: Variables that could hide your content, by name. Each has C(folders), which
       may begin with a variable that a start-up file sets, the subfolder C(below) of them, and
       the C(setting) that keeps one. The variable is not set while such a subfolder holds a
       folder, unless it was set before.

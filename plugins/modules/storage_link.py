@@ -13,8 +13,8 @@ short_description: Keep a link from the home to a storage area
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- A link of hpc-onboard's that points elsewhere is corrected. The task fails, and changes nothing,
-  if anything else is in its place, or if the target is missing.
+- A link that hpc-onboard created is corrected if it points elsewhere. The task fails, and changes
+  nothing, if anything else is in its place, or if the target is missing.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:

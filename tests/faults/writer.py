@@ -2,7 +2,7 @@
 """A process that has the engine loaded and forks one child per order, so that a fault costs milliseconds.
 
 Called as writer.py TREE, it takes one order a line on standard input. The child of a 'work' order makes
-exactly the pass that the engine's own child makes (isolation._work) and waits, before its first system
+exactly the pass that the engine's own child makes (isolation._child_main) and waits, before its first system
 call of interest, until strace is attached and 'go' is said. A 'run' order is a whole engine run; one with a
 fault counts the calls that change something over all processes of the run, which strace cannot, and has one of them
 fail, or ends all processes before it, as a login node does.
@@ -51,7 +51,7 @@ def work(order: dict[str, Any], writer: int) -> None:
     loop = resource.examine if order["look"] else resource.reconcile
     step = isolation.Pass(real, loop, not order["look"], 30.0)
     os.access("/hpc.onboard-begin", os.F_OK)
-    isolation._work(todo, [], step, writer)
+    isolation._child_main(todo, [], step, writer)
 
 
 CHANGING = (

@@ -16,9 +16,9 @@ BEGIN, END = "hpc.onboard-environment", "hpc.onboard-end"
 QUERY = "echo %s; /usr/bin/env -0; echo %s" % (BEGIN, END)  # the same in every shell
 LOGIN_SECONDS = 20
 NO_TICKET = (
-    "the home %s opens only with a Kerberos ticket, and this session has none. On your machine, get a forwardable one"
-    " (kinit -f; klist -f shows the flag F), let ssh log in with it (a login by key forwards none), and do not set"
-    " GSSAPIDelegateCredentials to no. Then run again"
+    "the home directory %s needs a Kerberos ticket, and this session has none. Get a forwardable ticket on your machine"
+    " (kinit -f; klist -f shows the flag F). Let ssh log in with the ticket, because a login by key forwards none. Do"
+    " not set GSSAPIDelegateCredentials to no. Then run again"
 )
 
 Guard = Callable[[], None]
@@ -53,13 +53,13 @@ class Account:
         try:
             entry = pwd.getpwuid(os.getuid())
         except KeyError:
-            text = "the user %d is unknown on this login node: is its directory service down? Run again later"
+            text = "the user ID %d is unknown on this login node. Is the directory service down? Run again later"
             raise AccountError(text % os.getuid()) from None
         home = os.environ.get("HOME", entry.pw_dir)
         if os.path.normpath(home) != os.path.normpath(entry.pw_dir):
             raise AccountError(
-                "HOME is %s, but the home of this account is %s: a start-up file changes it."
-                " Remove that line, then run again" % (printable(home, 200), entry.pw_dir)
+                "HOME is %s, but the home directory of this account is %s: a start-up file sets HOME."
+                " Remove the line that sets HOME, then run again" % (printable(home, 200), entry.pw_dir)
             )
         return cls(os.path.normpath(entry.pw_dir), entry.pw_shell or "/bin/sh", None, guard)
 
@@ -97,8 +97,8 @@ class Account:
         value = (self._environment or {}).get(name, "")
         if not value.startswith("/"):
             raise AccountError(
-                "$%s is not set to a path in the login shell (%s). Set the path itself in the"
-                " account's 'storage:'" % (name, self.shell)
+                "the login shell does not set $%s to a path (%s). Set the path itself in the"
+                " account's 'storage:' in accounts.yml" % (name, self.shell)
             )
         return value.rstrip("/") or "/"
 
@@ -156,7 +156,7 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
 
     endless = endless_file(shell, home)
     if endless:
-        failure = "the login shell would never end: %s. Move it away, then run again" % endless
+        failure = "the login shell would never end, because %s. Move this file away, then run again" % endless
         return LoginShellResult(ProgramOutput(b"", 0.0, "%s: %s" % (ENDLESS, endless)), {}, failure)
     line, name = [shell, "-c", QUERY], "-" + os.path.basename(shell)
     start = run_program(line, os.environ, LOGIN_SECONDS, name, guard, END.encode())
@@ -171,7 +171,7 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
             start, {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}, ""
         )
     if start.why == NOT_RUN:
-        failure = "the login shell %s cannot be started" % shell
+        failure = "the login shell %s cannot be started. Ask the site to set another login shell" % shell
     elif start.why:
         failure = "the login shell %s: check what its start-up files run" % start.why
     else:

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which documents may be read: those of the version that this hpc-onboard writes.
+"""Refuse documents of another version than this hpc-onboard writes.
 
-A document names its format in 'schema', hpc.onboard/NAME/MAJOR.MINOR. Another version of it is refused by name, and
-nothing is written over it.
+A document names its format in 'schema', hpc.onboard/NAME/MAJOR.MINOR. A document of another version is neither read nor
+overwritten.
 """
 
 import re
@@ -11,14 +11,14 @@ from typing import Optional
 
 UPDATE = (
     "%s was written by a newer hpc-onboard (%s %s; this one reads %s). Run: pip install -U hpc-onboard"
-    " (formats from before the first release: commit 90de12b reads them)"
+    " (or, for a file from before the first release, use commit 90de12b)"
 )
 
 
 def refusal(schema: object, known: str, document: str, advice: str) -> Optional[str]:
     """Return why a document must be neither read nor replaced, with the next step; None if it may be read.
 
-    schema: what it says, which may be anything. known: the schema that this version writes. document: its name for
+    schema: the value in the document, of any type. known: the schema that this version writes. document: its name for
     the message. advice: what to do about a damaged one.
     """
     if schema == known:

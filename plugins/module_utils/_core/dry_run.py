@@ -27,17 +27,20 @@ class DryRunHost(Host):
         self._removed: List[str] = []
         self.receipt_copy = host.receipt_copy
 
-    def _place(self, path: str) -> str:
+    def _resolve_parent(self, path: str) -> str:
+        """Return a path with the links in its parent folders resolved: the key of _changed."""
         folder, name = os.path.split(path)
         return os.path.join(self.resolve(folder) or folder, name)
 
     def lstat(self, path: str) -> Optional[FileEntry]:
+        """Return what would be at a path, from the simulated changes or the disk."""
         if path in self._changed:
             changed = self._changed[path]
             return changed[0] if changed else None
         return None if self._is_removed(path) else super().lstat(path)
 
     def open_above(self, path: str) -> str:
+        """Return "": an open folder may have been replaced by a simulated change."""
         return ""  # what is open may have been replaced here
 
     def _is_removed(self, path: str) -> bool:
@@ -45,14 +48,17 @@ class DryRunHost(Host):
         return any(path == removed or path.startswith(removed + "/") for removed in self._removed)
 
     def entry(self, path: str) -> Optional[FileEntry]:
-        return self.lstat(self._place(path))
+        """Return what would be at a path, or None; a link is not followed."""
+        return self.lstat(self._resolve_parent(path))
 
     def read(self, path: str) -> bytes:
-        place = self._place(path)
+        """Return the content that the file would have."""
+        place = self._resolve_parent(path)
         changed = self._changed.get(place)
         return changed[1] if changed else super().read(place)
 
     def names(self, folder: str) -> List[str]:
+        """Return the names that the folder would contain, sorted."""
         place = self.resolve(folder) or folder
         real = None if self._is_removed(place) else super().lstat(place)
         names = set(super().names(folder)) if real and real.kind == "folder" else set()
@@ -62,11 +68,13 @@ class DryRunHost(Host):
         return sorted(names)
 
     def has_acl(self, path: str) -> bool:
-        return self._place(path) not in self._changed and super().has_acl(path)
+        """Return True if the file would have an access list: a written one never has."""
+        return self._resolve_parent(path) not in self._changed and super().has_acl(path)
 
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
     ) -> None:
+        """Record a folder, and let fill record its content."""
         self._check_folder(path, "creating the folder ")
         self._put(path, "folder", mode)
         self.created_folders.append(path)
@@ -74,14 +82,17 @@ class DryRunHost(Host):
             fill(path)
 
     def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
+        """Record that the folder and what empty removes are gone."""
         empty(path)
         self.remove(path)
 
     def make_link(self, path: str, target: str) -> None:
+        """Record a link."""
         self._check_folder(path, "creating the link ")
         self._put(path, "link", 0o777, target=target)
 
     def move(self, path: str, to: str) -> None:
+        """Record the move of a file, link or folder; the content of a folder is not moved."""
         found = self.entry(path)
         content = self.read(path) if found and found.kind == "file" else b""
         self.remove(path)
@@ -89,22 +100,27 @@ class DryRunHost(Host):
             self._put(to, found.kind, found.mode, content, found.target)
 
     def remove(self, path: str) -> None:
+        """Record that a path is gone."""
         self._check_folder(path, "removing ")
-        self._changed[self._place(path)] = None
-        self._removed.append(self._place(path))
+        self._changed[self._resolve_parent(path)] = None
+        self._removed.append(self._resolve_parent(path))
 
     def remove_folder(self, path: str) -> None:
+        """Record that a folder and its content are gone."""
         self.remove(path)
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
+        """Simulate the job with pretend; no process is started."""
         pretend(self)
 
     def set_mode(self, path: str, mode: int) -> None:
+        """Record the mode."""
         found = self.entry(path)
         if found:
             self._put(path, found.kind, mode, self.read(path) if found.kind == "file" else b"")
 
     def write(self, path: str, old: Optional[bytes], content: bytes, mode: int, private: bool = False) -> None:
+        """Record the content and mode of a file, with the checks of a real write."""
         if private:
             unsafe = self.unsafe_folder(os.path.dirname(path))
             if unsafe:
@@ -113,7 +129,8 @@ class DryRunHost(Host):
         self._put(path, "file", mode, content)
 
     def _put(self, path: str, kind: str, mode: int, content: bytes = b"", target: str = "") -> None:
-        self._changed[self._place(path)] = (FileEntry(kind, mode, True, False, 1, target), content)
+        """Record what would be at a path."""
+        self._changed[self._resolve_parent(path)] = (FileEntry(kind, mode, True, False, 1, target), content)
 
     def _check_folder(self, path: str, doing: str) -> None:
         """Raise the AccountError of a real run if there is no folder to write in, or it is not writable."""

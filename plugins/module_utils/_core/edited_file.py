@@ -28,23 +28,31 @@ def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
 def why_not_editable(host: Host, path: str, instead: str) -> Optional[str]:
     """Return why a file must not be edited, or None. The target of a link is edited, inside the home only.
 
-    instead: what to do about a file with several hard links.
+    instead: what to do about a file with several hard links, or outside the home.
     """
     shown = host.shown(path)
     real = host.resolve(path)
     if real is None:
-        return "%s is a link to itself" % shown
+        return "%s is a link to itself: remove the link, then run again" % shown
     home = host.resolve(host.home) or host.home
     if not real.startswith(home + "/") and not real.startswith(host.home + "/"):
-        return "%s is a link to %s, outside your home; hpc-onboard does not edit that file" % (shown, real)
+        return "%s is a link to %s, outside your home directory, where hpc-onboard edits nothing: %s" % (
+            shown,
+            real,
+            instead,
+        )
     found = host.entry(real)
     if found is None:
         link = host.entry(path)
-        return "%s is a link to nothing (%s)" % (shown, real) if link and link.kind == "link" else None
+        return (
+            "%s is a link to %s, which does not exist: remove the link, then run again" % (shown, real)
+            if link and link.kind == "link"
+            else None
+        )
     if found.kind != "file":
-        return "%s is a %s, not a file" % (shown, found.kind)
+        return "%s is a %s, not a file: move it away, then run again" % (shown, found.kind)
     if not found.mine:
-        return "%s belongs to another user" % shown
+        return "%s belongs to another user: move it away, then run again" % shown
     if found.links != 1:
         return "%s has %d hard links, which a rewrite would break: %s" % (shown, found.links, instead)
     return None

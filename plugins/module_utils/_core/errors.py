@@ -12,11 +12,11 @@ ADVICE = {
     "EDQUOT": "your quota is used up: remove files or ask the site for more, then run again",
     "ENOSPC": "the file system is full: remove files, then run again",
     "EROFS": "the file system is mounted read-only: ask the site",
-    "EACCES": "permission denied: see 'ls -ld' there; on a Kerberos home, is your ticket forwarded (klist)?",
-    "EPERM": "the file system forbids it, even to its owner (immutable? see lsattr)",
-    "EBUSY": "something is mounted there (findmnt shows it): unmount it, then run again",
-    "ESTALE": "the file server lost the handle: run again",
-    "EXDEV": "it is on another file system than your home: move it away yourself, then run again",
+    "EACCES": "permission denied: check the permissions (ls -ld), and on a Kerberos home directory your ticket (klist)",
+    "EPERM": "operation not permitted, even for the owner: is the file immutable (lsattr)?",
+    "EBUSY": "a file system is mounted there (findmnt): unmount it, then run again",
+    "ESTALE": "the file handle is stale: run again",
+    "EXDEV": "the path is not on the file system of your home directory: move it away yourself, then run again",
     "EMFILE": "too many open files on the login node: run again later",
     "ENOMEM": "the login node is out of memory: run again later",
 }
@@ -32,7 +32,7 @@ class FileSystemHangs(AccountError):
 
 def errno_name(error: OSError) -> str:
     """Return the symbolic name of the error, such as ENOSPC; its text may contain a secret."""
-    return errno.errorcode.get(error.errno or 0, "an error")
+    return errno.errorcode.get(error.errno or 0, "unknown error")
 
 
 def as_account_error(error: OSError, doing: str) -> AccountError:

@@ -35,7 +35,7 @@ class FileEntry(NamedTuple):
 
     @property
     def is_foreign(self) -> bool:
-        """Return True if another user than root owns it, who may put anything there."""
+        """Return True if a user other than root and this account owns it, who may replace it."""
         return not (self.mine or self.is_roots)
 
     @property

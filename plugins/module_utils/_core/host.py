@@ -51,6 +51,7 @@ class Host(AccountPaths):
             raise as_account_error(error, "inspecting " + self.shown(path)) from None
 
     def _target(self, folder: int, name: str) -> str:
+        """Return the target of a link; in a sandbox without the sandbox's root."""
         target = os.readlink(name, dir_fd=folder)
         return target[len(self.root) :] if self.root and target.startswith(self.root + "/") else target
 
@@ -61,7 +62,7 @@ class Host(AccountPaths):
     def read(self, path: str) -> bytes:
         """Return the content of a file of at most 4 MiB. Links, pipes and devices are not opened."""
         try:
-            with os.fdopen(self._opened(path), "rb") as stream:
+            with os.fdopen(self._open_file(path), "rb") as stream:
                 if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                     raise AccountError("%s is not a regular file" % self.shown(path))
                 content = stream.read(files.LARGEST + 1)
@@ -71,7 +72,8 @@ class Host(AccountPaths):
             raise AccountError("%s is larger than 4 MiB, so it is not the expected file" % self.shown(path))
         return content
 
-    def _opened(self, path: str) -> int:
+    def _open_file(self, path: str) -> int:
+        """Open a file for reading through its open parent folder, and return the handle."""
         folder, name = os.path.split(path)
         return files.open_for_reading(name, files.READ, self._folders.folder(folder))
 
@@ -136,11 +138,11 @@ class Host(AccountPaths):
         """Return why a missing folder cannot be created, or None: something else is at its path or above it."""
         while self.resolved_kind(folder) == "nothing":
             if self.entry(folder) and self.resolved_kind(folder) == "nothing":  # else another run has just created it
-                return "%s is a link to nothing: fix or remove it, then run again" % self.shown(folder)
+                return "%s is a broken link: fix or remove the link, then run again" % self.shown(folder)
             folder = os.path.dirname(folder)
         kind = self.resolved_kind(folder)
-        link = "%s is a link of another user, who could change it: set its target instead, then run again"
-        other = "%s is not a folder, and one is needed there: move it away, then run again"
+        link = "%s is a link owned by another user, who could change it: set its target in accounts.yml, then run again"
+        other = "%s is not a folder, but a folder is needed there: move it away, then run again"
         return None if kind == "folder" else (link if kind == "link" else other) % self.shown(folder)
 
     def unsafe_folder(self, folder: str) -> Optional[str]:
@@ -194,7 +196,7 @@ class Host(AccountPaths):
                 files.unlink_if_present(folder, draft)
                 os.symlink(self.real(target) if target.startswith("/") else target, draft, dir_fd=folder)
                 if not (files.is_free(folder, name) or files.is_link(folder, name)):
-                    raise AccountError("%s, which is no link, was created by another program" % self.shown(path))
+                    raise AccountError("%s was created by another program, and not as a link" % self.shown(path))
                 os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
                 files.flush(folder)
             finally:
@@ -206,7 +208,7 @@ class Host(AccountPaths):
             to, "moving %s to " % self.shown(path)
         ) as folder:
             if not move_entry(above, os.path.basename(path), folder, os.path.basename(to)):
-                raise AccountError("%s was created by another program; it stays" % self.shown(to))
+                raise AccountError("%s was created by another program and was not replaced: run again" % self.shown(to))
         self.forget_observations()
 
     def remove(self, path: str) -> None:
@@ -232,7 +234,7 @@ class Host(AccountPaths):
         if self.root:
             pretend(self)
             return
-        with self.open_parent(path, "starting the work next to ") as folder:
+        with self.open_parent(path, "starting the job in ") as folder:
             unsafe = files.why_unsafe(files.to_entry(os.fstat(folder), ""), self.shown(os.path.dirname(path)))
             if unsafe:
                 raise AccountError(unsafe)
@@ -241,7 +243,7 @@ class Host(AccountPaths):
     def set_mode(self, path: str, mode: int) -> None:
         """Set the permission bits of a folder or a regular file; a link is not followed."""
         try:
-            with OpenHandle(self._opened(path), "setting the mode of " + self.shown(path)) as handle:
+            with OpenHandle(self._open_file(path), "setting the mode of " + self.shown(path)) as handle:
                 os.fchmod(handle, mode)
         except OSError as error:
             raise as_account_error(error, "setting the mode of " + self.shown(path)) from None
@@ -264,16 +266,15 @@ class Host(AccountPaths):
             try:
                 files.replace(folder, name, content, mode, kept, unchanged)
             except files.NotKept:
-                raise self._not_kept(path) from None
+                raise self._lost_write_error(path) from None
         self.forget_observations()  # the folder may have been replaced
         found = self.entry(path)
         if not (found and found.kind == "file" and found.mode == mode and found.mine):
-            raise self._not_kept(path)
+            raise self._lost_write_error(path)
 
-    def _not_kept(self, path: str) -> AccountError:
-        return AccountError(
-            "%s does not have the content just written: is another program writing it?" % self.shown(path)
-        )
+    def _lost_write_error(self, path: str) -> AccountError:
+        text = "%s does not have the content just written: is another program writing to it?"
+        return AccountError(text % self.shown(path))
 
     def open_parent(self, path: str, doing: str, area: Optional[str] = None) -> OpenHandle:
         """Open the folder above a path to change something in it. Raise AccountError if another user owns it.
@@ -288,7 +289,7 @@ class Host(AccountPaths):
             raise as_account_error(error, "opening the folder " + self.shown(folder)) from None
         if is_foreign and not (area and (area + "/").startswith(folder.rstrip("/") + "/")):
             opened.close()
-            raise AccountError("%s belongs to another user, who could put anything there" % self.shown(folder))
+            raise AccountError("%s belongs to another user, who could replace its content" % self.shown(folder))
         return opened
 
     def _attributes(self, path: str) -> Dict[str, bytes]:

@@ -63,6 +63,7 @@ class LockFile:
         self._is_lockless = self._by_name = False
 
     def _open(self) -> int:
+        """Open or create the lock file and return its handle. Raise AccountError if it is not the user's."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         handle = os.open(self._place, flags, 0o600, dir_fd=self._above)
         try:
@@ -75,7 +76,7 @@ class LockFile:
     def _check_ours(self, found: os.stat_result) -> None:
         """Raise AccountError if another user made the file: he could hold it for ever."""
         if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-            raise AccountError("%s is not a lock file of yours: move it away, then run again" % self._shown)
+            raise AccountError("%s is not a lock file that you own: move it away, then run again" % self._shown)
 
     def acquire(self, wait: float) -> None:
         """Take the lock after waiting for so many seconds at most.
@@ -85,11 +86,11 @@ class LockFile:
         deadline = time.monotonic() + wait
         while not self.take():
             if time.monotonic() >= deadline:
-                raise self._busy()
+                raise self._make_busy_error()
             time.sleep(AGAIN_SECONDS)
         try:
-            self._sign()
-            os.listdir(_to_look_up(self._folder))
+            self._write_holder()
+            os.listdir(_lookup_path(self._folder))
         except OSError:
             self.release()
             raise
@@ -122,7 +123,7 @@ class LockFile:
     def _take_by_name(self) -> bool:
         """Try to create the second file. Remove it if its owner on this machine is dead, for the next try."""
         name = HELD % self._place
-        text = "%s %s %d" % (os.uname().nodename, _boot(), os.getpid())
+        text = "%s %s %d" % (os.uname().nodename, _boot_id(), os.getpid())
         try:
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=self._above)
         except OSError as error:
@@ -143,7 +144,7 @@ class LockFile:
                 self._check_ours(os.fstat(handle))
                 words = stream.read(200).decode("utf-8", "replace").split()
                 number = os.fstat(handle).st_ino
-            if len(words) != 3 or words[0] != os.uname().nodename or (words[1] == _boot() and _is_alive(words[2])):
+            if len(words) != 3 or words[0] != os.uname().nodename or (words[1] == _boot_id() and _is_alive(words[2])):
                 return
             grave = "%s.%d" % (name, os.getpid())
             os.rename(name, grave, src_dir_fd=self._above, dst_dir_fd=self._above)
@@ -169,18 +170,18 @@ class LockFile:
             pass
         self._handle = -1
 
-    def _sign(self) -> None:
+    def _write_holder(self) -> None:
         """Write the holder into the file, for the message of others; on a full file system it stays empty."""
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         text = "%s, process %d, since %s\n" % (os.uname().nodename, os.getpid(), since)
-        text += "%s %s %d %d\n" % (os.uname().nodename, _boot(), os.getpid(), os.getppid())  # for _orphan
+        text += "%s %s %d %d\n" % (os.uname().nodename, _boot_id(), os.getpid(), os.getppid())  # for _orphan
         try:
             os.ftruncate(self._handle, 0)
             os.pwrite(self._handle, text.encode("utf-8"), 0)
         except OSError:
             pass
 
-    def _busy(self) -> LockBusy:
+    def _make_busy_error(self) -> LockBusy:
         """Return the error with the holder, the age, and what removes a lock that outlived its owner."""
         text, seconds = self._read(self._place)
         signed, _end, process = text.partition("\n")
@@ -215,13 +216,13 @@ class LockFile:
             pass  # it is gone, or stays and is no lock
 
 
-def _to_look_up(folder: Union[int, str]) -> Union[int, str]:
+def _lookup_path(folder: Union[int, str]) -> Union[int, str]:
     """Return a path to an open folder: an NFS client asks its server when it looks up a path, not a handle."""
     path = "/proc/self/fd/%s" % folder
     return path if isinstance(folder, int) and os.path.isdir(path) else folder
 
 
-def _boot() -> str:
+def _boot_id() -> str:
     """Return the id of the machine's current boot, or "-" if it is unknown."""
     try:
         with open(BOOT, encoding="utf-8") as stream:
@@ -232,12 +233,13 @@ def _boot() -> str:
 
 def _find_orphan(signed: List[str]) -> int:
     """Return the process that signed with machine, boot, process and parent, if only its parent has ended."""
-    if len(signed) != 4 or not signed[2].isdigit() or signed[:2] != [os.uname().nodename, _boot()]:
+    if len(signed) != 4 or not signed[2].isdigit() or signed[:2] != [os.uname().nodename, _boot_id()]:
         return 0
     return int(signed[2]) if _is_alive(signed[2]) and not _is_alive(signed[3]) else 0
 
 
 def _is_alive(process: str) -> bool:
+    """Return True if a process of this machine exists, whoever owns it."""
     try:
         os.kill(int(process), 0)
     except (ProcessLookupError, ValueError):

@@ -58,5 +58,5 @@ def _probe(mount: str) -> int:
 
 def describe_hang(mount: str, home: str, seconds: float) -> str:
     """Return the error for a file system that hangs. home: the real path of the home."""
-    what = "the home hangs (file system %s)" if is_inside(home, mount) else "the file system %s hangs"
+    what = "the home directory hangs (file system %s)" if is_inside(home, mount) else "the file system %s hangs"
     return "no answer in %d s: %s; run again when the site has fixed it" % (seconds, what % mount)

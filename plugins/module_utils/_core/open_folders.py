@@ -72,6 +72,7 @@ class OpenFolders:
         return self._open[path]
 
     def _open_one(self, path: str) -> int:
+        """Open one folder in its open parent. If it is a link that may be followed, open its target."""
         above, name = os.path.split(path)
         folder = self._open_all(above)
         place = self._real(above, name)
@@ -89,6 +90,7 @@ class OpenFolders:
         return handle
 
     def _compare(self, path: str, now: os.stat_result) -> None:
+        """Raise AccountError if a folder has another identity than when it was inspected."""
         if self._seen.get(path, (now.st_dev, now.st_ino)) != (now.st_dev, now.st_ino):
             raise AccountError("%s was replaced by another folder; run again" % self._shown(path))
 

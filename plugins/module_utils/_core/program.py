@@ -121,7 +121,7 @@ def _become(
 
 
 def _read_output(stream: int, deadline: float, end: bytes) -> Tuple[bytes, str]:
-    """Return the output, and why it is incomplete."""
+    """Return the output, and why it is incomplete; "" if it is complete."""
     printed = b""
     while len(printed) <= LARGEST and not (end and end in printed):
         if not select.select([stream], [], [], max(0.0, deadline - time.time()))[0]:
@@ -134,6 +134,7 @@ def _read_output(stream: int, deadline: float, end: bytes) -> Tuple[bytes, str]:
 
 
 def _kill(group: int) -> None:
+    """Kill a program's whole process group, without waiting for it."""
     try:
         os.killpg(group, signal.SIGKILL)
         os.waitpid(group, os.WNOHANG)  # abandoned if it hangs on a dead file server

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The core: what a resource is, and the loop that examines it and brings it to its desired state."""
+"""The core: the resource, and the loop that examines it and brings it to its desired state."""
 
 import time
 from typing import Any, Dict, List, Mapping, Optional
@@ -34,7 +34,7 @@ class Outcome:
     """The result of examining or reconciling one resource.
 
     status: ok, missing, different or extra, as found; or blocked, failed or unknown, with a sentence in reason.
-    progress: how far work of minutes is that goes on by itself (see job.py).
+    progress: of a job that takes minutes and continues by itself (see job.py).
     remarks: notes for the user although nothing differs.
     evidence: what programs conclude from, since no sentence is parsed (docs/schemas/answer.schema.json).
     folders: folders that were created for it.
@@ -143,10 +143,10 @@ class Resource(Options):
         raise NotImplementedError
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
-        """Return how far the work of an earlier apply is, or why it failed; None if there is none."""
+        """Return the progress of the work that an earlier apply started, or why it failed; None without such work."""
 
     def remarks(self, host: Host) -> List[str]:
-        """Return notes for the user about what is no difference."""
+        """Return notes for the user that are not about a difference between the states."""
         return []
 
     def evidence(self, before: State, host: Host) -> Evidence:
@@ -200,5 +200,5 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
 
 
 def is_in_progress(outcome: Outcome) -> bool:
-    """Return True if work on it goes on by itself."""
+    """Return True if a job for the resource is running."""
     return outcome.progress is not None and "failed" not in outcome.progress

@@ -63,11 +63,11 @@ class UndoableHost(Host):
 
     def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
         """Refused: it could not be undone."""
-        raise AccountError("%s: removing a folder cannot be undone" % self.shown(path))
+        raise AccountError("%s: not removed, because removing a folder cannot be undone" % self.shown(path))
 
     def make_link(self, path: str, target: str) -> None:
         """Refused: keys are no links."""
-        raise AccountError("%s: creating a link cannot be undone" % self.shown(path))
+        raise AccountError("%s: not created, because creating a link cannot be undone" % self.shown(path))
 
     def move(self, path: str, to: str) -> None:
         """As Host's."""
@@ -76,11 +76,11 @@ class UndoableHost(Host):
 
     def remove_folder(self, path: str) -> None:
         """Refused: it could not be undone."""
-        raise AccountError("%s: removing a folder cannot be undone" % self.shown(path))
+        raise AccountError("%s: not removed, because removing a folder cannot be undone" % self.shown(path))
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
         """Refused: it could not be undone."""
-        raise AccountError("work that goes on by itself cannot be undone")
+        raise AccountError("not started: a job in the background cannot be undone")
 
     def set_mode(self, path: str, mode: int) -> None:
         """As Host's."""

@@ -47,19 +47,21 @@ def check_path(name: str, value: Any) -> None:
 def check_word(name: str, value: Any) -> None:
     """Raise AccountError for a name that is not one plain word."""
     if not isinstance(value, str) or not WORD.match(value):
-        raise AccountError("%s: %r is not a plain name (letters, digits, '.', '_', '-')" % (name, value))
+        raise AccountError("%s: %r is not a valid name; expected letters, digits, '.', '_' and '-'" % (name, value))
 
 
 def check_secret(value: Any) -> None:
     """Raise AccountError, without the value, if a program would cut, run or misread a key in a file."""
     if not isinstance(value, str) or not value:
-        raise AccountError("the key is empty; store it again")
+        raise AccountError("the key is empty; store the key again")
     if value.strip() != value or re.search(r"\s", value):
-        raise AccountError("the key contains white space: it was copied with a line break or a space; store it again")
+        raise AccountError("the key contains white space, such as a line break; copy it again, and store it")
     if not re.match(r"^[!-~]+\Z", value):
-        raise AccountError("the key contains a control or non-ASCII character: copying damaged it; store it again")
+        raise AccountError("the key contains a control or non-ASCII character; copy it again, and store it")
     if value[0] in "$\"'#":
-        raise AccountError("the key begins with %s: enroot would run or cut it; store the plain key" % value[0])
+        raise AccountError(
+            "the key begins with %s, so enroot would run it as a command or cut it; store the plain key" % value[0]
+        )
 
 
 def check_proxies(proxies: Mapping[str, Any]) -> None:
@@ -67,7 +69,7 @@ def check_proxies(proxies: Mapping[str, Any]) -> None:
     for name, proxy in proxies.items():
         if name not in ("http", "https", "no") or not isinstance(proxy, str) or re.search(r"[\s'\"]", proxy):
             raise AccountError(
-                "proxies: %s: %r is no proxy (http, https, or no for hosts that need none)" % (name, proxy)
+                "proxies: %s: %r is not valid; expected http: ADDRESS, https: ADDRESS or no: HOSTS" % (name, proxy)
             )
 
 

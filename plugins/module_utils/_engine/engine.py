@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What runs on the account: it takes a plan and returns one answer.
+"""The engine, which runs on the account: it takes a plan and returns one answer.
 
 Everything is examined first. Only if something may change, the lock is taken and everything is examined again under it,
 because the first result may be stale by then. So a run that has nothing to do writes nothing, not even a lock file.
@@ -65,7 +65,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
             mark_adopted(task, seen)
         result["outcomes"] = fixed + _public_outcomes(plan, seen.documents)
         if plan.get("receipt"):
-            news = _news(task, seen.documents, True) if plan["work"] == "reconcile" else {}
+            news = _collect_news(task, seen.documents, True) if plan["work"] == "reconcile" else {}
             lost = not plan.get("only_made") and plan.get("notes")
             if lost:
                 from .._receipt import lost_receipt
@@ -156,14 +156,16 @@ def _public_outcomes(plan: Mapping[str, Any], documents: List[Document]) -> List
 
 
 def _examine(task: Task) -> Observation:
+    """Return what is on the account, without changes."""
     return task.run_all(task.make_host, examine, False, task.kept.documents)
 
 
 def _preview(task: Task) -> Observation:
+    """Return what a run would do; all is blocked if its notes could not be written to the receipt."""
     seen = _dry_run(task, task.kept.documents)
     if not task.plan.get("receipt") or not _has_changes(seen):
         return seen
-    outcome = task.examine_only([receipt.Receipt(_news(task, seen.documents, False), task.cluster)])[0]
+    outcome = task.examine_only([receipt.Receipt(_collect_news(task, seen.documents, False), task.cluster)])[0]
     return Observation(outcome, _block_all(seen.documents), False) if outcome["status"] in FAILURES else seen
 
 
@@ -175,6 +177,7 @@ def _dry_run(task: Task, settled: Dict[int, Document]) -> Observation:
 
 
 def _reconcile(task: Task) -> Observation:
+    """Change what differs, after it was noted in the receipt, and return what was done."""
     seen = _examine(task)
     if not _has_changes(seen) and not _has_lock_file(task.make_host()):
         return seen
@@ -186,7 +189,7 @@ def _reconcile(task: Task) -> Observation:
 
         ahead = _dry_run(task, settled)
         planned = plan_records(seen, ahead)
-        outcome = _update_receipt(task, seen, _news(task, planned, False) if task.plan.get("receipt") else {})
+        outcome = _update_receipt(task, seen, _collect_news(task, planned, False) if task.plan.get("receipt") else {})
         if outcome["status"] in FAILURES:  # what cannot be noted is not created
             return Observation(outcome, _block_all(planned), False)
         if task.plan.get("receipt"):
@@ -195,6 +198,7 @@ def _reconcile(task: Task) -> Observation:
 
 
 def _has_changes(seen: Observation) -> bool:
+    """Return True if a run would change or remove something."""
     return seen.has_drafts or any(one["status"] in CHANGES for one in seen.documents)
 
 
@@ -215,13 +219,13 @@ def _follow(task: Task) -> Observation:
     """Examine until a step is done, nothing is in progress any more, or the time is up."""
     deadline = time.time() + float(task.plan["follow_seconds"])
     first = seen = _examine(task)
-    while time.time() < deadline and _steps(seen) == _steps(first) and any(_steps(seen)):
+    while time.time() < deadline and _current_steps(seen) == _current_steps(first) and any(_current_steps(seen)):
         time.sleep(POLL_SECONDS)
         seen = _examine(task)
     return seen
 
 
-def _steps(seen: Observation) -> List[Any]:
+def _current_steps(seen: Observation) -> List[Any]:
     """Return the step that each resource's work is at; None if nothing is in progress."""
     return [one["progress"] and one["progress"].get("step") for one in seen.documents]
 
@@ -232,10 +236,10 @@ WORKS = {"reconcile": _reconcile, "foresee": _preview, "examine": _examine, "fol
 # -- the receipt -------------------------------------------------------------------------------
 
 
-def _news(task: Task, documents: List[Document], done: bool) -> News:
+def _collect_news(task: Task, documents: List[Document], done: bool) -> News:
     """Return the notes of a run, or, before it is done, of what it is about to create.
 
-    What is kept or restored is noted no more, unless hpc-onboard still has something to do there.
+    A kept or restored resource gets no note any more, unless it failed: then the next run handles it.
     """
     kept = task.kept.documents
     entries = task.plan["resources"]
@@ -253,7 +257,7 @@ def _news(task: Task, documents: List[Document], done: bool) -> News:
 def _update_receipt(task: Task, seen: Observation, news: News) -> Document:
     """Write the news into the receipt, under the lock, if they differ from what was seen; return its outcome.
 
-    A receipt that has only marks is begun by a rotation where the receipt was lost; it goes with the last resource.
+    A rotation begins a receipt of marks alone if the receipt was lost; it is removed with the last resource.
     """
     found = seen.receipt
     keys = task.key_guard.marks_to_write(seen.documents) if task.plan["work"] == "reconcile" else {}
@@ -264,15 +268,15 @@ def _update_receipt(task: Task, seen: Observation, news: News) -> Document:
     if notes.to_state(merged) == found["after"] and not (is_over and found["after"]):
         return found
     things = {note_key(one.KIND, one.identity): one for one in task.resources}
-    update: Resource = receipt.Receipt(news, task.cluster, keys, _decided_by(task, found["after"]), things)
+    update: Resource = receipt.Receipt(news, task.cluster, keys, _deciding_receipt(task, found["after"]), things)
     outcome = task.examine_only([update])[0]
     if outcome["status"] in CHANGES:
         outcome = run_isolated([update], Pass(task.make_host, reconcile, True, task.seconds), {})[0]
     return outcome
 
 
-def _decided_by(task: Task, found: State) -> State:
-    """Return the receipt by which notes are removed: as found in this run, for what is kept as found before."""
+def _deciding_receipt(task: Task, found: State) -> State:
+    """Return the receipt that decides which notes are removed: of this run; for kept resources, as it was before."""
     kept = [note_key(one.KIND, one.identity) for at, one in enumerate(task.resources) if at in task.kept.documents]
     earlier = {key: task.kept.receipt[key] for key in kept if key in task.kept.receipt}
     return dict({key: text for key, text in found.items() if key not in kept}, **earlier)

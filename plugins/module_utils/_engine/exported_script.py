@@ -34,7 +34,7 @@ TRIES = 3  # to type a valid key
 NO_KEY = "unknown"  # placeholder for a key that was not typed, in a resource that is only named
 POLL_SECONDS, WAIT_SECONDS = 10.0, 3600.0  # for work that goes on by itself: between two reports, and in all
 NEEDS_TERMINAL = (
-    "this script prompts for keys, and this is not a terminal. Nothing was done. Log in and run it there; over ssh:"
+    "this script prompts for keys and needs a terminal. Nothing was done. Log in and run the script there, or run:"
     " ssh -t HOST python3 %s"
 )
 
@@ -58,7 +58,7 @@ def main(script: Mapping[str, Any], kinds: Kinds) -> None:
         run.output.print_error("%s: %s" % (name, text))
         code = FAILED
     except (KeyboardInterrupt, EOFError):
-        run.output.print_error("\n%s: interrupted. Run it again to continue" % name)
+        run.output.print_error("\n%s: interrupted. Run the script again to continue" % name)
         code = INTERRUPTED
     sys.stdout.flush()
     os._exit(code)  # a child that hangs in a file system is not waited for
@@ -68,13 +68,13 @@ def parse_arguments(arguments: Sequence[str], name: str, account: str) -> RunReq
     """Return what the command line requests; argparse ends the program if it is invalid."""
     parser = argparse.ArgumentParser(
         prog="python3 " + name,
-        description="Sets up %s, on its login node. Prompts for keys, without echo." % account,
+        description="Sets up the account %s; run it on a login node. Prompts for keys without echo." % account,
     )
-    parser.add_argument("--check", action="store_true", help="show the changes and make none")
+    parser.add_argument("--check", action="store_true", help="show the changes, but make none")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--audit", action="store_true", help="report drift (read-only)")
-    what.add_argument("--offboard", action="store_true", help="remove what was created here, keys first")
-    parser.add_argument("--sure", action="store_true", help="with --offboard: do not ask")
+    what.add_argument("--offboard", action="store_true", help="remove what hpc-onboard created, keys first")
+    parser.add_argument("--sure", action="store_true", help="with --offboard: do not ask for confirmation")
     found = parser.parse_args(arguments)
     if found.audit:
         return RunRequest("audit", "examine", False)
@@ -117,7 +117,9 @@ class ScriptRun:
     def _confirm_removal(self, plan: Document) -> bool:
         """Show what would be removed, and return True if the user agrees."""
         if not sys.stdin.isatty():
-            raise AccountError("removing needs your consent, and this is not a terminal: add --sure. Nothing was done")
+            raise AccountError(
+                "confirmation needs a terminal. Nothing was done. To remove without confirmation, add --sure"
+            )
         preview = self._answer(dict(plan, work="foresee"), {})
         self.output.print_account(self._script["account"], "offboard", "foresee", preview, 0.0)
         return input("Remove this? yes or no: ").strip().lower() in ("y", "yes")
@@ -138,7 +140,7 @@ class ScriptRun:
         """Return a valid key; empty if the user has none."""
         for _try in range(TRIES):
             try:
-                value = getpass.getpass("%s (not shown; Enter: without it): " % question).strip()
+                value = getpass.getpass("%s (not shown; Enter to skip): " % question).strip()
             except getpass.GetPassWarning:
                 raise AccountError(NEEDS_TERMINAL % self._name) from None
             if not value:
@@ -149,7 +151,7 @@ class ScriptRun:
                 self.output.print_line("That is not a valid key: it contains an invalid character. Copy it again.")
             else:
                 return value
-        raise AccountError("no valid key was typed. Nothing was done")
+        raise AccountError("no valid key was entered. Nothing was done")
 
     # -- the work ----------------------------------------------------------------------------------
 
@@ -190,6 +192,7 @@ class ScriptRun:
         return answer
 
     def _call_engine(self, plan: Document) -> Document:
+        """Return the engine's answer. Raise AccountError for an error of the whole plan."""
         answer = engine.answer(plan, self._kinds)
         if answer["error"]:
             raise AccountError(answer["error"])
@@ -229,7 +232,7 @@ def _with_password(entry: Document, value: str) -> Document:
 
 def _missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
     """Return the outcome of an entry whose key was not typed."""
-    why = "the key '%s' was not typed: run this again when you have it" % entry["key"].partition("@")[0]
+    why = "the key '%s' was not entered: run the script again when you have the key" % entry["key"].partition("@")[0]
     outcome = Outcome.unmet(build_resource(_with_password(entry, NO_KEY), kinds).identity, "failed", why).document()
     outcome.pop("folders")
     return dict(outcome, capability=entry["capability"])
@@ -245,10 +248,10 @@ def _final_outcome(first: Document, then: Document) -> Document:
     if progress and "failed" in progress:
         return dict(first, status="failed", reason=progress["failed"], progress=None)
     if progress:
-        why = "still in progress (%s), and continues by itself: run this again to see the result" % progress["step"]
+        why = "the work continues by itself (%s): run the script again to see the result" % progress["step"]
         return dict(first, status="unknown", reason=why, progress=None)
     if then["status"] in FAILURES or then["fields"]:
-        why = then["reason"] or "the work ended, but these still differ: " + ", ".join(then["fields"])
+        why = then["reason"] or "the work ended, but these fields still differ: " + ", ".join(then["fields"])
         return dict(first, status="failed", reason=why, progress=None)
     return dict(first, progress=None)
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Apply fixes that the user has seen and agreed to, before the account is examined.
 
-They go through the same loop, under the same lock, as declared resources. What the receipt notes stays: no fix removes
-it.
+Fixes go through the same loop, under the same lock, as declared resources. No fix removes a resource that the receipt
+notes.
 """
 
 import os
@@ -53,7 +53,7 @@ def _protect_noted(resources: List[Resource], host: Host, outcome: Document) -> 
         why = "waits for: " + receipt.IDENTITY if removed and outcome["status"] in FAILURES else ""
         for path in noted:
             if any(path == one or path.startswith(one + "/") for one in removed):
-                why = host.shown(path) + " was set up by hpc-onboard"
+                why = host.shown(path) + " was set up by hpc-onboard; fixes do not remove it"
         if why:
             found[position] = Outcome.unmet(resource.identity, "blocked", why).document()
     return found

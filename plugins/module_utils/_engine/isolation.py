@@ -49,6 +49,7 @@ class LineReader:
         self._held = b""
 
     def next(self, seconds: float) -> str:
+        """Return the next line. Raise ChildSilent after so many seconds, ChildDied at the end of the pipe."""
         deadline = time.time() + seconds
         while b"\n" not in self._held:
             if not select.select([self._handle], [], [], max(0.0, deadline - time.time()))[0]:
@@ -79,7 +80,7 @@ def _run_child(resources: List[Resource], one_pass: Pass, done: Dict[int, Docume
     child = os.fork()
     if child == 0:
         os.close(reader)
-        _work([resources[position] for position in todo], earlier, one_pass, writer)
+        _child_main([resources[position] for position in todo], earlier, one_pass, writer)
     os.close(writer)
     lines = LineReader(reader)
     seconds = one_pass.seconds + (WAIT_SECONDS if one_pass.locked else 0)
@@ -92,16 +93,16 @@ def _run_child(resources: List[Resource], one_pass: Pass, done: Dict[int, Docume
         import signal
 
         os.kill(child, signal.SIGKILL)
-        _give_up(resources, position, one_pass, done)
+        _mark_unknown(resources, position, one_pass, done)
     except ChildDied:
         os.waitpid(child, 0)
-        text = "the process was killed from outside: does the login node limit memory or time?"
+        text = "the process was killed: does the login node limit memory or run time?"
         done[position] = Outcome.unmet(resources[position].identity, "failed", text).document()
     finally:
         os.close(reader)
 
 
-def _work(todo: List[Resource], earlier: List[Resource], one_pass: Pass, writer: int) -> None:
+def _child_main(todo: List[Resource], earlier: List[Resource], one_pass: Pass, writer: int) -> None:
     """Do the work of the child: without a terminal, reporting to the pipe only. Never returns.
 
     earlier: resources to examine again without a report, because later ones use what they store on the host.
@@ -119,24 +120,25 @@ def _work(todo: List[Resource], earlier: List[Resource], one_pass: Pass, writer:
                 from .lock import AccountLock  # most runs change nothing, and wait for what Python compiles
 
                 with AccountLock(host):
-                    _report(todo, run.outcome, writer)
+                    _write_outcomes(todo, run.outcome, writer)
             else:
-                _report(todo, run.outcome, writer)
+                _write_outcomes(todo, run.outcome, writer)
         except (AccountError, OSError) as error:
             text = str(as_account_error(error, "opening " + os.devnull) if isinstance(error, OSError) else error)
-            _report(todo, lambda resource: Outcome.unmet(resource.identity, "failed", text), writer)
+            _write_outcomes(todo, lambda resource: Outcome.unmet(resource.identity, "failed", text), writer)
     finally:
         os._exit(0)
 
 
-def _report(todo: List[Resource], outcome: Callable[[Resource], Outcome], writer: int) -> None:
+def _write_outcomes(todo: List[Resource], outcome: Callable[[Resource], Outcome], writer: int) -> None:
+    """Write the outcome of each resource to the pipe, one JSON document per line."""
     for resource in todo:
         left = json.dumps(outcome(resource).document()).encode("utf-8") + b"\n"
         while left:
             left = left[os.write(writer, left) :]
 
 
-def _give_up(resources: List[Resource], silent: int, one_pass: Pass, done: Dict[int, Document]) -> None:
+def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, done: Dict[int, Document]) -> None:
     """Mark the silent resource as unknown, and find out which file systems hang.
 
     First those that the resources touch, then all: links may point to them. If all answer, those that the resource
@@ -146,19 +148,19 @@ def _give_up(resources: List[Resource], silent: int, one_pass: Pass, done: Dict[
 
     mounts, host = mount_points(), one_pass.make_host()
     real = host.root + host.home
-    home, own = mount_of(real, mounts), _mounts(resources[silent], host, mounts)
-    every = {home}.union(*(_mounts(one, host, mounts) for one in resources))
+    home, own = mount_of(real, mounts), _touched_mounts(resources[silent], host, mounts)
+    every = {home}.union(*(_touched_mounts(one, host, mounts) for one in resources))
     wait = max(1.0, one_pass.seconds * MOUNT_SHARE)
     hung = set(find_hanging(every, wait) or find_hanging(mounts, wait)) or own - {home}
     host.account.hung_mounts.update({mount: describe_hang(mount, real, one_pass.seconds) for mount in hung})
     why = [host.account.hung_mounts[mount] for mount in sorted(hung & own or hung)]
     if not why:
-        text = "no answer in %d s, although the file systems answer; run again, and ask the site if that does not help"
+        text = "no answer in %d s, although the file systems respond. Run again; if that does not help, ask the site"
         why = [text % one_pass.seconds]
     done[silent] = Outcome.unmet(resources[silent].identity, "unknown", why[0]).document()
 
 
-def _mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:
+def _touched_mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:
     """Return the mount points that a resource touches."""
     from .._core.mounts import mount_of
 

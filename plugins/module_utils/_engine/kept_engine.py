@@ -49,6 +49,7 @@ class KeptEngine(Resource):
         return [os.path.join(host.home, KEPT_ENGINE + self.digest[:16])]
 
     def desired(self, host: Host) -> State:
+        """Return that the file of this engine is whole; nothing if no engine is to be kept."""
         return {os.path.basename(path): "whole" for path in self.touches(host) if self._content}
 
     def inspect(self, host: Host) -> State:
@@ -66,6 +67,7 @@ class KeptEngine(Resource):
         return None
 
     def apply(self, host: Host) -> None:
+        """Write the file, and remove engines if there are more than MOST, or all if none is to be kept."""
         others = [path for path in find_engines(host) if path not in self.touches(host)]
         for path in others[MOST - 1 :] if self._content else others:
             host.remove(path)
@@ -90,6 +92,7 @@ def pack_engine(sources: Mapping[str, Optional[str]]) -> bytes:
 
 
 def _dump(code: CodeType) -> bytes:
+    """Return compiled code as bytes that are the same in every run."""
     try:
         return marshal.dumps(code, PLAIN)
     except ValueError:  # newer code has what the old format cannot say

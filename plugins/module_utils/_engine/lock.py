@@ -30,12 +30,12 @@ class AccountLock:
             self._file.acquire(self._wait)
         except LockBusy as error:
             self._folder.close()
-            text = "another run is at work on this account (%s): wait for it, or end it, then run again"
+            text = "another run is working on this account (%s): wait until it ends, or end it, then run again"
             raise AccountError(text % error) from None
         except (AccountError, OSError) as error:
             self._folder.close()
             if isinstance(error, OSError):
-                raise as_account_error(error, "locking the account by ~/" + NAME) from None
+                raise as_account_error(error, "locking the account with ~/" + NAME) from None
             raise
         return self
 

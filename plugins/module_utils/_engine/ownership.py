@@ -17,8 +17,8 @@ from .task import KeptResources, Task
 
 ADOPTED = "it existed before hpc-onboard"
 LOST = (
-    "the receipt on the account is gone, and this key is not as this machine's copy of the receipt has it (%s); look at"
-    " it, and remove it yourself"
+    "the receipt on the account is missing, and this key differs from this machine's copy of the receipt (%s). Check"
+    " the key, and remove it yourself"
 )
 DOUBLED = "the file has several entries for this key, and hpc-onboard created one of them; keep one, then run again"
 
@@ -55,7 +55,7 @@ def settle_kept(task: Task) -> Task:
         elif why is not None:
             outcome = Outcome(resource.identity, {}, {})
             if before or seen.documents[at]["status"] in FAILURES:
-                outcome.remarks = ["%s: %s: it stays" % (resource.identity, why)]
+                outcome.remarks = ["%s: not removed, because %s" % (resource.identity, why)]
             settled[at] = outcome.document()
     restored = frozenset(at for at, one in enumerate(resources) if one is not task.resources[at])
     return task._replace(resources=resources, kept=KeptResources(settled, seen.receipt["after"], restored))
@@ -79,13 +79,13 @@ def _why_it_stays(
     """Return why a resource stays although its removal is declared; None if it is removed."""
     others = notes.other_clusters(noted, note_key(resource.KIND, resource.identity), task.cluster)
     if others:
-        return "set up for %s, too" % " and ".join(others)
+        return "it is also set up for %s" % " and ".join(others)
     if not note:
-        return "hpc-onboard did not create it, or the receipt does not say so"
+        return "the receipt does not show that hpc-onboard created it"
     own = notes.fingerprint_key_id(task.plan["fingerprint_key"])
     is_edited = resource.KEEPS_USER_EDITS or is_lost  # without a receipt, only equal content shows who created it
     if is_edited and (note["made"] or note.get("replaced")) and notes.is_changed_by_user(note, found, own):
-        former = "; what you had there is in ~/%s" % FORMER
+        former = "; your former content is in ~/%s" % FORMER
         kept = former if note.get("replaced") and former_copies.has_copy(task.make_host(), resource) else ""
-        return "changed since hpc-onboard wrote it" + kept
+        return "it was changed since hpc-onboard wrote it" + kept
     return None if note["made"] else ADOPTED

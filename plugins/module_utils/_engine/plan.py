@@ -62,6 +62,7 @@ class ResourceRun:
         return outcome
 
     def _paths(self, resource: Resource) -> List[str]:
+        """Return the paths that a resource touches; none if its paths cannot be expanded."""
         try:
             return resource.bound(self.host).touches(self.host)
         except AccountError:

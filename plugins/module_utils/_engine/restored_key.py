@@ -43,6 +43,7 @@ class RestoredKey(Resource):
         return bool(self._key.find(text) == self._key.find(host.read(self._key.path).decode("latin-1")))
 
     def desired(self, host: Host) -> State:
+        """Return the former key and modes; nothing if there was no former key."""
         found = {name: one for name, one in self.inspect(host).items() if name != COPY}
         if self._note.get("replaced"):
             text = self._former_text(host)
@@ -54,6 +55,7 @@ class RestoredKey(Resource):
         return found
 
     def inspect(self, host: Host) -> State:
+        """Return the key and modes in the file, and if the private copy still exists."""
         fields = ("password", "is", "mode", "folder mode")
         found = {name: one for name, one in self._key.inspect(host).items() if name in fields}
         if self._note.get("replaced") and host.entry(former_copies.copy_path(host, self._note_key)):
@@ -61,10 +63,12 @@ class RestoredKey(Resource):
         return found
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the file must not be edited, as for the key itself."""
         why: Optional[str] = self._key.obstacle(self._key.inspect(host), host)
         return why
 
     def apply(self, host: Host) -> None:
+        """Restore the former entry and modes, and remove the copy; without a copy, remove the entry."""
         text, key = self._former_text(host), self._key
         if self._note.get("replaced") and text is None:
             key.apply(host)

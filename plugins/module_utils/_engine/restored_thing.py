@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A thing of the user's that was moved away for a resource, and gets its place back when that is removed."""
+"""A file, link or folder of the user that was moved away for a resource, and is moved back when that is removed."""
 
 from typing import List, Optional
 
@@ -9,11 +9,11 @@ from .._core.resource import Resource, State
 from .._core.values import note_key
 from .._receipt import former_copies
 
-COPY = "what was there"  # the field that is set while it is in the private folder
+COPY = "former content"  # the field that is set while it is in the private folder
 
 
 class RestoredThing(Resource):
-    """The resource is removed, and the user's thing is moved back. It is done when nothing is in the private folder."""
+    """Removes the resource and moves the user's thing back. Done when the private folder does not contain it."""
 
     def __init__(self, thing: Resource) -> None:
         """Take a resource whose removal is declared."""
@@ -27,18 +27,22 @@ class RestoredThing(Resource):
         return self._thing.touches(host)
 
     def desired(self, host: Host) -> State:
+        """Return nothing: neither the resource nor the private copy is desired."""
         return {}
 
     def inspect(self, host: Host) -> State:
+        """Return the state of the resource as long as the user's thing is in the private folder."""
         if not former_copies.has_copy(host, self):
             return {}
         return dict(self._thing.inspect(host), **{COPY: "kept"})
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the resource in the place must not be removed, or None."""
         found = self._thing.inspect(host)
         return self._thing.obstacle(found, host) if before and found else None
 
     def apply(self, host: Host) -> None:
+        """Remove the resource, and move the user's thing back."""
         if self._thing.inspect(host):
             self._thing.apply(host)
         former_copies.move_back(host, note_key(self.KIND, self.identity), str(self.options["path"]))

@@ -68,6 +68,7 @@ class ScriptOutput:
 
 
 def _is_bad(outcome: Mapping[str, Any], part: str) -> bool:
+    """Return True if the outcome makes the script fail: a failure, or a grave finding of an audit."""
     if outcome["status"] in FAILURES:
         return True
     if part != "audit" or outcome["status"] == "ok":
@@ -77,6 +78,7 @@ def _is_bad(outcome: Mapping[str, Any], part: str) -> bool:
 
 
 def _outcome_lines(outcome: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of an outcome: its row if something differs or failed, and its notes."""
     status = outcome["status"]
     if status in CHANGES or status in FAILURES:
         text = outcome["identity"]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is to be done on the account and what was observed there: the values that the engine's steps pass on."""
+"""The values that the engine's steps pass on: the task, and the observations on the account."""
 
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional
 

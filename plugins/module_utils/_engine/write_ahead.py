@@ -17,7 +17,7 @@ from .isolation import Document
 from .plan import Loop
 from .task import Observation, Task
 
-CHANGED_SINCE = "it has changed since this run began; run again"
+CHANGED_SINCE = "the resource has changed since this run began; run again"
 
 
 def plan_records(seen: Observation, ahead: Observation) -> List[Document]:

@@ -66,10 +66,10 @@ def read_list(text: str, setting: str) -> Optional[List[Item]]:
                 return found
             if key.group(1) == setting:
                 inside = key.group(2).strip("[] ")
-                found = [Item(number, _unquoted(item)) for item in inside.split(",") if _unquoted(item)]
+                found = [Item(number, _unquote(item)) for item in inside.split(",") if _unquote(item)]
         elif found is not None:
             item = re.match(r"^\s*-\s*(.*)", bare)
-            found += [Item(number, _unquoted(item.group(1)))] if item and _unquoted(item.group(1)) else []
+            found += [Item(number, _unquote(item.group(1)))] if item and _unquote(item.group(1)) else []
     return found
 
 
@@ -78,5 +78,5 @@ def is_anaconda_channel(channel: str) -> bool:
     return channel in ANACONDAS or "repo.anaconda.com" in channel or "repo.continuum.io" in channel
 
 
-def _unquoted(item: str) -> str:
+def _unquote(item: str) -> str:
     return item.strip(" \t'\"")

@@ -35,18 +35,18 @@ class Member(NamedTuple):
 def problem(text: str, registry: str) -> Optional[str]:
     """Return why this text cannot be edited, or why an entry in it would not be read; None if it is fine."""
     try:
-        document = json.loads(text or NEW, object_pairs_hook=_no_doubles)
+        document = json.loads(text or NEW, object_pairs_hook=_refuse_doubles)
     except _Double as double:
-        return "the name %s is in it twice: remove one" % double
+        return "the file contains the name %s twice: remove one of the two entries" % double
     except (ValueError, RecursionError):
-        return "it is not valid JSON: fix it, or move it away"
+        return "the file is not valid JSON: fix the file, or move it away"
     if not isinstance(document, dict) or not isinstance(document.get("auths", {}), dict):
-        return 'it is not a file of logins ("auths" is not an object): move it away'
+        return 'the file is not a file of logins ("auths" is not an object): move it away'
     if not all(isinstance(document["auths"][name], dict) for name in names_of(text, registry)):
-        return "its entry for %s is not a login: remove it" % registry
+        return "the entry for %s is not a login: remove the entry" % registry
     program = credential_helper(text, registry)
     if program:
-        text = "the program %s answers for %s instead (credsStore, credHelpers): remove that setting"
+        text = "the program %s, not this file, provides the login for %s: remove the setting credsStore or credHelpers"
         return text % (program, registry)
     return None
 
@@ -63,11 +63,12 @@ def credential_helper(text: str, registry: str) -> str:
 
 def names_of(text: str, registry: str) -> List[str]:
     """Return the names under which a file has logins for a registry: its own first, then nvcr.io as docker://nvcr.io."""
-    plain = _plain(registry)
-    return sorted((name for name in registries(text) if _plain(name) == plain), key=lambda name: name != registry)
+    plain = _normalise(registry)
+    return sorted((name for name in registries(text) if _normalise(name) == plain), key=lambda name: name != registry)
 
 
-def _plain(name: str) -> str:
+def _normalise(name: str) -> str:
+    """Return the name of a registry without scheme and trailing slash, for comparison."""
     return SCHEME.sub("", name, 1).rstrip("/")
 
 
@@ -84,6 +85,7 @@ def find_all(text: str, registry: str) -> List[RegistryLogin]:
 
 
 def _read_login(entry: Any) -> RegistryLogin:
+    """Return the login in an entry; an empty one if the entry is invalid."""
     try:
         user, colon, password = base64.b64decode(str(entry["auth"]), validate=True).decode("utf-8").partition(":")
     except (KeyError, TypeError, ValueError, binascii.Error):
@@ -108,13 +110,13 @@ def put(text: str, registry: str, login: RegistryLogin) -> str:
     text = text if text.strip() else NEW
     auth = base64.b64encode(("%s:%s" % login).encode("utf-8")).decode("ascii")
     entry = json.dumps({"auth": auth})
-    top = _object(text, _after_blank(text, 0))
+    top = _read_members(text, _skip_blank(text, 0))
     if "auths" not in top:
-        return _inserted(text, _after_blank(text, 0), not top, "auths", "{%s: %s}" % (json.dumps(registry), entry))
+        return _insert_member(text, _skip_blank(text, 0), not top, "auths", "{%s: %s}" % (json.dumps(registry), entry))
     at = top["auths"].value
-    auths = _object(text, at)
+    auths = _read_members(text, at)
     if registry not in auths:
-        return _inserted(text, at, not auths, registry, entry)
+        return _insert_member(text, at, not auths, registry, entry)
     found = auths[registry]
     return text[: found.value] + entry + text[found.end :]
 
@@ -127,7 +129,8 @@ def without(text: str, registry: str) -> str:
 
 
 def _without_name(text: str, registry: str) -> str:
-    auths = _object(text, _object(text, _after_blank(text, 0))["auths"].value)
+    """Return the text without one member of auths; empty if nothing else is left."""
+    auths = _read_members(text, _read_members(text, _skip_blank(text, 0))["auths"].value)
     members = sorted(auths.values())
     index = members.index(auths[registry])
     if index + 1 < len(members):
@@ -143,7 +146,8 @@ class _Double(ValueError):
     """A name is twice in one object: readers differ on which one counts."""
 
 
-def _no_doubles(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+def _refuse_doubles(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    """Return an object's members as a dict, for json.loads. Raise _Double if a name occurs twice."""
     names = [name for name, _value in pairs]
     for name in names:
         if names.count(name) > 1:
@@ -151,30 +155,31 @@ def _no_doubles(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     return dict(pairs)
 
 
-def _after_blank(text: str, at: int) -> int:
+def _skip_blank(text: str, at: int) -> int:
+    """Return the offset of the first character that is not white space."""
     found = BLANK.match(text, at)
     return found.end() if found else at
 
 
-def _object(text: str, at: int) -> Dict[str, Member]:
+def _read_members(text: str, at: int) -> Dict[str, Member]:
     """Return the members of the object at an offset of valid JSON."""
     decoder = json.JSONDecoder()
     members: Dict[str, Member] = {}
-    at = _after_blank(text, at + 1)
+    at = _skip_blank(text, at + 1)
     while text[at] != "}":
         name, colon = decoder.raw_decode(text, at)
-        value = _after_blank(text, _after_blank(text, colon) + 1)
+        value = _skip_blank(text, _skip_blank(text, colon) + 1)
         end = decoder.raw_decode(text, value)[1]
         members[name] = Member(at, value, end)
-        at = _after_blank(text, end)
+        at = _skip_blank(text, end)
         if text[at] == ",":
-            at = _after_blank(text, at + 1)
+            at = _skip_blank(text, at + 1)
     return members
 
 
-def _inserted(text: str, at: int, empty: bool, name: str, value: str) -> str:
+def _insert_member(text: str, at: int, empty: bool, name: str, value: str) -> str:
     """Return the text with a new first member in the object at an offset, indented like the members there."""
-    gap = text[at + 1 : _after_blank(text, at + 1)]
+    gap = text[at + 1 : _skip_blank(text, at + 1)]
     indent = "" if empty else gap
     member = "%s%s: %s" % (indent, json.dumps(name), value)
     return text[: at + 1] + member + ("" if empty else ",") + text[at + 1 :]

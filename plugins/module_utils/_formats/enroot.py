@@ -159,18 +159,21 @@ def restore_former(text: str, machine: str, login: str, former: str) -> str:
 def problem(text: str, machine: str) -> Optional[str]:
     """Return why this file cannot be edited by lines, and what to do; None if it can."""
     if text.startswith(BYTE_ORDER_MARK):
-        return "the file begins with a byte-order mark, which hides its first line from enroot: delete that mark"
+        return "the file begins with a byte-order mark, which hides the first line from enroot: delete the mark"
     if "\0" in text:
         return "the file contains a NUL byte, so it is not a text file: inspect it, then move it away"
     for number, line in enumerate(split_lines(text), 1):
         parts = split_words(line)
         if parts[:2] == ["machine", machine] and "password" not in parts:
             return (
-                "line %d begins an entry for %s that has several lines, which enroot does not read:"
-                " delete that entry" % (number, machine)
+                "line %d begins an entry for %s with several lines, but enroot reads one line per entry:"
+                " delete the entry" % (number, machine)
             )
         if parts == ["machine"]:
-            return "line %d contains only 'machine', and enroot reads one line per entry: join them" % number
+            return (
+                "line %d contains only 'machine', but enroot reads one line per entry: join the lines of the entry"
+                % number
+            )
         if parts[:1] == ["machine"] and "machine" in parts[3:] and machine in parts:
-            return "line %d contains several entries, and enroot reads one per line: split it" % number
+            return "line %d contains several entries, but enroot reads one entry per line: split the line" % number
     return None

@@ -34,7 +34,7 @@ APPEND = {
     "fish": "contains -- '{0}' $PATH; or set -gx PATH $PATH '{0}'\n",
 }
 ON_DEMAND = {  # a command that a file defines when it is first used
-    "sh": '{0}() {{ if [ -r "{1}" ]; then . "{1}"; {0} "$@"; else echo "{0}: {1} is gone" >&2; return 127; fi; }}\n',
+    "sh": '{0}() {{ if [ -r "{1}" ]; then . "{1}"; {0} "$@"; else echo "{0}: {1} not found" >&2; return 127; fi; }}\n',
     "csh": "alias {0} 'unalias {0}; if ( -r {1} ) source {1}; eval {0} \\!*'\n",
     "fish": "function {0}; functions -e {0}; test -r {1}; and source {1}; {0} $argv; end\n",
 }

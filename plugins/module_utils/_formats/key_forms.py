@@ -32,7 +32,7 @@ class Form(NamedTuple):
 NVAPI = Form("personal or service key", NGC, "nvapi-", r"nvapi-[A-Za-z0-9_-]{64}", (70, 70), True)
 LEGACY = Form("legacy key", NGC, "", r"[A-Za-z0-9+/]{84}", (84, 84), False)
 WANDB_NOW = Form("key", WANDB, "wandb_v1_", r"wandb_v1_[A-Za-z0-9_]{40,120}", (49, 129), True)
-WANDB_OLD = Form("key of the first form", WANDB, "", r"(?:[a-z0-9]{1,20}-)?[0-9a-f]{40}", (40, 61), True)
+WANDB_OLD = Form("key in the old format", WANDB, "", r"(?:[a-z0-9]{1,20}-)?[0-9a-f]{40}", (40, 61), True)
 HF = Form("token", HUGGING_FACE, "hf_", r"hf_[A-Za-z0-9]{34,64}", (37, 67), True)
 FORMS = (NVAPI, LEGACY, WANDB_NOW, WANDB_OLD, HF)
 

@@ -39,7 +39,7 @@ def find_entries(text: str, machine: str) -> List[NetrcLogin]:
 
 def is_read(text: str, machine: str) -> bool:
     """Return True if programs find an entry for the machine: they stop at a 'default'."""
-    default, found = _default(text), find_entries(text, machine)
+    default, found = _find_default(text), find_entries(text, machine)
     return bool(found) and (default is None or found[0].start < default)
 
 
@@ -47,7 +47,7 @@ def put(text: str, machine: str, login: str, password: str) -> str:
     """Return the text with one entry for the machine: in place of the first one, else at the end, before a default."""
     entry = "machine %s\n  login %s\n  password %s\n" % (machine, login, password)
     found = find_entries(text, machine)
-    places = [one.start for one in found[:1]] + [place for place in [_default(text)] if place is not None]
+    places = [one.start for one in found[:1]] + [place for place in [_find_default(text)] if place is not None]
     if not places:
         return text + _gap(text) + entry
     place = min(places)
@@ -60,7 +60,7 @@ def _gap(text: str) -> str:
     return gap + ("" if len(_keywords(text + gap + "machine x")) > len(_keywords(text)) else "\n")
 
 
-def _default(text: str) -> Optional[int]:
+def _find_default(text: str) -> Optional[int]:
     """Return the offset of 'default', which applies to every machine."""
     return next((found.start() for found in _keywords(text) if found.group() == "default"), None)
 
@@ -75,7 +75,7 @@ def without(text: str, machine: str) -> str:
 def problem(text: str) -> Optional[str]:
     """Return why the file cannot be edited, and what to do; None if it can."""
     if "\0" in text:
-        return "it contains a NUL byte, so it is not a text file: inspect it, then move it away"
+        return "the file contains a NUL byte, so it is not a text file: inspect it, then move it away"
     return None
 
 
@@ -116,5 +116,6 @@ def _words(text: str, start: int, end: int) -> "List[re.Match[str]]":
 
 
 def _line_end(text: str, at: int) -> int:
+    """Return the offset of the end of the line at an offset."""
     end = text.find("\n", at)
     return len(text) if end < 0 else end

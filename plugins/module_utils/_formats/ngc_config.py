@@ -55,11 +55,13 @@ def without(text: str) -> str:
 
 
 def _section(line: str) -> Optional[str]:
+    """Return the name of the section that a line opens, or None."""
     found = HEADING.match(line)
     return found.group(1).strip() if found else None
 
 
 def _places(text: str) -> List[KeyLine]:
+    """Return the lines in [CURRENT] that set apikey, in order."""
     places = []
     section: Optional[str] = None
     for number, line in enumerate(split_lines(text)):

@@ -56,7 +56,7 @@ def read_usage(text: str) -> Reading:
     unread: List[str] = []
     known = False
     for head, row in TABLES:
-        lines = _below(text, head)
+        lines = _rows_below(text, head)
         known = known or lines is not None
         for line in lines or []:
             usages = row(line)
@@ -75,7 +75,7 @@ def _keep_fullest(found: Dict[Tuple[str, str], Usage], usages: List[Usage]) -> N
             found[usage.place, usage.what] = usage
 
 
-def _below(text: str, head: str) -> Optional[List[str]]:
+def _rows_below(text: str, head: str) -> Optional[List[str]]:
     """Return the rows below a table's head; None without such a table."""
     lines: Optional[List[str]] = None
     held = ""
@@ -100,7 +100,7 @@ def parse_amount(word: str, binary: bool = True) -> Optional[float]:
     return float(found.group(1)) * float(unit ** POWERS[found.group(2).upper()])
 
 
-def _limit(place: str, what: str, used: Optional[float], limit: Optional[float], grace: str = "") -> List[Usage]:
+def _to_usages(place: str, what: str, used: Optional[float], limit: Optional[float], grace: str = "") -> List[Usage]:
     """Return the usage in a list; an empty one if the limit is zero or unknown."""
     if used is None or not limit:
         return []
@@ -126,12 +126,13 @@ def _linux(line: str) -> Optional[List[Usage]]:
     files = [parse_amount(word.strip("*[]"), False) for word in words[5:8]]
     if None in space or None in files:
         return None
-    return _limit(words[0], "bytes", space[0], space[1] or space[2], _grace(words[4])) + _limit(
+    return _to_usages(words[0], "bytes", space[0], space[1] or space[2], _grace(words[4])) + _to_usages(
         words[0], "files", files[0], files[1] or files[2], _grace(words[8])
     )
 
 
 def _kibibytes(word: str) -> Optional[float]:
+    """Return the bytes of an amount; a number without a unit is in KiB."""
     bare = word.strip("*[]")
     number = parse_amount(bare)
     return number * 1024 if number is not None and bare[-1:].isdigit() else number
@@ -154,7 +155,7 @@ def _cscs(line: str) -> Optional[List[Usage]]:
         return None
     space = parse_amount(cells[5] if cells[5] != "-" else cells[2])
     files = parse_amount(cells[11] if cells[11] != "-" else cells[8], False)
-    return _limit(cells[0], "bytes", space, parse_amount(cells[7]), _grace(cells[4])) + _limit(
+    return _to_usages(cells[0], "bytes", space, parse_amount(cells[7]), _grace(cells[4])) + _to_usages(
         cells[0], "files", files, parse_amount(cells[13], False), _grace(cells[10])
     )
 
@@ -166,7 +167,7 @@ def _alliance(line: str) -> Optional[List[Usage]]:
     if row is None:
         return None if re.match(r"^\S.*\)\s+\S*\d", line) else []
     place, used, limit, files, most = row.groups()
-    return _limit(place, "bytes", parse_amount(used, False), parse_amount(limit, False)) + _limit(
+    return _to_usages(place, "bytes", parse_amount(used, False), parse_amount(limit, False)) + _to_usages(
         place, "files", parse_amount(files, False), parse_amount(most, False)
     )
 
@@ -198,7 +199,7 @@ def _dss(text: str) -> List[Usage]:
     for name, used, limit, unit in rows:
         place = paths.get(name, name) if name else home.group(1) if home else "home"
         what, factor = ("bytes", 1e9) if unit == "GB" else ("files", 1.0)
-        _keep_fullest(found, _limit(place, what, int(used) * factor, int(limit) * factor))
+        _keep_fullest(found, _to_usages(place, what, int(used) * factor, int(limit) * factor))
     return sorted(found.values())
 
 
@@ -208,7 +209,8 @@ def read_left(text: str, mount: str) -> QuotaLeft:
     for row in re.finditer(ROW % re.escape(mount), text, re.MULTILINE):
         used, soft, hard, files, soft_files, hard_files = (int(number) for number in row.groups())
         room = tighter(
-            room, QuotaLeft(_rest(used * 1024, soft * 1024, hard * 1024), _rest(files, soft_files, hard_files))
+            room,
+            QuotaLeft(_amount_left(used * 1024, soft * 1024, hard * 1024), _amount_left(files, soft_files, hard_files)),
         )
     return room
 
@@ -221,7 +223,7 @@ def tighter(one: QuotaLeft, other: QuotaLeft) -> QuotaLeft:
     return QuotaLeft(*smallest)
 
 
-def _rest(used: int, soft: int, hard: int) -> Optional[int]:
+def _amount_left(used: int, soft: int, hard: int) -> Optional[int]:
     """Return what is left below the hard limit, or below the soft one without it; zero means no limit."""
     limit = hard or soft
     return max(0, limit - used) if limit else None

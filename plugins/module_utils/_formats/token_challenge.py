@@ -58,7 +58,7 @@ def read_challenge(headers: Sequence[str]) -> Challenge:
     """Return the only Bearer challenge of these WWW-Authenticate headers. Raise ChallengeRefused."""
     found = [params for header in headers for scheme, params in _challenges(header) if scheme == "bearer"]
     if len(found) != 1 or not found[0].get("realm"):
-        raise ChallengeRefused("the registry's token challenge is missing or ambiguous: is the address right?")
+        raise ChallengeRefused("the registry names no token address, or several: check the registry's address")
     return Challenge(found[0]["realm"], found[0].get("service", ""), found[0].get("scope", ""))
 
 
@@ -95,7 +95,7 @@ def token_address(challenge: Challenge, allowed: Sequence[str], repository: str)
     """
     from urllib.parse import parse_qsl, urlencode  # an account needs it only for this check
 
-    host, path, query = _checked(challenge.realm, allowed)
+    host, path, query = _check_realm(challenge.realm, allowed)
     kept = [(name, value) for name, value in parse_qsl(query) if name not in ("scope", "service")]
     service = [("service", challenge.service)] if challenge.service else []
     scope = [("scope", "repository:%s:pull" % repository)]
@@ -117,19 +117,19 @@ def read_token(body: bytes) -> Optional[str]:
     return next((value for value in found if isinstance(value, str) and _BEARER.fullmatch(value)), None)
 
 
-def _checked(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
+def _check_realm(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
     """Return host (with its port), path and query of a realm that may get a key. Raise ChallengeRefused."""
     shown = "".join(c if c.isprintable() else "?" for c in realm[:100])
     parts = _PLAIN.fullmatch(realm)
     if not parts or re.search(r"[\\#]", realm):
         raise ChallengeRefused(
-            "the registry points to %s, which is not a plain https address: the key was not sent" % shown
+            "the registry asks for the key at %s, which is not a plain https address. The key was not sent" % shown
         )
     host = _with_port(parts.group("host"))
     if host is None or host not in [_with_port(one) for one in allowed]:
         raise ChallengeRefused(
-            "the registry points to %s, which is not allowed to get its keys: the key was not sent;"
-            " if that host is correct, add it to the allowed realms" % shown
+            "the registry asks for the key at %s, a host that is not allowed to get its keys. The key was not sent."
+            " If the host is correct, add it to the allowed realms" % shown
         )
     return host, parts.group("path"), parts.group("query") or ""
 

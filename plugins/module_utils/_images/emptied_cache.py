@@ -29,32 +29,35 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
+        """Return that nothing removable is left."""
         return {"size": NOTHING} if self.options["state"] == "present" else {}
 
     def inspect(self, host: Host) -> State:
+        """Return the size of what can be removed."""
         if self.options["state"] == "absent":
             return {}
-        found = self._found(host)
+        found = self._list_removable(host)
         return {"size": self._size(host, found) if found else NOTHING}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why nothing may be removed from the path, or None."""
         there = host.entry(self.options["path"])
         if self.options["state"] == "absent" or there is None:
             return None
         if there.kind != "folder" or not there.mine:
-            return "%s is not a folder of yours: nothing is removed there" % host.shown(self.options["path"])
+            return "%s is not a folder that you own, so nothing is removed from it" % host.shown(self.options["path"])
         return None
 
     def apply(self, host: Host) -> None:
-        for path in self._found(host):
+        for path in self._list_removable(host):
             found = host.entry(path)
             if found is not None and found.kind == "folder":
                 host.remove_folder(path)
             else:
                 host.remove(path)
 
-    def _found(self, host: Host) -> List[str]:
-        """Return what lies there and is the tool's to fetch again."""
+    def _list_removable(self, host: Host) -> List[str]:
+        """Return the paths in the cache that the tool can fetch again."""
         folder = self.options["path"]
         if host.resolved_kind(folder) != "folder":
             return []
@@ -66,7 +69,7 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
         return [os.path.join(folder, name) for name in names]
 
     def _size(self, host: Host, paths: List[str]) -> str:
-        """Return how much these hold, as a person reads it."""
+        """Return the total size of these paths, in words."""
         from .._scan.amounts import format_size
         from .._scan.walk import Walk
 

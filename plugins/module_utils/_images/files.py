@@ -91,6 +91,7 @@ class ImageFiles:
 
 
 def _plain(name: str) -> str:
+    """Return the name of a package as pip compares it."""
     return name.lower().replace("_", "-")
 
 
@@ -103,7 +104,7 @@ def why_too_little_space(host: Host, folder: str, needed: int, doing: str) -> Op
     for whose, left in rooms:
         if left.bytes is not None and left.bytes < needed:
             return (
-                "%s has %s left at %s, and %s takes about %s for a while:"
+                "%s has %s left at %s, but %s temporarily needs about %s:"
                 " remove files or ask the site for more, then run again"
                 % (whose, format_size(left.bytes), above, doing, format_size(needed))
             )

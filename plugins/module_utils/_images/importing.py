@@ -42,8 +42,8 @@ code=$?
 kill "$watch" 2>/dev/null
 wait "$watch" 2>/dev/null
 [ "$code" = 0 ] || exit "$code"
-[ -s {draft} ] || {{ echo "{tool} ended well, but has made no image"; exit 1; }}
-[ ! -e {target} ] || {{ echo {name}" was created by another program since the start: it stays"; exit 1; }}
+[ -s {draft} ] || {{ echo "{tool} ended without an error, but created no image"; exit 1; }}
+[ ! -e {target} ] || {{ echo {name}" was created by another program during the import and is not changed"; exit 1; }}
 sync {draft} 2>/dev/null
 printf '{{"digest": "%s", "bytes": %s}}' {digest} "$(stat -c %s {draft})" >note.new && mv note.new {note} || exit 1
 mv -n {draft} {target} && [ ! -e {draft} ] || exit 1
@@ -86,7 +86,9 @@ def render_commands(wanted: ImageImport) -> str:
             wanted.runtime,
             quote(wanted.module),
         )
-    load += 'command -v %s >/dev/null || { echo "%s is not on $(hostname)"; exit 127; }\n' % ((wanted.runtime,) * 2)
+    load += 'command -v %s >/dev/null || { echo "%s is not installed on $(hostname)"; exit 127; }\n' % (
+        (wanted.runtime,) * 2
+    )
     return WORK.format(
         step=quote("importing " + wanted.link),
         total=wanted.bytes,
@@ -143,7 +145,9 @@ class ImportJob(Job):
         if code:
             os.unlink(os.path.join(self.folder, GIVEN))
             said = read_last_lines(log)
-            raise AccountError("it ended with exit code %d%s" % (code, ". It said: " + said if said else ""))
+            raise AccountError(
+                "the import ended with exit code %d%s" % (code, ". Its output ends with: " + said if said else "")
+            )
 
     def simulate(self, host: Host) -> None:
         simulate(host, self._wanted)

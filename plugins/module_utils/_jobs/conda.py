@@ -30,8 +30,8 @@ REMOVED_VARIABLES = (
     "BASH_ENV",
 )
 TERMS = (
-    "a channel's terms of service are not accepted; that is for you to do: read them, then run"
-    " '%s/bin/conda tos accept', or take conda-forge as the channel"
+    "you have not accepted a channel's terms of service. Read them, then run '%s/bin/conda tos accept',"
+    " or set conda-forge as the channel"
 )
 TERMS_SIGNS = ("CondaToSNonInteractiveError", "Terms of Service have not been accepted")
 INSTALLER = "installer.sh"  # conda's installer refuses to run without this suffix
@@ -62,6 +62,7 @@ class CondaJob(ProgramJob):
                 self._make_environment(environment, marker)
 
     def simulate(self, host: Host) -> None:
+        """Write the marks and settings of a finished conda, without its programs."""
         prefix = self._spec.prefix
         files = {MADE: self._spec.made, condarc.PLACE: self._spec.settings}
         for environment in self._spec.environments:
@@ -73,12 +74,12 @@ class CondaJob(ProgramJob):
             host.write(path, host.read(path) if found else None, content.encode("utf-8"), 0o644)
 
     def _remove_unfinished(self) -> None:
-        """Remove what an earlier job began to create and did not finish."""
+        """Remove the prefix or environment that an earlier job began to create and did not finish."""
         half = read_if_exists(os.path.join(self.folder, MAKING))
         if half:
             begun = self._resolve_own(half)
             if not os.path.exists(os.path.join(begun, MADE)) and os.path.lexists(begun):
-                self.report("removing what was half made")
+                self.report("removing an unfinished installation")
                 shutil.rmtree(begun)
 
     @property
@@ -92,7 +93,9 @@ class CondaJob(ProgramJob):
         if path == self._spec.prefix:
             return self._prefix
         if above != os.path.join(self._spec.prefix, "envs") or name in ("", ".", ".."):
-            raise AccountError("%s is recorded as half made, but was not created by hpc-onboard: it stays" % path)
+            raise AccountError(
+                "%s is recorded as unfinished, but was not created by hpc-onboard, so it is not removed" % path
+            )
         return os.path.join(self._prefix, "envs", name)
 
     def _note_unfinished(self, path: str) -> None:
@@ -100,6 +103,7 @@ class CondaJob(ProgramJob):
         write_small_file(os.path.join(self.folder, MAKING), path)
 
     def _note_finished(self, marker: str, content: str) -> None:
+        """Write the mark of a finished folder, and forget that it is being created."""
         write_small_file(marker, content)
         os.unlink(os.path.join(self.folder, MAKING))
 
@@ -107,9 +111,11 @@ class CondaJob(ProgramJob):
 
     @property
     def _installer(self) -> str:
+        """Return the path of the downloaded installer, in the job's folder."""
         return os.path.join(self.folder, INSTALLER)
 
     def _fetch(self) -> None:
+        """Download the installer. If the account has no network, the error names the file for the controller."""
         spec = self._spec
         step = "downloading %s" % spec.title
         try:
@@ -121,13 +127,14 @@ class CondaJob(ProgramJob):
             raise
 
     def _install(self) -> None:
+        """Check and run the installer, try the new conda, and mark the prefix as finished."""
         spec = self._spec
         self.report("checking the installer", 0, self._steps)
         check_sha256(self._installer, spec.sha256)
         self.report("installing %s" % spec.title, 1, self._steps)
         if not self._update:
             if os.path.lexists(self._prefix):
-                raise AccountError("%s was created by another program since the start: it stays" % spec.prefix)
+                raise AccountError("%s was created by another program during this job and is not changed" % spec.prefix)
             self._note_unfinished(spec.prefix)
         line = ["bash", self._installer, "-b", "-p", spec.prefix] + (["-u"] if self._update else [])
         self._run(line, "the installer", HOME=self.folder)  # it writes into the home, wherever the prefix is
@@ -148,6 +155,7 @@ class CondaJob(ProgramJob):
     # -- the environments ----------------------------------------------------------------------
 
     def _make_environment(self, environment: Mapping[str, str], marker: str) -> None:
+        """Create or update one environment from its file, and write its mark."""
         name, folder = environment["name"], os.path.dirname(marker)
         explicit = condarc.is_explicit(environment["content"])
         file = os.path.join(self.folder, "%s.%s" % (name, "txt" if explicit else "yml"))
@@ -157,11 +165,13 @@ class CondaJob(ProgramJob):
             line = ["install", "--yes", "-n", name] if explicit else ["env", "update", "--prune", "-n", name]
         else:
             if os.path.lexists(folder):
-                raise AccountError("the environment %s was created by another program since the start: it stays" % name)
+                raise AccountError(
+                    "the environment %s was created by another program during this job and is not changed" % name
+                )
             self._note_unfinished(os.path.join(self._spec.prefix, "envs", name))
             line = ["create", "--yes", "-n", name] if explicit else ["env", "create", "-n", name]
         conda = os.path.join(self._prefix, "bin", "conda")
-        self._run([conda, *line, "--file", file], "the environment %s" % name)
+        self._run([conda, *line, "--file", file], "conda for the environment %s" % name)
         if is_finished:
             write_small_file(marker, origin_mark.digest(environment["content"]))
         else:

@@ -17,7 +17,7 @@ PIECE = 256 * 1024
 LARGEST = 1024**3  # bytes; the largest installer that is published has a tenth
 LONGEST = 3600.0  # seconds for one file, with all attempts
 REDIRECTED = (
-    "%s: the server redirects in a circle, or to an address that is not public with https: it was not followed. Set"
+    "%s: the server redirects in a loop, or to an address that is private or without https. Nothing was downloaded. Set"
     " the final address of the file in conda_installers"
 )
 
@@ -52,8 +52,9 @@ def check_sha256(path: str, sha256: str) -> None:
     if found != sha256:
         os.unlink(path)
         raise JobFailed(
-            "what was downloaded has the sum %s, but %s is pinned: it was not run. Does a proxy or a login page"
-            " answer in its place? Try again, or name the installer in conda_installers" % (found[:12], sha256[:12])
+            "the downloaded file has the SHA-256 %s, but %s was expected. The file was not run. Does a proxy or a login"
+            " page answer for the server? Run again, or set the installer in conda_installers"
+            % (found[:12], sha256[:12])
         )
 
 
@@ -67,24 +68,25 @@ def sha256_of(path: str) -> str:
 
 
 def _fetch(url: str, part: str, proxies: Mapping[str, str], report: ReportBytes) -> None:
+    """Download with several attempts, each of which continues the part that arrived. Raise JobFailed."""
     pause, end = PAUSE, time.monotonic() + LONGEST
     for attempt in range(ATTEMPTS):
         try:
-            _attempt(url, part, proxies, report, end)
+            _download_once(url, part, proxies, report, end)
             return
         except ConnectionLost as error:
             if time.monotonic() >= end:
                 raise JobFailed(
-                    "%s did not arrive within %.0f minutes: try again, or name another address in conda_installers"
+                    "%s: the download took more than %.0f minutes. Run again, or change the address in conda_installers"
                     % (url, LONGEST / 60)
                 ) from None
             if attempt == ATTEMPTS - 1:
-                raise JobFailed("%s cannot be fetched (%s)" % (url, error), wants={}) from None
+                raise JobFailed("%s cannot be downloaded (%s)" % (url, error), wants={}) from None
             time.sleep(pause)
             pause *= 2
 
 
-def _attempt(url: str, part: str, proxies: Mapping[str, str], report: ReportBytes, end: float) -> None:
+def _download_once(url: str, part: str, proxies: Mapping[str, str], report: ReportBytes, end: float) -> None:
     """Fetch the missing part. Raises ConnectionLost, or JobFailed if the server refuses."""
     import http.client  # here, because only a job needs them and starting Python is what a run waits for
     import urllib.error
@@ -98,13 +100,13 @@ def _attempt(url: str, part: str, proxies: Mapping[str, str], report: ReportByte
         with DownloadLine(url, proxies, end - time.monotonic()) as line, line.ask(asked, SILENCE) as answer:
             _append_body(answer, part, begun if answer.status == 206 else 0, report)
         if line.has_ended:  # without a length, a cut-off file looks complete
-            raise ConnectionLost("the time is over")
+            raise ConnectionLost("timed out")
     except NotPublic:
         raise JobFailed(REDIRECTED % url) from None
     except TooLarge:
         os.unlink(part)
         raise JobFailed(
-            "%s: what the server sends is larger than any installer: it was not stored. Is the address right?" % url
+            "%s: the response is too large for an installer and was discarded. Check the address" % url
         ) from None
     except urllib.error.HTTPError as error:
         if error.code == 416:  # nothing is left to fetch
@@ -113,7 +115,7 @@ def _attempt(url: str, part: str, proxies: Mapping[str, str], report: ReportByte
             raise ConnectionLost("the server answered %d" % error.code) from None
         if error.code < 400:
             raise JobFailed(REDIRECTED % url) from None
-        raise JobFailed("%s: the server answered %d; is this version still there?" % (url, error.code)) from None
+        raise JobFailed("%s: the server answered %d. Is this version still available?" % (url, error.code)) from None
     except urllib.error.URLError as error:
         reason = error.reason
         raise ConnectionLost(errno_name(reason) if isinstance(reason, OSError) else "no connection") from None
@@ -124,6 +126,7 @@ def _attempt(url: str, part: str, proxies: Mapping[str, str], report: ReportByte
 
 
 def _append_body(answer: Any, part: str, begun: int, report: ReportBytes) -> None:
+    """Write the response into the partial file from an offset. Raise ConnectionLost or TooLarge."""
     length = answer.headers.get("Content-Length")
     total = begun + int(length) if length and length.isdigit() else None
     done = begun

@@ -59,6 +59,7 @@ class EnvSpec:
 
 
 def _source(options: Mapping[str, Any]) -> str:
+    """Return in words where packages come from, for a diff."""
     named = ["folder %s" % folder for folder in options["wheels"]]
     if options["offline"]:
         return ", ".join(named) or "the site's wheels"
@@ -90,10 +91,12 @@ def installed(names: List[str]) -> List[str]:
     ['numpy==1.26.4+computecanada']
     """
     found = [PACKAGE.match(name) for name in names]
-    return sorted("%s==%s" % (one.group("name"), one.group("version")) for one in found if one and _counts(one))
+    return sorted(
+        "%s==%s" % (one.group("name"), one.group("version")) for one in found if one and _is_user_package(one)
+    )
 
 
-def _counts(found: Any) -> bool:
+def _is_user_package(found: Any) -> bool:
     return found.group("name").lower() not in OWN_TOOLS
 
 

@@ -30,8 +30,10 @@ MARK = "HPC_ONBOARD_JOB"  # the variable in the environment of a job's programs,
 SMALL = 16 * 1024  # bytes
 SECONDS = 0.5  # between two reports of progress in bytes
 BEGINNING = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
-NOT_OWN = "%s already exists and was not created by hpc-onboard, or other users can read it. Move it, then run again"
-ENDED = "it was ended from outside (a limit of the login node, a reboot?). Run again to continue it"
+NOT_OWN = (
+    "%s already exists and was not created by hpc-onboard, or other users can read it. Move it away, then run again"
+)
+ENDED = "the work was ended from outside (by a limit of the login node, or a reboot?). Run again to continue"
 
 Progress = Dict[str, Any]
 """The progress of a job: {step, done, total, unit}; or, if it failed, {failed: reason}, and then wants
@@ -117,6 +119,7 @@ class Job:
             self._run_work()
 
     def _run_work(self) -> None:
+        """Do the work, and record its end or why it failed."""
         try:
             os.nice(10)
             self._take_over()
@@ -151,6 +154,7 @@ class Job:
         self._record({"step": step, "done": done, "total": total, "unit": unit})
 
     def _record(self, progress: Progress) -> None:
+        """Write the progress file."""
         try:
             write_small_file(os.path.join(self.folder, PROGRESS), json.dumps(progress))
         except OSError:
@@ -177,7 +181,7 @@ def read_progress(folder: str) -> Optional[Progress]:
         return BEGINNING if running else None
     except (OSError, ValueError, TypeError, RecursionError) as error:
         name = errno_name(error) if isinstance(error, OSError) else "damaged"
-        progress = {"failed": "its progress cannot be read (%s)" % name}
+        progress = {"failed": "the progress of the work cannot be read (%s). Run again" % name}
     running = running or is_held(os.path.join(folder, LOCK))
     if "ended" in progress:
         return None
@@ -243,10 +247,12 @@ def kill_marked_processes(mark: str) -> None:
 
 
 def _list_processes() -> List[int]:
+    """Return the ids of all processes of this node but this one."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
 
 
 def _read_environment(pid: int) -> List[bytes]:
+    """Return the environment of a process; empty if it is not the user's or has ended."""
     try:
         with open("/proc/%d/environ" % pid, "rb") as stream:
             return stream.read().split(b"\0")

@@ -29,9 +29,10 @@ class JobResource(Resource):
         return os.path.join(above, ".%s.hpc.onboard" % name)
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
+        """Return the progress of this resource's job, or why it failed; None without a job."""
         if not self.is_working(host):
             return None
-        from .job import read_progress  # here, because it is under way once, and looked at ever after
+        from .job import read_progress  # imported here, because most runs have no job
 
         return read_progress(host.path_via_handle(self.job_folder))
 
@@ -47,16 +48,16 @@ class JobResource(Resource):
     def why_not_startable(self, host: Host) -> Optional[str]:
         """Return why no job can start at this place, or None: no area, a conflict, or an unsafe folder."""
         above = os.path.dirname(self.options[self.PLACE])
-        root = self.options.get("root") or self._find_own_folder(host) or above
+        root = self.options.get("root") or self._find_own_folder_above(host) or above
         if host.resolved_kind(root) == "link":
             return host.why_blocked(root)
         if host.resolved_kind(root) != "folder":
             site = "only the site can create it: is the project's name right?"
-            why = site if self.options.get("root") else "what is above it is not yours: name another path"
+            why = site if self.options.get("root") else "you do not own the folder above it: set another path"
             return "%s does not exist, and %s" % (host.shown(root), why)
         return host.why_blocked(above) or self._why_unsafe(host)
 
-    def _find_own_folder(self, host: Host) -> Optional[str]:
+    def _find_own_folder_above(self, host: Host) -> Optional[str]:
         """Return the closest existing folder above, if it is the user's own: all below it can be created."""
         folder = os.path.dirname(self.options[self.PLACE])
         while host.entry(folder) is None and folder != "/":

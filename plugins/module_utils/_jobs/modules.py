@@ -18,7 +18,7 @@ LOAD_MODULES = """exec 2>&1
 count=$1; shift
 [ "$count" -eq 0 ] || command -v module >/dev/null || . /etc/profile >/dev/null 2>&1
 while [ "$count" -gt 0 ]; do
-    command -v module >/dev/null || { echo "the command module is not there"; exit 91; }
+    command -v module >/dev/null || { echo "the command 'module' was not found"; exit 91; }
     module load "$1" || exit 91
     shift; count=$((count - 1))
 done
@@ -52,7 +52,7 @@ def find_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[str]
     deadline = time.time() + SECONDS
     code, text = _dry_run_pip(spec, spec.packages if spec.options["offline"] else [], environment, deadline, [])
     if code == NOT_LOADED:
-        return "the modules %s cannot be loaded: %s" % (" ".join(spec.modules), _one_line(text))
+        return "the modules %s cannot be loaded: %s" % (" ".join(spec.modules), _join_lines(text))
     if not code or "no such option" in text:  # pip before 22.2 has no --dry-run
         return None
     lacking = []
@@ -61,9 +61,9 @@ def find_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[str]
         if code:
             lacking.append(_describe_missing(package, said_of_it))
     search = spec.options["search"]
-    advice = "change packages" + (" (%s NAME shows what there is)" % search if search else "")
+    advice = "change packages" + (" (%s NAME lists the available versions)" % search if search else "")
     if not lacking:  # something that they need, or two that do not go together
-        return "the site's wheels do not do: %s; %s, then run again" % (_one_line(text), advice)
+        return "the site's wheels are not sufficient: %s; %s, then run again" % (_join_lines(text), advice)
     return "the site has no wheel for %s; %s, then run again" % (", ".join(lacking), advice)
 
 
@@ -89,9 +89,9 @@ def _describe_missing(package: str, text: str) -> str:
     versions = [one.strip() for one in found.group(1).split(",") if one.strip() != "none"] if found else []
     if not versions:
         return package
-    return "%s (there is %s)" % (package, ", ".join(versions[: -SHOWN - 1 : -1]))
+    return "%s (available: %s)" % (package, ", ".join(versions[: -SHOWN - 1 : -1]))
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Return the output of a program in one line."""
     return " ".join(text.replace("ERROR: ", "").split())[:300]

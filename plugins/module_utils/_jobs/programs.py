@@ -41,7 +41,7 @@ class ProgramJob(Job):
             return
         said = read_last_lines(log)
         how = "was ended by signal %d" % -code if code < 0 else "ended with exit code %d" % code
-        raise ProgramFailed("%s %s%s" % (what, how, ". It said: " + said if said else ""), said)
+        raise ProgramFailed("%s %s%s" % (what, how, ". Its output ends with: " + said if said else ""), said)
 
     def _check_parent(self, makes: str) -> None:
         """Raise AccountError if another user has replaced the folder above what is created."""

@@ -42,7 +42,7 @@ class PythonEnvJob(ProgramJob):
         try:
             self._create()
             self._install()
-            self.report("writing the lock", 3, STEPS)
+            self.report("writing the lock file", 3, STEPS)
             self._finish()
         except (AccountError, OSError):
             self._remove_unfinished()  # free its space: the disk may be full
@@ -52,6 +52,7 @@ class PythonEnvJob(ProgramJob):
         self._remove_old_versions(before)
 
     def simulate(self, host: Host) -> None:
+        """Write the mark, an empty python and the link of a finished environment."""
         spec = self._spec
         self._version = next(
             name for name in self._spec.names() if host.entry(os.path.join(spec.versions, name)) is None
@@ -74,10 +75,12 @@ class PythonEnvJob(ProgramJob):
 
     @property
     def _place(self) -> str:
+        """Return the path of the new version, as its programs and files name it."""
         return os.path.join(self._spec.versions, self._version)
 
     @property
     def _place_via_handle(self) -> str:
+        """Return the path of the new version through the open folder, for writing files."""
         return os.path.join(self._versions, self._version)
 
     @property
@@ -86,6 +89,7 @@ class PythonEnvJob(ProgramJob):
         return os.path.join(os.path.basename(self._spec.versions), self._version)
 
     def _free_name(self) -> str:
+        """Return a folder name that no existing version has."""
         return next(name for name in self._spec.names() if not os.path.lexists(os.path.join(self._versions, name)))
 
     def _remove_unfinished(self) -> None:
@@ -95,14 +99,17 @@ class PythonEnvJob(ProgramJob):
             return
         above, name = os.path.split(half)
         if above != self._spec.versions or name in ("", ".", ".."):
-            raise AccountError("%s is recorded as half made, but was not created by hpc-onboard: it stays" % half)
+            raise AccountError(
+                "%s is recorded as unfinished, but was not created by hpc-onboard, so it is not removed" % half
+            )
         begun = os.path.join(self._versions, name)
         if os.path.lexists(begun) and not self._is_current(name):
-            self.report("removing what was half made")
+            self.report("removing an unfinished environment")
             shutil.rmtree(begun)
         os.unlink(os.path.join(self.folder, MAKING))
 
     def _is_current(self, name: str) -> bool:
+        """Return True if the link points to this version."""
         return self._link_target() == os.path.join(os.path.basename(self._versions), name)
 
     def _link_target(self) -> str:
@@ -113,18 +120,21 @@ class PythonEnvJob(ProgramJob):
     # -- the steps -----------------------------------------------------------------------------
 
     def _create(self) -> None:
-        self.report("making the environment", 0, STEPS)
-        self._run_with_modules(self._create_command(), "making the environment")
+        """Create the empty environment. The site's wheels may need a newer pip than Python brings."""
+        self.report("creating the environment", 0, STEPS)
+        self._run_with_modules(self._create_command(), "creating the environment")
         if self._spec.options["offline"] and not self._is_by_uv:
-            self._pip(["--upgrade", "pip"], "bringing pip up to date")
+            self._pip(["--upgrade", "pip"], "updating pip")
 
     def _install(self) -> None:
+        """Install the packages, if there are any."""
         number = len(self._spec.packages)
         if number:
             self.report("installing %s" % ("1 package" if number == 1 else "%d packages" % number), 1, STEPS)
             self._pip(self._spec.packages, "installing the packages")
 
     def _pip(self, words: List[str], what: str) -> None:
+        """Run an installation by pip or uv. what: the step, for messages."""
         if self._is_by_uv:
             line = [self._uv, "pip", "install", "--python", self._python]
         else:
@@ -137,7 +147,7 @@ class PythonEnvJob(ProgramJob):
         freeze = line if self._is_by_uv else [self._python, "-m", "pip", "freeze", "--disable-pip-version-check"]
         lock = os.path.join(self._place, LOCK)
         self._run_with_modules(
-            ["/bin/sh", "-c", 'lock=$1; shift; exec "$@" >"$lock"', "sh", lock, *freeze], "writing the lock"
+            ["/bin/sh", "-c", 'lock=$1; shift; exec "$@" >"$lock"', "sh", lock, *freeze], "writing the lock file"
         )
         write_small_file(os.path.join(self._place_via_handle, "activate"), self._activation())
         if self._spec.options["in_job"]:
@@ -150,7 +160,7 @@ class PythonEnvJob(ProgramJob):
         """Point the link here, in one step. Return the name of the version that it pointed to before."""
         before, link = self._link_target(), os.path.join(self.above, os.path.basename(self._spec.path))
         if os.path.lexists(link) and os.path.dirname(before) != os.path.basename(self._versions):
-            raise AccountError("%s was created by another program since the start: it stays" % self._spec.path)
+            raise AccountError("%s was created by another program during this job and is not changed" % self._spec.path)
         draft = os.path.join(self.folder, "link")
         if os.path.lexists(draft):
             os.unlink(draft)
@@ -172,15 +182,18 @@ class PythonEnvJob(ProgramJob):
 
     @property
     def _uv(self) -> str:
+        """Return the path of uv, or the bare name if the account has none."""
         path = "%s:%s" % (os.environ.get("PATH", ""), os.path.expanduser("~/.local/bin"))
         return find_program("uv", path) or "uv"
 
     @property
     def _is_by_uv(self) -> bool:
+        """Return True if uv is requested, or available and any program will do."""
         maker = self._spec.options["maker"]
         return bool(maker == "uv" or (maker == "any" and self._uv != "uv"))
 
     def _create_command(self) -> List[str]:
+        """Return the command that creates the empty environment."""
         python = self._spec.options["python"]
         if self._is_by_uv:
             return [self._uv, "venv", "--python", python, self._place]
@@ -193,6 +206,7 @@ class PythonEnvJob(ProgramJob):
         self.run(with_modules(self._spec.modules, line), what, self._spec.path, self._environment())
 
     def _environment(self) -> Dict[str, str]:
+        """Return the account's environment without variables that confuse pip, with caches in the job's folder."""
         kept = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
         kept.update(render_proxy_variables(self._spec.options["proxies"]))
         kept[MARK] = self.mark
@@ -204,6 +218,7 @@ class PythonEnvJob(ProgramJob):
     # -- what is sourced -----------------------------------------------------------------------
 
     def _activation(self) -> str:
+        """Return the file that loads the modules and activates the environment."""
         path = shlex.quote(self._spec.path)
         return "".join(
             ["# Source this in bash or zsh:  . %s/activate\n" % path]
@@ -238,6 +253,7 @@ class EnvRemovalJob(ProgramJob):
         self._all = versions
 
     def work(self) -> None:
+        """Remove the link if it is ours, then note the folder as unfinished, then remove it."""
         self.report("removing %s" % self._path)
         link = os.path.join(self.above, os.path.basename(self._path))
         folder = os.path.join(self.above, os.path.basename(self._all))
@@ -248,6 +264,7 @@ class EnvRemovalJob(ProgramJob):
             shutil.rmtree(folder)
 
     def simulate(self, host: Host) -> None:
+        """Remove the link and all versions."""
         if host.entry(self._path):
             host.remove(self._path)
         if host.entry(self._all):
@@ -262,5 +279,6 @@ def list_packages(place: str) -> List[str]:
 
 
 def _simulate_file(host: Host, path: str, text: str) -> None:
+    """Write a file, new or not."""
     there = host.entry(path)
     host.write(path, host.read(path) if there else None, text.encode("utf-8"), 0o644)

@@ -69,6 +69,7 @@ class DownloadLine:
         self._sockets.append(made)
 
     def _hang_up(self) -> None:
+        """Shut all sockets down at the time limit, so that a blocked read fails."""
         self.has_ended = True
         for one in self._sockets:
             try:

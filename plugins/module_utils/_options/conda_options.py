@@ -21,8 +21,8 @@ class CondaInstallOptions(Options):
     Installs conda from an installer whose checksum is known, writes its settings next to it, and creates environments
     from files. C(conda init) is never run, and no terms of service are accepted for you.
 
-    The work continues on its own if the connection drops, and is never started twice. A half-finished installation of
-    hpc-onboard's is created again. A prefix that hpc-onboard did not create is not changed.
+    The work continues on its own if the connection drops, and is never started twice. An installation that
+    hpc-onboard did not finish is created again. A prefix that hpc-onboard did not create is not changed.
 
     A conda that you installed yourself is used with O(distribution=own). It is never run, updated, moved or removed.
 
@@ -30,8 +30,8 @@ class CondaInstallOptions(Options):
         prefix: The folder to install into. It may begin with C(~) or with a variable of the site such as C($SCRATCH);
             C({machine}) in it is the architecture of the login node.
         root: The folder that must exist already. Defaults to the one above O(prefix).
-        distribution: The distribution to install. C(own) is a conda of yours that is there already.
-        version: The installer's version. A newer one that is installed already stays. Not needed for C(own).
+        distribution: The distribution to install. C(own) is a conda that you installed yourself.
+        version: The installer's version. An installed newer version stays. Not needed for C(own).
         installers: The installers by architecture, each an address C(url) and a C(sha256). Not needed for C(own).
         glibc: The oldest glibc that its programs run with.
         bytes: The size of an installation in bytes. It is not started with less free space.
@@ -39,7 +39,8 @@ class CondaInstallOptions(Options):
         channels: The channels that packages come from, in order of priority.
         environments: Environments, each a C(name) and a C(content), that of an environment.yml or of an explicit lock.
         proxies: Proxies, by C(http), C(https), and C(no) for hosts that need none.
-        state: Whether it exists. C(absent) removes what hpc-onboard installed, unless it holds environments of yours.
+        state: Whether the conda exists. C(absent) removes what hpc-onboard installed, unless it contains your own
+            environments.
 
     Example: Keep Miniforge in the data area
         prefix: /data/ada/miniforge3
@@ -69,37 +70,45 @@ class CondaInstallOptions(Options):
     }
 
     def check(self) -> None:
+        """Raise AccountError for an option that must not reach the account."""
         check_path("prefix", self.options["prefix"].replace(MACHINE, "machine"))
         if " " in self.options["prefix"]:
-            raise AccountError("prefix: %r holds a blank, which conda's installer refuses" % self.options["prefix"])
+            raise AccountError(
+                "prefix: %r contains a space, which conda's installer does not support" % self.options["prefix"]
+            )
         if self.options["distribution"] == OWN and self.options["environments"]:
-            raise AccountError("environments: hpc-onboard does not run a conda of yours: create them in it yourself")
+            raise AccountError("environments: not supported with your own conda; create the environments yourself")
         if self.options["distribution"] != OWN:
             check_word("version", self.options["version"])
             if not self.options["installers"]:
-                raise AccountError("installers: name the address and the sum of at least one")
+                raise AccountError("installers: missing; set url and sha256 for at least one architecture")
         for name, installer in self.options["installers"].items():
             check_installer(name, installer)
         for channel in self.options["channels"]:
             if not isinstance(channel, str) or not CHANNEL.match(channel):
-                raise AccountError("channels: %r is neither the name nor the address of a channel" % (channel,))
+                raise AccountError("channels: %r is not valid; expected the name or address of a channel" % (channel,))
         for environment in self.options["environments"]:
             check_environment(environment)
         check_proxies(self.options["proxies"])
 
 
 def check_installer(name: Any, installer: Any) -> None:
-    """Refuse an installer that is not an address and a sum."""
+    """Raise AccountError for an installer without a valid address or SHA-256."""
     if not isinstance(installer, dict) or not ADDRESS.match(str(installer.get("url"))):
-        raise AccountError("installers: the one for %s has no url that can be used (https://...)" % name)
+        raise AccountError("installers: %s: url is missing or not valid; expected https://..." % name)
     if not SUM.match(str(installer.get("sha256"))):
-        raise AccountError("installers: the one for %s has no sha256 (64 hexadecimal digits)" % name)
+        raise AccountError(
+            "installers: %s: sha256 is missing or not valid; expected 64 hexadecimal digits in lower case" % name
+        )
 
 
 def check_environment(environment: Any) -> None:
-    """Refuse an environment without a plain name or without content."""
+    """Raise AccountError for an environment without a valid name or without content."""
     if not isinstance(environment, dict):
-        raise AccountError("environments: each is a name and a content")
-    check_word("the name of an environment", environment.get("name"))
+        raise AccountError("environments: each entry needs a name and a content")
+    check_word("environments: name", environment.get("name"))
     if not isinstance(environment.get("content"), str) or not environment["content"].strip():
-        raise AccountError("environments: %s has no content" % environment["name"])
+        raise AccountError(
+            "environments: %s has no content; expected the text of an environment.yml or of an explicit lock"
+            % environment["name"]
+        )

@@ -37,7 +37,7 @@ class PythonEnvOptions(Options):
         root: The folder that must exist already. Defaults to the one above O(path).
         modules: The environment modules to load, in this order.
         python: The Python to start, such as V(python3.11).
-        maker: The program that creates it. V(any) is uv if the account has it, else venv.
+        maker: The program that creates the environment. V(any) is uv if the account has it, else venv.
         packages: Packages, as pip takes them, such as V(numpy) or V(torch==2.4.0).
         offline: Whether packages come only from the wheels of the site, and from O(wheels).
         wheels: Folders with wheels, in addition to those that the site's pip knows.
@@ -46,7 +46,8 @@ class PythonEnvOptions(Options):
         proxies: Proxies, by C(http), C(https), and C(no) for hosts that need none.
         in_job: The variable that names a node's own disk in a job, such as V($SLURM_TMPDIR). If set,
             C(activate-in-job) is written, which creates the environment there from the lock.
-        state: Whether it exists. C(absent) removes what hpc-onboard created, unless its packages were changed by hand.
+        state: Whether the environment exists. C(absent) removes what hpc-onboard created, unless its
+            packages were changed by hand.
 
     Example: Keep an environment from the site's wheels
         path: ~/envs/ml
@@ -77,30 +78,39 @@ class PythonEnvOptions(Options):
     }
 
     def check(self) -> None:
+        """Raise AccountError for an option that must not reach the account."""
         for name in ("path", "root"):
             if self.options.get(name):
                 check_path(name, self.options[name])
         if " " in self.options["path"]:
-            raise AccountError("path: %r holds a blank, which the programs of an environment cannot bear" % self.path)
+            raise AccountError("path: %r contains a space, which Python environments do not support" % self.path)
         _check_each("modules", self.options["modules"], MODULE, "the name of a module, such as python/3.11")
         _check_each("packages", self.options["packages"], REQUIREMENT, "a package, such as numpy or numpy==1.26.4")
         for folder in self.options["wheels"]:
             check_path("wheels", folder)
         if not PROGRAM.match(self.options["python"]):
-            raise AccountError("python: %r is not the name of a Python, such as python3.11" % self.options["python"])
+            raise AccountError(
+                "python: %r is not valid; expected the name or path of a Python, such as python3.11"
+                % self.options["python"]
+            )
         if self.options["index"] and not ADDRESS.match(self.options["index"]):
-            raise AccountError("index: %r is not the https:// address of a package index" % self.options["index"])
+            raise AccountError(
+                "index: %r is not valid; expected the https:// address of a package index" % self.options["index"]
+            )
         if not TMP.match(self.options["in_job"]):
-            raise AccountError("in_job: %r is not a variable, such as $SLURM_TMPDIR" % self.options["in_job"])
+            raise AccountError(
+                "in_job: %r is not valid; expected a variable, such as $SLURM_TMPDIR" % self.options["in_job"]
+            )
         check_proxies(self.options["proxies"])
 
     @property
     def path(self) -> str:
-        """Return where it is found: a link, which leads to the one that was made last."""
+        """Return the path of the environment, a link to the version that was created last."""
         return str(self.options["path"])
 
 
 def _check_each(name: str, values: List[Any], form: Any, what: str) -> None:
+    """Raise AccountError for a value that does not match the pattern. what: describes a valid value."""
     for value in values:
         if not isinstance(value, str) or not form.match(value):
-            raise AccountError("%s: %r is not %s" % (name, value, what))
+            raise AccountError("%s: %r is not valid; expected %s" % (name, value, what))

@@ -17,7 +17,7 @@ SUFFIX = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 
 
 class OwnFileOptions(Options):
-    """Keep a text file of yours on the account.
+    """Keep your text file on the account.
 
     Writes a text file as it is. Its checksum is recorded on the account.
 
@@ -50,6 +50,7 @@ class OwnFileOptions(Options):
     }
 
     def check(self) -> None:
+        """Raise AccountError for an invalid path, text or name of a found value."""
         check_path("path", self.options["path"])
         if self.options["state"] == "present":
             check_text("content of %s" % self.options["path"], self.options.get("content"))
@@ -59,7 +60,7 @@ class OwnFileOptions(Options):
 
 
 class PathScriptOptions(OwnFileOptions):
-    """Keep a script of yours on the account.
+    """Keep your script on the account.
 
     Writes an executable file that carries a stamp of hpc-onboard.
 
@@ -88,9 +89,12 @@ class PathScriptOptions(OwnFileOptions):
     )
 
     def check(self) -> None:
+        """Raise AccountError if the script lacks #! or its last newline, or for any fault of a text file."""
         content = self.options.get("content") or ""
         if self.options["state"] == "present" and not (content.startswith("#!") and content.endswith("\n")):
-            raise AccountError("content of %s: a script begins with #! and ends its last line" % self.options["path"])
+            raise AccountError(
+                "content of %s: a script must begin with #! and end with a newline" % self.options["path"]
+            )
         super().check()
 
 
@@ -109,7 +113,7 @@ class SchedulerOptions(Options):
     Options:
         account: The Slurm account that you have chosen for jobs.
         likely: The Slurm account to use if you have several and this is one of them.
-        required: Whether jobs need a Slurm account here. If so, files that name it wait until one is chosen.
+        required: Whether jobs need a Slurm account here. If so, files that name one wait until you choose it.
         suffixes: The ends of the names of Slurm accounts, where the site tells jobs with GPUs (C(gpu)) and jobs without
             one (C(cpu)) apart. O(account) and O(likely) may be written without them.
 
@@ -125,15 +129,19 @@ class SchedulerOptions(Options):
     }
 
     def name(self) -> str:
+        """Return the same name in every plan: an account has one scheduler."""
         return "scheduler"
 
     def check(self) -> None:
+        """Raise AccountError for an invalid Slurm account or suffix."""
         for name in ("account", "likely"):
             if self.options[name]:
                 check_word(name, self.options[name])
         for purpose, suffix in self.options["suffixes"].items():
             if purpose not in ("cpu", "gpu") or not isinstance(suffix, str) or not SUFFIX.match(suffix):
-                raise AccountError("suffixes: invalid: %r; expected such as cpu: _cpu, gpu: _gpu" % {purpose: suffix})
+                raise AccountError(
+                    "suffixes: %r is not valid; expected, for example, cpu: _cpu, gpu: _gpu" % {purpose: suffix}
+                )
 
 
 def fill_found(text: str, name: str, value: str) -> str:
@@ -149,7 +157,7 @@ def fill_found(text: str, name: str, value: str) -> str:
 
 
 def fill_options(options: List[str], found: Mapping[str, Any]) -> Tuple[List[str], str]:
-    """Return options of a job with the values found on the account, and why one is missing; that option is left out."""
+    """Return options of a job with the values found on the account, and why one is missing; that option is omitted."""
     filled, why = [], ""
     for option in options:
         name = next((name for name in FOUND if "@%s@" % name in option), "")
@@ -163,6 +171,6 @@ def fill_options(options: List[str], found: Mapping[str, Any]) -> Tuple[List[str
 def check_text(name: str, value: Any) -> None:
     """Raise AccountError for a value that is missing, not text, or too large to be sent in every run."""
     if not isinstance(value, str) or "\0" in value:
-        raise AccountError("%s: it is missing or not text; copy other files with rsync or scp" % name)
+        raise AccountError("%s: missing or not text; copy files that are not text with rsync or scp" % name)
     if len(value.encode("utf-8", "surrogateescape")) > LARGEST_TEXT:
-        raise AccountError("%s: it is larger than %d KiB; copy it with rsync or scp" % (name, LARGEST_TEXT // 1024))
+        raise AccountError("%s: larger than %d KiB; copy the file with rsync or scp" % (name, LARGEST_TEXT // 1024))

@@ -41,8 +41,8 @@ class DirectoryOptions(Options):
 class StorageLinkOptions(Options):
     """Keep a link from the home to a storage area.
 
-    A link of hpc-onboard's that points elsewhere is corrected. The task fails, and changes nothing, if anything else
-    is in its place, or if the target is missing.
+    A link that hpc-onboard created is corrected if it points elsewhere. The task fails, and changes nothing, if
+    anything else is in its place, or if the target is missing.
 
     Options:
         path: The link.

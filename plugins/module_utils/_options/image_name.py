@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a container image is called: by people, by registries, by enroot, by Apptainer, and as a file.
+"""The names of a container image: for users, registries, enroot and Apptainer, and as a file.
 
 Sources: https://distribution.github.io/distribution/spec/manifest-v2-2/,
 https://github.com/NVIDIA/enroot (src/docker.sh), https://apptainer.org/docs/user/latest/docker_and_oci.html
@@ -29,25 +29,27 @@ class ImageName(NamedTuple):
 
     @property
     def plain(self) -> str:
-        """The name of a file for it without digest and ending: nvcr.io+nvidia+pytorch+24.03-py3."""
+        """Return the image's file name without digest and ending: nvcr.io+nvidia+pytorch+24.03-py3."""
         host = "docker.io" if self.registry == DOCKER_HUB else self.registry
         return "+".join([host.replace(":", "+"), self.repository.replace("/", "+"), self.tag])
 
     def file(self, digest: str, ending: str) -> str:
-        """The name of the file that holds what has this digest."""
+        """Return the name of the file for the image with this digest."""
         return "%s+%s.%s" % (self.plain, digest.partition(":")[2][:DIGITS], ending)
 
     def for_enroot(self, digest: str) -> str:
-        """The address for enroot from 3.2 up: # behind the registry, and the digest in the tag's place."""
+        """Return the address for enroot 3.2 and newer: # after the registry, and the digest as the tag."""
         return "docker://%s#%s:%s" % (self.registry, self.repository, digest)
 
     def for_apptainer(self, digest: str) -> str:
-        """The address for Apptainer."""
+        """Return the address for Apptainer."""
         return "docker://%s/%s@%s" % (self.registry, self.repository, digest)
 
 
 def read(text: str) -> Optional[ImageName]:
-    """The image that is meant, with or without docker:// before it, # for the registry's slash; None for no name.
+    """Return the image that a user names, or None if the name is invalid.
+
+    docker:// before the name is optional; after the registry may be / or #.
 
     >>> read("docker://nvcr.io#nvidia/pytorch:24.03-py3").plain
     'nvcr.io+nvidia+pytorch+24.03-py3'
@@ -67,7 +69,7 @@ def read(text: str) -> Optional[ImageName]:
 
 
 def site_names(image: ImageName) -> List[str]:
-    """The names without ending under which sites lay such an image down."""
+    """Return the names, without ending, that sites give to files of this image."""
     tagged = "%s/%s" % (image.repository, image.tag)
     whole = "%s/%s" % (image.registry, tagged)
     return [text.replace("/", sign) for text in (whole, tagged) for sign in ("+", "_")]

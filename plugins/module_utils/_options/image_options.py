@@ -37,8 +37,8 @@ class ContainerImageOptions(Options):
         temporary: The folder for temporary files. Defaults to one next to the image.
         site_images: A folder with images of the site. If it has one of the same name, nothing is imported.
         packages: Packages that the list next to such an image must name.
-        old: Whether images that the tag stood for before are kept or removed.
-        state: Whether it exists. C(absent) cancels the job and removes what was imported, unless it was changed.
+        old: Whether older images of the tag are kept or removed.
+        state: Whether the image exists. C(absent) cancels the job and removes what was imported, unless it was changed.
 
     Example: Keep PyTorch where jobs can read it
         image: nvcr.io/nvidia/pytorch:24.03-py3
@@ -69,9 +69,10 @@ class ContainerImageOptions(Options):
     }
 
     def check(self) -> None:
+        """Raise AccountError for an option that must not reach a shell command or a job."""
         if image_name.read(self.options["image"]) is None:
             raise AccountError(
-                "image: %r is not the name of an image, such as nvcr.io/nvidia/pytorch:24.03-py3"
+                "image: %r is not valid; expected the name of an image, such as nvcr.io/nvidia/pytorch:24.03-py3"
                 % self.options["image"]
             )
         for name in ("folder", "root", "credentials", "temporary", "site_images"):
@@ -82,12 +83,14 @@ class ContainerImageOptions(Options):
                 check_word("module", part)
         for option in self.options["job_options"]:
             if not OPTION.match(option):
-                raise AccountError("job_options: %r is not one option of sbatch, such as --qos=cpu" % option)
+                raise AccountError(
+                    "job_options: %r is not valid; expected one option of sbatch, such as --qos=cpu" % option
+                )
         for package in self.options["packages"]:
             if not WORD.match(package):
-                raise AccountError("packages: %r is not the name of a package" % package)
+                raise AccountError("packages: %r is not a valid name of a package" % package)
         if not 1 <= self.options["minutes"] <= 2880:
-            raise AccountError("minutes: %d is no time limit for an import" % self.options["minutes"])
+            raise AccountError("minutes: %d is out of range; expected 1 to 2880" % self.options["minutes"])
 
 
 class EmptiedCacheOptions(Options):
@@ -101,7 +104,7 @@ class EmptiedCacheOptions(Options):
     Options:
         path: The cache, which is what E(ENROOT_CACHE_PATH) names, or C(cache) in what E(APPTAINER_CACHEDIR) names.
         runtime: The program whose cache it is.
-        state: With C(absent) nothing is looked at and nothing is done.
+        state: With C(absent) the cache is not examined and not changed.
 
     Example: Empty the cache of Apptainer
         path: $SCRATCH/apptainer/cache

@@ -15,6 +15,7 @@ class KeyOptions(Options):
     """The options that all files with a key have in common."""
 
     def check(self) -> None:
+        """Raise AccountError for an invalid path, or for a key that a program would misread."""
         check_path("path", self.options["path"])
         if self.options["state"] == "present":
             check_secret(self.options.get("password"))
@@ -53,8 +54,9 @@ class EnrootCredentialOptions(KeyOptions):
     }
 
     def check(self) -> None:
+        """Raise AccountError also for an invalid machine or login."""
         if not WORD.match(self.options["machine"]):
-            raise AccountError("machine: %r is not a host name" % (self.options["machine"],))
+            raise AccountError("machine: %r is not a valid host name" % (self.options["machine"],))
         check_login(self.options["login"])
         super().check()
 
@@ -89,8 +91,12 @@ class RegistryAuthOptions(KeyOptions):
     }
 
     def check(self) -> None:
+        """Raise AccountError also for an invalid registry or login."""
         if not all(WORD.match(part) for part in self.options["registry"].replace("https://", "").strip("/").split("/")):
-            raise AccountError("registry: %r is not the name of a registry" % (self.options["registry"],))
+            raise AccountError(
+                "registry: %r is not valid; expected the name of a registry, such as nvcr.io"
+                % (self.options["registry"],)
+            )
         check_login(self.options["login"])
         super().check()
 
@@ -123,9 +129,13 @@ class NetrcEntryOptions(KeyOptions):
     }
 
     def check(self) -> None:
+        """Raise AccountError also for an invalid machine or login."""
         for option in ("machine", "login"):
             if not WORD.match(self.options[option]):
-                raise AccountError("%s: %r is not a plain name" % (option, self.options[option]))
+                raise AccountError(
+                    "%s: %r is not a valid name; expected letters, digits, '.', '_' and '-'"
+                    % (option, self.options[option])
+                )
         super().check()
 
 
@@ -170,4 +180,4 @@ class TokenFileOptions(KeyOptions):
 def check_login(login: str) -> None:
     """Raise AccountError for a user name that a reader of the file would misread."""
     if login != "$oauthtoken" and not WORD.match(login.replace("@", "-")):
-        raise AccountError("login: %r is neither a plain name nor $oauthtoken" % (login,))
+        raise AccountError("login: %r is not valid; expected a user name or $oauthtoken" % (login,))

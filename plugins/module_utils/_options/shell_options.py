@@ -38,7 +38,7 @@ class ShellEnvironmentOptions(Options):
             finds the commands of the system.
         on_demand: Commands that a file defines when they are first used. Each name has the files for C(sh), C(csh) and
             C(fish). C({machine}) in a path is the architecture of the machine that the shell runs on.
-        unless_used: Variables that would hide content of yours, by name. Each has C(folders), which may begin with a
+        unless_used: Variables that could hide your content, by name. Each has C(folders), which may begin with a
             variable that a start-up file sets, the subfolder C(below) of them, and the C(setting) that keeps one. The
             variable is not set while such a subfolder holds a folder, unless it was set before.
 
@@ -61,6 +61,7 @@ class ShellEnvironmentOptions(Options):
     }
 
     def check(self) -> None:
+        """Raise AccountError for a setting that not every shell supports."""
         check_word("section", self.options["section"])
         for name, value in self.options["variables"].items():
             check_variable(name, value)
@@ -81,12 +82,14 @@ class ShellEnvironmentOptions(Options):
 def check_variable(name: str, value: Any) -> None:
     """Raise AccountError if the name or value of an environment variable would not survive every shell."""
     if not isinstance(name, str) or not VARIABLE.match(name):
-        raise AccountError("%r is not the name of an environment variable" % (name,))
+        raise AccountError("%r is not a valid name of an environment variable" % (name,))
     if name in SHELLS_OWN or name.startswith(SHELLS_FAMILIES):
-        raise AccountError("%s belongs to the shell itself. Put folders for PATH into the option 'path'." % name)
+        raise AccountError(
+            "%s is a variable of the shell itself and cannot be set. For folders in PATH, use the option 'path'." % name
+        )
     if not isinstance(value, str) or not VALUE.match(value):
         raise AccountError(
-            "the value of %s contains a character that not every shell keeps"
+            "the value of %s contains a character that some shells do not support"
             " (a quote, a backslash, an exclamation mark, a control or a non-ASCII character)" % name
         )
 
@@ -94,10 +97,14 @@ def check_variable(name: str, value: Any) -> None:
 def check_command(name: Any, files: Any) -> None:
     """Raise AccountError for a command on demand that a shell could not define."""
     if not isinstance(name, str) or not re.match(r"^[a-z][a-z0-9_]*\Z", name):
-        raise AccountError("on_demand: %r is not the name of a command" % (name,))
+        raise AccountError(
+            "on_demand: %r is not a valid name of a command; expected lower-case letters, digits and _" % (name,)
+        )
     if not isinstance(files, dict) or set(files) != set(environment.DIALECTS):
-        raise AccountError("on_demand: %s needs a file for each of %s" % (name, ", ".join(environment.DIALECTS)))
+        raise AccountError(
+            "on_demand: %s needs one file for each shell syntax: %s" % (name, ", ".join(environment.DIALECTS))
+        )
     for file in files.values():
         check_path("on_demand", str(file).replace(environment.MACHINE, "machine"))
         if " " in file:
-            raise AccountError("on_demand: %r contains a space" % file)
+            raise AccountError("on_demand: %r contains a space, which is not supported" % file)

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user had where something was replaced, in a private folder; offboarding restores it.
+"""A private folder with the keys and files of the user that were replaced; offboarding restores them.
 
-Of a file in which a key was replaced it is a copy. Any other thing is moved there, in one step, so that it keeps its
-content, mode and times, and a killed run leaves it here or there.
+A file in which a key was replaced is copied to the folder. Any other file, link or folder is moved, in one step, so it
+keeps its content, mode and times, and a killed run leaves it in one of the two places.
 
 Only the user can open their folder. A copy's name follows from the key of its note, so nothing else records it. The
 first copy is kept: it is what the user had.
@@ -30,7 +30,7 @@ def has_copy(host: Host, resource: Resource) -> bool:
 
 
 def save_copy(host: Host, key: str, content: bytes) -> None:
-    """Write the copy, unless there is one."""
+    """Write the copy, unless it exists: the first one is what the user had."""
     path = copy_path(host, key)
     if host.entry(path) is None:
         host.make_folders(os.path.dirname(path), 0o700)
@@ -61,7 +61,7 @@ def move_back(host: Host, key: str, path: str) -> None:
 
 
 def read_copy(host: Host, key: str) -> Optional[bytes]:
-    """Return the content of the copy, or None if there is none."""
+    """Return the content of the copy, or None if it does not exist."""
     path = copy_path(host, key)
     found = host.entry(path)
     return host.read(path) if found and found.kind == "file" and found.mine else None

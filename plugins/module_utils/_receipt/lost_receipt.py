@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the sender's copy of a receipt says when the account has lost its own; few runs have one to compare."""
+"""Notice that an account has lost its receipt, and recover the notes from the sender's copy of it."""
 
 from typing import Dict, Mapping, Optional
 

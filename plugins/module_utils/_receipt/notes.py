@@ -21,7 +21,7 @@ INTENDED, DONE = "intended", "done"  # states of a note: about to be created or 
 HIDDEN = ("password", "content")  # options that are never noted
 FORMER = 5  # states of earlier runs that a note keeps until the next change is done
 NUMBERS = ("lines", "entries", "keys")  # fields that count the entries of a file for one key
-KEPT = ("mode", "folder mode", "leads to", "form", "order") + NUMBERS  # fields about how content is stored
+KEPT = ("mode", "folder mode", "points to", "form", "order") + NUMBERS  # fields about how content is stored
 KEY = "key "  # the first characters of a key's fingerprint
 ROTATION = "rotation "  # the first characters of a mark's field in the state; no resource type has this name
 JOINED = "joined"  # in a new note: an entry of the user's was joined with the created one, and is theirs from now on
@@ -125,7 +125,7 @@ def _merge_note(old: Optional[Document], new: Document) -> Document:
 
 
 def _clusters_of(notes: Mapping[str, Mapping[str, Any]], key: str) -> List[str]:
-    """Return the clusters that declare a resource; a folder that was created for one belongs to those of that one."""
+    """Return the clusters that declare a resource; for a folder, those of the resource for which it was created."""
     note = notes.get(key, {})
     return list(notes.get(note.get("for") or key, {}).get("clusters", []))
 

@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What hpc-onboard created or changed on the account, noted there: which resources, and how they were left, as hashes.
+"""The receipt on the account: the resources that hpc-onboard created or changed, and hashes of their states.
 
 So an audit can tell who changed something, and offboarding removes only what was created. The receipt is a resource: it
 goes through the same loop, under the same lock, and is written only if it differs. A resource is noted before it is
-created (its state is "intended"), so that a killed run leaves nothing that is noted nowhere. The folders that were
+created (its state is "intended"), so that a killed run leaves nothing without a note. The folders that were
 created for a resource are noted with it ("for"); they are removed after it, when they are empty.
 
 A receipt that is damaged or of another version is left as it is, and nothing is created or removed: nothing else tells
@@ -139,7 +139,7 @@ class Receipt(Resource):
                 raise AccountError(problem)
             return EMPTY
         if found.kind != "file" or not found.mine or found.links != 1:
-            text = "%s is not a regular file of yours with a single hard link; move it away, then run again"
+            text = "%s is not a regular file that you own with a single hard link; move it away, then run again"
             raise AccountError(text % host.shown(path))
         content = host.read(path)
         if len(content) > LARGEST:
@@ -165,9 +165,9 @@ class Receipt(Resource):
             content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
             if len(content) > LARGEST:
                 raise AccountError("the record in %s would exceed 1 MiB; declare fewer resources" % host.shown(path))
-            _write(host, missing, path, old, content)
+            _write_receipt(host, missing, path, old, content)
         elif old is not None:
-            _remove(host, path, [host.expand(ABOVE)] if folder_key(ABOVE) in host.receipt_notes else [])
+            _remove_receipt(host, path, [host.expand(ABOVE)] if folder_key(ABOVE) in host.receipt_notes else [])
         else:
             host.remove(host.expand(ABOVE))
 
@@ -196,10 +196,11 @@ def check_notes(notes: Any) -> Mapping[str, Document]:
             return dict(notes)
     except (KeyError, TypeError, AttributeError):
         pass
-    raise AccountError("the plan's copy of the receipt is damaged")
+    raise AccountError("this machine's copy of the receipt, sent with the plan, is damaged")
 
 
 def _parse_number(digits: str) -> int:
+    """Return an integer of JSON. Raise ValueError if it has too many digits to parse quickly."""
     if len(digits) > MOST_DIGITS:
         raise ValueError
     return int(digits)
@@ -235,7 +236,7 @@ def _missing_folders(host: Host, folder: str) -> List[str]:
     return found
 
 
-def _write(host: Host, folders: List[str], path: str, old: Optional[bytes], content: bytes) -> None:
+def _write_receipt(host: Host, folders: List[str], path: str, old: Optional[bytes], content: bytes) -> None:
     """Write the receipt and the folders that it lacks in one step: without it, nothing shows who created them."""
     if not folders:
         host.write(path, old, content, 0o600)
@@ -244,7 +245,7 @@ def _write(host: Host, folders: List[str], path: str, old: Optional[bytes], cont
     empty_draft(host, draft_path(top))
 
     def fill(draft: str) -> None:
-        _write(host, [draft + one[len(top) :] for one in folders[1:]], draft + path[len(top) :], old, content)
+        _write_receipt(host, [draft + one[len(top) :] for one in folders[1:]], draft + path[len(top) :], old, content)
 
     try:
         host.make_folder(top, 0o755, fill)
@@ -253,7 +254,7 @@ def _write(host: Host, folders: List[str], path: str, old: Optional[bytes], cont
         raise
 
 
-def _remove(host: Host, path: str, above: List[str]) -> None:
+def _remove_receipt(host: Host, path: str, above: List[str]) -> None:
     """Remove the receipt, kept engines, their folder and the one above it if that was created, if they hold no more."""
     folder = os.path.dirname(path)
     for engine in find_engines(host):
@@ -262,16 +263,16 @@ def _remove(host: Host, path: str, above: List[str]) -> None:
         host.remove(path)
         return
     only = [one for one in above if host.names(one) == [os.path.basename(folder)]]
-    host.empty_and_remove((only or [folder])[0], lambda draft: _empty(host, draft))
+    host.empty_and_remove((only or [folder])[0], lambda draft: _remove_own_names(host, draft))
 
 
-def _empty(host: Host, folder: str) -> None:
+def _remove_own_names(host: Host, folder: str) -> None:
     """Remove from a folder what has a name that the receipt uses."""
     for name in host.names(folder):
         path = os.path.join(folder, name)
         found = host.entry(path)
         if name in OWN and found and found.kind == "folder":
-            _empty(host, path)
+            _remove_own_names(host, path)
         if name in OWN and not host.names(path):
             host.remove(path)
 
@@ -280,7 +281,7 @@ def empty_draft(host: Host, folder: str) -> None:
     """Remove the draft of a receipt's folder that a killed run left."""
     found = host.entry(folder)
     if found and found.kind == "folder" and found.mine:
-        _empty(host, folder)
+        _remove_own_names(host, folder)
         if not host.names(folder):
             host.remove(folder)
 

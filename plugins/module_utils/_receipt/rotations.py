@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which keys on the account may be replaced: none that another machine has rotated since, and no unknown one.
+"""Protect keys on the account: a key that another machine has rotated since, or that is unknown, is not replaced.
 
 For each secret, a mark {sequence, rotation, machine, controller, when} in the receipt names the rotation that installed
 it, and says nothing of the key. The sender of a plan says which rotations it knows. A key of another rotation stays,
@@ -25,9 +25,9 @@ from .receipt import Receipt
 
 Loop = Callable[[Resource, Host], Outcome]
 UP_TO_DATE = ("ok", "missing", "different")  # statuses after which the desired key is on the account
-ROTATED = "another machine has rotated this key since, and this machine does not have the new one"
-UNKNOWN = "%s: this key is not in your keyring and may exist nowhere else; it stays"
-UNNOTED = "%s: hpc-onboard did not write this key, and it may exist nowhere else; it stays"
+ROTATED = "another machine has rotated this key, and this machine does not have the new key"
+UNKNOWN = "%s: this key is not in your keyring and may exist nowhere else, so it is not replaced"
+UNNOTED = "%s: hpc-onboard did not write this key, which may exist nowhere else, so it is not replaced"
 
 
 class KeyGuard:
@@ -65,7 +65,7 @@ class KeyGuard:
             if mark is not None:
                 return _keep_key(resource, host, ROTATED, {"rotated": mark})
             unknown = self._unknown_keys(resource, host)
-            if not unknown and not self._moves(resource, host):
+            if not unknown and not self._should_move(resource, host):
                 return loop(resource, host)
             if unknown and not self._replaces and resource.identity not in self._agreed:
                 why = UNKNOWN if resource.identity in self.names else UNNOTED
@@ -78,7 +78,7 @@ class KeyGuard:
 
         return guarded if self.names or self._unnamed or self._agreed else loop
 
-    def _moves(self, resource: Resource, host: Host) -> bool:
+    def _should_move(self, resource: Resource, host: Host) -> bool:
         """Return True if a thing of the user's is in its place, and the user has agreed to have it replaced."""
         if not resource.IS_MOVABLE or resource.identity not in self._agreed:
             return False
@@ -150,5 +150,6 @@ def _fingerprints(state: State) -> State:
 
 
 def _has_desired_key(resource: Resource, host: Host) -> bool:
+    """Return True if one of the resource's keys is the desired one already."""
     found = resource.inspect(host)
     return any(found.get(field) == value for field, value in _fingerprints(resource.desired(host)).items())

@@ -25,7 +25,7 @@ def restore_command(path: str) -> List[str]:
 
 def advice(shown: str) -> str:
     """Return what to do about a path that blocks a resource."""
-    return "move it away (%s), then run again" % _line(set_aside_command(shown))
+    return "move it away (%s), then run again" % _quote_line(set_aside_command(shown))
 
 
 def restore_notes(path: str, host: Host) -> List[str]:
@@ -34,9 +34,9 @@ def restore_notes(path: str, host: Host) -> List[str]:
         return []
     shown = host.shown(path)
     text = "%s may be your former %s: run `%s` to restore it"
-    return [text % (shown + SUFFIX, shown, _line(restore_command(shown)))]
+    return [text % (shown + SUFFIX, shown, _quote_line(restore_command(shown)))]
 
 
-def _line(words: List[str]) -> str:
+def _quote_line(words: List[str]) -> str:
     """Return the words as a shell reads them; a leading ~/ stays the home."""
     return " ".join("~/" + shlex.quote(word[2:]) if word[:2] == "~/" else shlex.quote(word) for word in words)

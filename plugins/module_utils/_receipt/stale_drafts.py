@@ -18,7 +18,7 @@ from .receipt import PLACE, empty_draft
 
 
 class StaleDrafts(Resource):
-    """The drafts next to all paths of some resources, and of the receipt's own folders. Desired is none."""
+    """The drafts next to all paths of some resources, and of the receipt's own folders; all are removed."""
 
     KIND = "drafts"
 
@@ -36,9 +36,11 @@ class StaleDrafts(Resource):
         return []
 
     def desired(self, host: Host) -> State:
+        """Return nothing: no draft is desired."""
         return {}
 
     def inspect(self, host: Host) -> State:
+        """Return the drafts next to all paths of the resources, path to kind."""
         receipt = os.path.join(host.home, PLACE)
         paths = [os.path.dirname(os.path.dirname(receipt)), os.path.dirname(receipt), receipt]
         for resource in self._resources:

@@ -44,15 +44,15 @@ class ImageLookup(NamedTuple):
 def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
     """Query the registry for an image. login: user and key of the tool's file; both empty for none."""
     try:
-        header = _token(image, login)
-        answer = _manifest(image, image.digest or image.tag, header)
+        header = _fetch_token_header(image, login)
+        answer = _fetch_manifest(image, image.digest or image.tag, header)
         if answer.status != 200:
-            return ImageLookup("", 0, _refusal(image, answer.status, login), answer.status in (401, 403, 404))
+            return ImageLookup("", 0, _describe_refusal(image, answer.status, login), answer.status in (401, 403, 404))
         digest = image.digest or "sha256:" + hashlib.sha256(answer.body).hexdigest()
-        document = _json(answer.body)
+        document = _parse_json(answer.body)
         for one in document.get("manifests") or []:
             if one.get("platform", {}).get("architecture") == MACHINES.get(os.uname().machine):
-                document = _json(_manifest(image, str(one.get("digest")), header).body)
+                document = _parse_json(_fetch_manifest(image, str(one.get("digest")), header).body)
                 break
         return ImageLookup(digest, sum(int(layer.get("size", 0)) for layer in document.get("layers") or []))
     except RegistryUnclear as error:
@@ -61,9 +61,9 @@ def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
         return ImageLookup("", 0, "the registry's response is not a manifest: does a proxy answer in its place?")
 
 
-def _token(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
+def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
     """Return the header with a token, or with the login if the registry wants that. Raises RegistryUnclear."""
-    first = _manifest(image, image.digest or image.tag, {})
+    first = _fetch_manifest(image, image.digest or image.tag, {})
     if first.status != 401:
         return {}
     headers = {"Authorization": basic_authorization(*login)} if login[1] else {}
@@ -74,7 +74,7 @@ def _token(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
         where = token_address(read_challenge(first.challenges), hosts, image.repository)
     except ChallengeRefused:
         raise RegistryUnclear(
-            "the registry does not say where it gives tokens, or names a host that may not see a key"
+            "the registry names no token address, or one on a host that is not allowed to get the key"
         ) from None
     answer = fetch(where, headers, {})
     if answer.status != 200:
@@ -85,24 +85,31 @@ def _token(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
     return {"Authorization": "Bearer " + token}
 
 
-def _manifest(image: ImageName, reference: str, header: Mapping[str, str]) -> RegistryResponse:
+def _fetch_manifest(image: ImageName, reference: str, header: Mapping[str, str]) -> RegistryResponse:
+    """Return the registry's response for a tag or digest of the image."""
     address = "https://%s/v2/%s/manifests/%s" % (image.registry, image.repository, reference)
     return fetch(address, dict(header, Accept=MANIFEST_TYPES), {})
 
 
-def _json(body: bytes) -> Dict[str, Any]:
+def _parse_json(body: bytes) -> Dict[str, Any]:
+    """Return the JSON object in a response. Raise ValueError for anything else."""
     document = json.loads(body.decode("utf-8"))
     if not isinstance(document, dict):
         raise ValueError
     return document
 
 
-def _refusal(image: ImageName, status: int, login: Tuple[str, str]) -> str:
+def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> str:
+    """Return why the registry gave no image, from its HTTP status."""
     what = "%s:%s" % (image.repository, image.tag)
     if status == 404:
-        return "%s has no image %s: is its name right?" % (image.registry, what)
+        return "%s has no image %s: check its name and tag" % (image.registry, what)
     if status in (401, 403):
-        key = "does not give %s to the key in the tool's file" if login[1] else "wants a key for %s, and none is there"
+        key = (
+            "refuses %s for the key in the tool's file"
+            if login[1]
+            else "needs a key for %s, but the tool's file has none"
+        )
         return ("%s " + key) % (image.registry, what)
     return "%s answers %d" % (image.registry, status)
 

@@ -42,14 +42,14 @@ def check_key(registry: Mapping[str, Any], login: str, password: str) -> Registr
     """Return the registry's verdict. registry: address, repository, realms (hosts that may get the key), ca (PEM)."""
     try:
         where = find_token_address(registry)
-        own = _status(where, registry, login, password)
-        wrong = _status(where, registry, login, "nvapi-" + "0" * 64)
+        own = _fetch_token_status(where, registry, login, password)
+        wrong = _fetch_token_status(where, registry, login, "nvapi-" + "0" * 64)
     except RegistryUnclear as error:
         return RegistryVerdict(NOT_MEASURED, str(error))
     if own == 200 and wrong == 200:
-        return RegistryVerdict(NOT_MEASURED, "the registry also accepts a wrong key")
+        return RegistryVerdict(NOT_MEASURED, "the registry accepts a wrong key as well, so this test proves nothing")
     words = {200: TAKEN, 401: REFUSED, 403: NOT_ENTITLED}
-    return RegistryVerdict(words[own], "the registry answers %d to the key in this file" % own)
+    return RegistryVerdict(words[own], "the registry answers %d to the key in the file" % own)
 
 
 class RegistryUnclear(Exception):
@@ -66,10 +66,11 @@ def find_token_address(registry: Mapping[str, Any]) -> str:
             return token_address(read_challenge(answer.challenges), hosts, registry["repository"])
     except ChallengeRefused:
         pass  # its message quotes the registry
-    raise RegistryUnclear("the registry does not say where it gives tokens, or names a host that may not see a key")
+    raise RegistryUnclear("the registry names no token address, or one on a host that is not allowed to get the key")
 
 
-def _status(where: str, registry: Mapping[str, Any], login: str, password: str) -> int:
+def _fetch_token_status(where: str, registry: Mapping[str, Any], login: str, password: str) -> int:
+    """Return the HTTP status for a token with this key: 200, 401 or 403. Raise RegistryUnclear for others."""
     answer = fetch(where, {"Authorization": basic_authorization(login, password)}, registry)
     if answer.status == 200 and not read_token(answer.body):
         raise RegistryUnclear("the response contains no token: does a proxy or a login page answer for the registry?")

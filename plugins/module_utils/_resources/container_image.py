@@ -21,8 +21,8 @@ from .._options.image_options import ContainerImageOptions
 
 SPACE_FACTORS = {"enroot": 6, "apptainer": 5}  # of the layers' bytes, for cache, unpacked files and the image
 GIVEN = "digest"  # the file in the job's folder on a login node with the digest that is being imported
-FOREIGN = "%s is a %s that was not created by hpc-onboard: move it, then run again"
-EXISTS = "%s already exists and was not created by hpc-onboard: move it, then run again"
+FOREIGN = "%s is a %s that was not created by hpc-onboard: move it away, then run again"
+EXISTS = "%s already exists and was not created by hpc-onboard: move it away, then run again"
 _LOOKUPS: Dict[Tuple[str, str], Any] = {}  # the answers of registries to this process, by image and credentials
 
 
@@ -57,7 +57,7 @@ class ContainerImage(ContainerImageOptions, Resource):
     def _files(self, host: Host) -> ImageFiles:
         return ImageFiles(host, self._folder, self._image, self._ending)
 
-    def _of_site(self, host: Host) -> str:
+    def _find_site_image(self, host: Host) -> str:
         folder = self.options.get("site_images")
         return self._files(host).of_site(folder, self.options["packages"]) if folder else ""
 
@@ -73,7 +73,7 @@ class ContainerImage(ContainerImageOptions, Resource):
     def desired(self, host: Host) -> State:
         if self.options["state"] == "absent":
             return {}
-        site = self._of_site(host)
+        site = self._find_site_image(host)
         if site:
             return {"image": site}
         digest = self._digest(host)
@@ -95,6 +95,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return super().is_unchanged_since_created(recorded, host)
 
     def _inspect_link(self, host: Host) -> State:
+        """Return the image that the link points to, its digest and older images; only 'is' for a foreign link."""
         link = host.entry(self._link)
         if link is not None and not self._is_our_link(link, host):
             return {"is": link.kind}
@@ -103,7 +104,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             if self.options["state"] == "present":
                 return {}
             if self._is_working(host):
-                return {"image": "half made"}
+                return {"image": "unfinished"}
             return {"image": names[0]} if names else {}
         state = {"image": link.target}
         if link.target.startswith("/"):
@@ -113,7 +114,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             return {}
         state["digest"] = str(note["digest"])
         if self._files(host).is_changed(link.target):
-            state["digest"] = "changed by somebody"
+            state["digest"] = "changed after the import"
         if self.options["old"] == "remove" and self.options["state"] == "present":
             state["old"] = ", ".join(self._files(host).old(link.target)) or "none"
         return state
@@ -122,12 +123,12 @@ class ContainerImage(ContainerImageOptions, Resource):
         if "is" in before:
             return FOREIGN % (host.shown(self._link), before["is"])
         if self.options["state"] == "absent":
-            if before.get("digest") == "changed by somebody":
+            if before.get("digest") == "changed after the import":
                 place = host.shown(os.path.join(self._folder, before["image"]))
                 size = self._files(host).size([before["image"]])
-                return "%s was changed by somebody: it stays, with %s" % (place, size)
+                return "%s (%s) was changed after the import: remove it yourself" % (place, size)
             return None
-        if self._of_site(host) or self._importing(host):
+        if self._find_site_image(host) or self._importing(host):
             return None
         return self._why_not_importable(before, host)
 
@@ -159,10 +160,8 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     def remarks(self, host: Host) -> List[str]:
         if self.options["state"] == "absent":
-            staying = [name for name in self._files(host).ours() if self._files(host).is_changed(name)]
-            return [
-                "%s stays, with %s: changed by somebody" % (name, self._files(host).size([name])) for name in staying
-            ]
+            text, images = "%s (%s) was changed after the import and is not removed", self._files(host)
+            return [text % (name, images.size([name])) for name in images.ours() if images.is_changed(name)]
         link = host.entry(self._link)
         notes = []
         if link is not None and link.kind == "link" and not link.target.startswith("/"):
@@ -173,7 +172,7 @@ class ContainerImage(ContainerImageOptions, Resource):
                     % (self.options["image"], ", ".join(old))
                 )
             if not self._importing(host) and not self._image.digest and not self._look_up(host).digest:
-                notes.append("cannot tell whether a newer image exists: %s" % self._look_up(host).why)
+                notes.append("hpc-onboard could not check for a newer image: %s" % self._look_up(host).why)
         return notes
 
     def _digest(self, host: Host) -> str:

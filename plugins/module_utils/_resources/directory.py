@@ -11,7 +11,7 @@ from .._core.host import Host
 from .._core.resource import Resource, State
 from .._options.folder_options import DirectoryOptions
 
-FOREIGN, OPEN = "folder of somebody else", "folder that everybody may write in"  # values of a state
+FOREIGN, OPEN = "folder of another user", "folder that all users can write to"  # values of a state
 
 
 class Directory(DirectoryOptions, Resource):
@@ -21,6 +21,7 @@ class Directory(DirectoryOptions, Resource):
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
+        """Return that there is a folder; nothing if it is to be removed and may be."""
         return {} if self._will_be_absent(host) else {"is": "folder"}
 
     def _will_be_absent(self, host: Host) -> bool:
@@ -31,6 +32,7 @@ class Directory(DirectoryOptions, Resource):
         return found is None or (found.kind == "folder" and found.mine and not host.names(self.options["path"]))
 
     def inspect(self, host: Host) -> State:
+        """Return the kind of what is at the path; FOREIGN or OPEN for a folder that is not safe to use."""
         if self.options["state"] == "absent" and not self._will_be_absent(host):
             return self.desired(host)
         if self.options["state"] == "present" and self._find_foreign(host):
@@ -67,15 +69,16 @@ class Directory(DirectoryOptions, Resource):
         return bool(found.mine and found.mode & stat.S_IWOTH and not is_intended)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the folder is unsafe or cannot be created, or None."""
         path = self.options["path"]
         if self.options["state"] == "absent":
             return None
         shown = host.shown(path)
         if before.get("is") == FOREIGN:
-            text = "%s belongs to another user, who could put anything there: ask its owner, then run again"
+            text = "%s belongs to another user, who could change its content: set another path, then run again"
             return text % host.shown(self._find_foreign(host) or path)
         if before.get("is") == OPEN:
-            return "all users may write in %s: check its content, run chmod o-w %s, then run again" % (shown, shown)
+            return "all users can write to %s: check its content, run chmod o-w %s, then run again" % (shown, shown)
         if before.get("is", "folder") != "folder":
             return "%s already exists and is not a folder: move it away, then run again" % host.shown(path)
         area = self._area(host)
@@ -87,9 +90,10 @@ class Directory(DirectoryOptions, Resource):
         return host.why_blocked(path)
 
     def remarks(self, host: Host) -> List[str]:
+        """Return a note about a folder that stays because it has content."""
         if self.options["state"] == "present" or self._will_be_absent(host):
             return []
-        return ["%s is not empty and stays" % host.shown(self.options["path"])]
+        return ["%s is not removed, because it is not empty" % host.shown(self.options["path"])]
 
     def apply(self, host: Host) -> None:
         if self.options["state"] == "absent":

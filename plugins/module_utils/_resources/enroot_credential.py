@@ -14,23 +14,27 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
     """One line for a machine and login. Other lines stay as they are."""
 
     def form(self) -> State:
-        return {"lines": "1", "form": "as enroot reads it", "order": "foremost"}
+        """Return the fields of one well-formed line before all rivals."""
+        return {"lines": "1", "form": "valid for enroot", "order": "first"}
 
     def find(self, text: str) -> Optional[KeyEntry]:
+        """Return the keys of all lines for the machine and login, and how enroot reads the first one."""
         found = enroot.find(text, self.options["machine"], self.options["login"])
         if found is None:
             return None
         form = {
             "lines": str(len(found.passwords)),
-            "form": "as enroot reads it" if found.well_formed else "not as enroot reads it",
-            "order": "foremost" if found.foremost else "behind another entry",
+            "form": "valid for enroot" if found.well_formed else "not valid for enroot",
+            "order": "first" if found.foremost else "after another entry",
         }
         return KeyEntry(found.passwords, form)
 
     def put(self, text: str) -> str:
+        """Return the text with exactly one line for the machine and login."""
         return enroot.put(text, self.options["machine"], self.options["login"], self.options["password"])
 
     def without(self, text: str) -> str:
+        """Return the text without the lines for the machine and login."""
         return enroot.without(text, self.options["machine"], self.options["login"])
 
     def restored(self, text: str, former: str) -> str:
@@ -38,12 +42,13 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
         return enroot.restore_former(text, self.options["machine"], self.options["login"], former)
 
     def unreadable(self, text: str, shown: str) -> Optional[str]:
+        """Return why the file must not be edited: its format, or a password from a command. Else None."""
         unreadable = enroot.problem(text, self.options["machine"])
         if unreadable:
             return "%s: %s" % (shown, unreadable)
         found = enroot.find(text, self.options["machine"], self.options["login"])
         if found and any(password.startswith("$") for password in found.passwords):
-            return "%s takes the password for %s from a command or variable of your own: delete that line" % (
+            return "%s takes the password for %s from your own command or variable: delete that line" % (
                 shown,
                 self.options["machine"],
             )

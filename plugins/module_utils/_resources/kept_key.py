@@ -47,7 +47,7 @@ class KeptKey(Resource):
         raise NotImplementedError
 
     def restored(self, text: str, former: str) -> str:
-        """Return the text with our entry as it was in a former one; that one itself where nothing else differs."""
+        """Return the text with our entry as in the former text; the former text itself if nothing else differs."""
         if self.without(text) == self.without(former):
             return former
         found = self.find(former)
@@ -72,6 +72,7 @@ class KeptKey(Resource):
         return [self.path]
 
     def desired(self, host: Host) -> State:
+        """Return the fingerprint of the key, the details of the format, and the modes of file and folder."""
         if self.options["state"] == "absent":
             return {}
         state = {"password": host.fingerprint(self.options["password"])}
@@ -85,6 +86,7 @@ class KeptKey(Resource):
         return "%04o" % (home.mode if home else 0o700)
 
     def inspect(self, host: Host) -> State:
+        """Return the same fields of the entry in the file; nothing without an entry; 'is' if it is no regular file."""
         file = host.entry(self.path)
         if file is None:
             return {}
@@ -104,19 +106,20 @@ class KeptKey(Resource):
         return state
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why no key may be written to the file, or None."""
         shown = host.shown(self.path)
-        unsafe = _unsafe(host, os.path.dirname(self.path))
+        unsafe = _why_unsafe(host, os.path.dirname(self.path))
         if unsafe:
             return unsafe
         file = host.entry(self.path)
         if file is None:
             return None
         if file.kind != "file":
-            return "%s is a %s. A key needs a regular file: move it away, then run again" % (shown, file.kind)
+            return "%s is a %s, but a key needs a regular file: move it away, then run again" % (shown, file.kind)
         if not file.mine:
-            return "%s belongs to another user" % shown
+            return "%s belongs to another user: move it away, then run again" % shown
         if file.links != 1:
-            return "%s has %d hard links: remove the other ones, then run again" % (shown, file.links)
+            return "%s has %d hard links: remove the other links, then run again" % (shown, file.links)
         return self.unreadable(text_of(host, self.path), shown)
 
     def keys(self, host: Host) -> State:
@@ -140,10 +143,12 @@ class KeptKey(Resource):
         return was
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        found = _open_folder(host, os.path.dirname(os.path.dirname(self.path)))
+        """Return the first folder above the file's own that others can write to: an audit reports it."""
+        found = _find_open_folder(host, os.path.dirname(os.path.dirname(self.path)))
         return {"open_folder": host.shown(found)} if found else {}
 
     def apply(self, host: Host) -> None:
+        """Write or remove the entry, and set or restore the modes."""
         if self.options["state"] == "absent":
             self._remove_entry(host)
             self.loosen(host)
@@ -158,13 +163,14 @@ class KeptKey(Resource):
         if self.find(new) != desired:  # else only the mode differs
             new = self.put(new)
         if self.find(new) != desired:
-            text = "%s cannot be written so that its readers find the key: is it damaged?"
+            text = "the key in %s would not be found by its programs. Is the file damaged? Move it away, then run again"
             raise AccountError(text % host.shown(self.path))
         if self.keeps_copy and old is not None:
             former_copies.save_copy(host, note_key(self.KIND, self.identity), old)
         host.write(self.path, old, new.encode("latin-1"), 0o600, private=True)
 
     def _remove_entry(self, host: Host) -> None:
+        """Remove the entry, and the file if nothing else is in it."""
         old = host.read(self.path)
         left = self.without(old.decode("latin-1"))
         found = host.entry(self.path)
@@ -174,13 +180,13 @@ class KeptKey(Resource):
             host.remove(self.path)
 
     def loosen(self, host: Host) -> None:
-        """Give file and folder their former modes back, once no key of hpc-onboard's is left there."""
+        """Restore the former modes of file and folder, once they contain no key of hpc-onboard."""
         host.removed_keys.add(note_key(self.KIND, self.identity))
         for field, mode in self.loosened(host).items():
             host.set_mode(self.path if field == "mode" else os.path.dirname(self.path), int(mode, 8))
 
     def loosened(self, host: Host) -> State:
-        """Return the former modes that loosen gives back: where hpc-onboard's mode stands, and no key needs it."""
+        """Return the former modes that loosen restores, if hpc-onboard's mode is still set and no key needs it."""
         found = {}
         for field, path, private in (("mode", self.path, 0o600), ("folder mode", os.path.dirname(self.path), 0o700)):
             file, notes = host.entry(path), [one for one in host.receipt_notes.items() if _is_at(host, one[1], path)]
@@ -201,7 +207,7 @@ def _is_at(host: Host, note: Mapping[str, Any], path: str) -> bool:
     return place != "" and path in (place, os.path.dirname(place))
 
 
-def _open_folder(host: Host, folder: str) -> Optional[str]:
+def _find_open_folder(host: Host, folder: str) -> Optional[str]:
     """Return the first own folder from the home down to this one in which others may write, or None."""
     below = os.path.relpath(folder, host.home)
     parts = [] if below in (".", "..") or below.startswith("../") else below.split("/")
@@ -218,12 +224,16 @@ def text_of(host: Host, path: str) -> str:
     return host.read(path).decode("latin-1")
 
 
-def _unsafe(host: Host, folder: str) -> Optional[str]:
+def _why_unsafe(host: Host, folder: str) -> Optional[str]:
     """Return why no key may be in this folder, or None. Its own mode is corrected, those of folders above are not."""
     if folder == host.home:
         return host.unsafe_folder(folder)
     found = host.entry(folder)
     if found and (found.kind != "folder" or not found.mine):
         owner = "" if found.mine else " of another user"
-        return "%s is a %s%s. A key needs a real folder of your own" % (host.shown(folder), found.kind, owner)
+        return "%s is a %s%s, but a key needs a real folder that you own: move it away, then run again" % (
+            host.shown(folder),
+            found.kind,
+            owner,
+        )
     return host.unsafe_folder(os.path.dirname(folder))

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a replaced key left behind: our drafts and enroot's tokens are removed, everything else is reported."""
+"""Copies of a replaced key: drafts of hpc-onboard and enroot's tokens are removed, all others are reported."""
 
 from typing import Any, Dict, List, Optional
 
@@ -43,7 +43,7 @@ class KeyLeftovers(Resource):
 
     def check(self) -> None:
         if not self.options["known"]:
-            raise AccountError("known: the fingerprint of the key that was replaced is missing")
+            raise AccountError("known: missing; expected the fingerprint of the replaced key")
 
     def touches(self, host: Host) -> List[str]:
         return [host.home]
@@ -52,7 +52,7 @@ class KeyLeftovers(Resource):
     _search: Optional[Search] = None
 
     def _misplaced_keys(self, host: Host) -> List[MisplacedKey]:
-        """Return all leftovers of the replaced key, searched once, and what may always be removed."""
+        """Return the leftovers of the replaced key, and drafts and tokens of any key; the home is searched once."""
         if self._found is None:
             own, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
             self._search = Search(host, [host.home] + caches)
@@ -64,17 +64,20 @@ class KeyLeftovers(Resource):
         return self._found
 
     def desired(self, host: Host) -> State:
+        """Return nothing: no leftover is desired."""
         return {}
 
     def inspect(self, host: Host) -> State:
+        """Return the leftovers that may be removed, path to description."""
         return {host.shown(one.path): one.text for one in self._misplaced_keys(host) if one.is_removable}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None
 
     def remarks(self, host: Host) -> List[str]:
+        """Return the leftovers that only the user may remove, and what the search skipped."""
         found = [
-            "still there: %s:%d, %s" % (host.shown(stray.path), stray.line, stray.text)
+            "left over in %s:%d: %s" % (host.shown(stray.path), stray.line, stray.text)
             for stray in self._foreign_strays(host)
         ]
         return found + (self._search.skipped() if self._search else [])
@@ -87,6 +90,7 @@ class KeyLeftovers(Resource):
         return [one for one in self._misplaced_keys(host) if not one.is_removable]
 
     def apply(self, host: Host) -> None:
+        """Remove the drafts and token stores that were found."""
         for one in self._misplaced_keys(host):
             if one.is_removable and host.resolved_kind(one.path) == "folder":
                 host.remove_folder(one.path)

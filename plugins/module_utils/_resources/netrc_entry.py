@@ -14,23 +14,28 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
     """One entry for a machine. Other entries stay as they are."""
 
     def form(self) -> State:
+        """Return the fields of one entry with the login, before any default."""
         return {"login": self.options["login"], "entries": "1", "order": "before any default"}
 
     def find(self, text: str) -> Optional[KeyEntry]:
+        """Return the keys of all entries for the machine, and whether programs find the first one."""
         found = netrc.find_entries(text, self.options["machine"])
         if not found:
             return None
         read = netrc.is_read(text, self.options["machine"])
-        order = "before any default" if read else "behind a default, never read"
+        order = "before any default" if read else "after a default entry, never read"
         form = {"login": found[0].login, "entries": str(len(found)), "order": order}
         return KeyEntry([one.password for one in found], form)
 
     def put(self, text: str) -> str:
+        """Return the text with exactly one entry for the machine."""
         return netrc.put(text, self.options["machine"], self.options["login"], self.options["password"])
 
     def without(self, text: str) -> str:
+        """Return the text without the entries for the machine."""
         return netrc.without(text, self.options["machine"])
 
     def unreadable(self, text: str, shown: str) -> Optional[str]:
+        """Return why the file must not be edited, or None."""
         problem = netrc.problem(text)
         return "%s: %s" % (shown, problem) if problem else None

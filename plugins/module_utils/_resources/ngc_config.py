@@ -21,19 +21,24 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return [self.path, self.path + COPY]
 
     def form(self) -> State:
+        """Return that the section has one key."""
         return {"keys": "1"}
 
     def find(self, text: str) -> Optional[KeyEntry]:
+        """Return the keys of the section, the last one first: the program uses that."""
         found = ngc_config.read_keys(text)
         return KeyEntry(found[::-1], {"keys": str(len(found))}) if found else None
 
     def put(self, text: str) -> str:
+        """Return the text with this key, once."""
         return ngc_config.put(text, self.options["password"])
 
     def without(self, text: str) -> str:
+        """Return the text without any key."""
         return ngc_config.without(text)
 
     def unreadable(self, text: str, shown: str) -> Optional[str]:
+        """Return why the file must not be edited, or None."""
         return "%s contains a NUL byte, so it is not a text file: move it away" % shown if "\0" in text else None
 
     def keys(self, host: Host) -> State:
@@ -45,6 +50,7 @@ class NgcConfig(NgcConfigOptions, KeptKey):
     # -- the copy ------------------------------------------------------------------------------
 
     def inspect(self, host: Host) -> State:
+        """Return the state of the file, and the other keys in the program's copy."""
         state = super().inspect(host)
         left = self._other_keys_in_copy(host)
         if left:
@@ -60,12 +66,17 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return [key for key in ngc_config.read_keys(text_of(host, copy)) if key != self.options.get("password")]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the copy or the file must not be changed, or None."""
         copy = host.entry(self.path + COPY)
         if FIELD in before and copy and (not copy.mine or copy.links != 1):
-            return "%s contains a key, and other users share it: remove it" % host.shown(self.path + COPY)
+            return (
+                "%s contains a key, but belongs to another user or has several hard links: remove the file"
+                % host.shown(self.path + COPY)
+            )
         return super().obstacle(before, host)
 
     def apply(self, host: Host) -> None:
+        """Write or remove the key in the file, and replace or remove other keys in the copy."""
         if self.options["state"] == "present" or super().inspect(host):
             super().apply(host)
         if self._other_keys_in_copy(host):

@@ -14,7 +14,8 @@ from .._receipt import former_copies
 from .._receipt.set_aside import advice, restore_notes
 
 ANOTHERS = "file of another user"
-FOREIGN, EDITED = "file that is not ours", "file that was changed by hand since we wrote it"
+FOREIGN = "file not created by hpc-onboard"
+EDITED = "file that was changed by hand since hpc-onboard wrote it"
 
 
 class OwnFile(OwnFileOptions, Resource):
@@ -42,6 +43,7 @@ class OwnFile(OwnFileOptions, Resource):
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
+        """Return the text and the mode."""
         return {"content": self.desired_text(), "mode": self.mode()} if self.options["state"] == "present" else {}
 
     def desired_text(self) -> str:
@@ -53,6 +55,7 @@ class OwnFile(OwnFileOptions, Resource):
         return str(self.options["mode"])
 
     def inspect(self, host: Host) -> State:
+        """Return the text and the mode; only 'is' for a file whose content must not be shown."""
         file = host.entry(self.options["path"])
         if file is None:
             return {}
@@ -64,10 +67,10 @@ class OwnFile(OwnFileOptions, Resource):
         other = self.describe_foreign(text, host)
         if other:
             return {"is": other}  # its content is not reported
-        mode = self.mode() if self._serves(text, file.mode, host) else "%04o" % file.mode
+        mode = self.mode() if self._is_equivalent(text, file.mode, host) else "%04o" % file.mode
         return {"content": text.encode("utf-8", "replace").decode("utf-8"), "mode": mode}
 
-    def _serves(self, text: str, mode: int, host: Host) -> bool:
+    def _is_equivalent(self, text: str, mode: int, host: Host) -> bool:
         """Return True if a file of the user's with this text gives its owner the same, and others no more."""
         if not self._is_up_to_date(text) or self.is_unchanged_since_created({"content": text}, host):
             return False
@@ -83,9 +86,11 @@ class OwnFile(OwnFileOptions, Resource):
         return EDITED if note.get("made") and not was_foreign else FOREIGN
 
     def _is_up_to_date(self, text: str) -> bool:
+        """Return True if the file is to exist with this text."""
         return self.options["state"] == "present" and text == self.desired_text()
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the file must not be written or removed, or None."""
         path, shown = self.options["path"], host.shown(self.options["path"])
         wanted = list(self._get_found(host).values())
         if wanted and all(
@@ -95,7 +100,7 @@ class OwnFile(OwnFileOptions, Resource):
         if not before or self.keeps_copy:  # what is there is moved away
             return host.why_blocked(os.path.dirname(path))
         if "is" in before:
-            return "%s is a %s and stays: %s" % (shown, before["is"], advice(shown))
+            return "%s is a %s: %s" % (shown, before["is"], advice(shown))
         return self.why_not_ours(shown, host.read(path).decode("utf-8", "surrogateescape"), before, host)
 
     def why_not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
@@ -103,11 +108,12 @@ class OwnFile(OwnFileOptions, Resource):
         if before == self.desired(host) or self.is_unchanged_since_created({"content": text}, host):
             return None
         if self._is_up_to_date(text):
-            same = "%s is a file of yours with the same text, and mode %s: chmod %s it, then run again"
-            return same % (shown, before["mode"], self.mode())
-        return "%s was changed by another program meanwhile: run again" % shown
+            same = "%s already has this text, but mode %s: run chmod %s %s, then run again"
+            return same % (shown, before["mode"], self.mode(), shown)
+        return "%s was changed by another program: run again" % shown
 
     def evidence(self, before: State, host: Host) -> Evidence:
+        """Return if an existing file of the user serves (adopted) or is in the place (theirs)."""
         if before and before == self.desired(host):
             file = host.entry(self.options["path"])
             return {"adopted": "equivalent"} if file and "%04o" % file.mode != before["mode"] else {}
@@ -118,6 +124,7 @@ class OwnFile(OwnFileOptions, Resource):
         return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def apply(self, host: Host) -> None:
+        """Write or remove the file; with keeps_copy, first move the user's own file away."""
         path = self.options["path"]
         if self.options["state"] == "absent":
             host.remove(path)

@@ -58,4 +58,4 @@ class PathScript(PathScriptOptions, OwnFile):
         """Return why a script with the stamp must not be changed, or None."""
         if is_unchanged(text):
             return None
-        return "%s was changed by hand since we wrote it: %s" % (shown, advice(shown))
+        return "%s was changed by hand since hpc-onboard wrote it: %s" % (shown, advice(shown))

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Python environment of the account's own: made from modules and packages, with a lock, and made anew as a whole.
+"""A Python environment of the account, created from modules and packages, with a lock; a change creates a new one.
 
-Where it is found lies a link, which leads to the folder that was made last. What is there is read from a small file
-that the work leaves there when it is finished, and from the names of the packages.
+Its path is a link to the folder that was created last. Its state comes from a small file that the job writes into this
+folder at its end, and from the names of the installed packages.
 """
 
 import os
@@ -15,7 +15,7 @@ from .._jobs.env_spec import AS_LOCKED, EnvSpec, compared, installed, read_mark,
 from .._jobs.made import MADE, JobResource, read_text
 from .._options.env_options import PythonEnvOptions
 
-THERE, HALF, GONE, NO_PYTHON = "an environment", "nothing", "files that are gone", "a Python that is gone"
+THERE, HALF, GONE, NO_PYTHON = "an environment", "nothing", "missing files", "a missing Python"
 
 
 class PythonEnv(PythonEnvOptions, JobResource):
@@ -31,23 +31,28 @@ class PythonEnv(PythonEnvOptions, JobResource):
         return EnvSpec(self.options)
 
     def desired(self, host: Host) -> State:
+        """Return what the environment is made from, that no package was changed by hand, and that the link works."""
         if self.options["state"] == "absent":
             return {}
-        return dict(self._spec.made_from(), installed=AS_LOCKED, **{"leads to": THERE})
+        return dict(self._spec.made_from(), installed=AS_LOCKED, **{"points to": THERE})
 
     def inspect(self, host: Host) -> State:
+        """Return the same fields from the mark of the environment that the link points to.
+
+        For anything that hpc-onboard did not create, return only the field 'is'.
+        """
         there, versions = host.entry(self.path), versions_folder(self.path)
         if there is None:
-            return {"leads to": HALF} if self._is_ours(versions, host) else {}
+            return {"points to": HALF} if self._is_ours(versions, host) else {}
         place = os.path.join(os.path.dirname(self.path), there.target)
         if there.kind != "link" or there.is_foreign or os.path.dirname(place) != versions:
             return {"is": there.kind}
         mark = read_mark(read_text(host, os.path.join(place, MADE)))
         if not mark:
-            return {"leads to": GONE}  # a purge takes the files and leaves links and folders
+            return {"points to": GONE}  # a purge takes the files and leaves links and folders
         state = dict(mark["made_from"])
         state["installed"] = compared(mark["locked"], self._packages(place, host))
-        state["leads to"] = NO_PYTHON if host.resolved_kind(place + "/bin/python") == "nothing" else THERE
+        state["points to"] = NO_PYTHON if host.resolved_kind(place + "/bin/python") == "nothing" else THERE
         return state
 
     def _is_ours(self, versions: str, host: Host) -> bool:
@@ -59,27 +64,30 @@ class PythonEnv(PythonEnvOptions, JobResource):
         return begun or read_text(host, os.path.join(versions, MADE)) is not None
 
     def _packages(self, place: str, host: Host) -> List[str]:
+        """Return the packages that are installed now, as name==version."""
         library = os.path.join(place, "lib")
         folders = [os.path.join(library, name, "site-packages") for name in host.names(library)]
         return installed([name for folder in folders for name in host.names(folder)])
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the environment must not be changed or cannot be created, or None."""
         shown = host.shown(self.path)
         if "is" in before:
             return (
-                "%s already exists and was not created by hpc-onboard: name another path, or move it, then run again"
+                "%s already exists and was not created by hpc-onboard: set another path, or move it, then run again"
                 % shown
             )
         if before.get("installed", AS_LOCKED) != AS_LOCKED:
             return (
-                "packages were changed in %s by hand (%s): name them in packages, or take the environment out, then run"
-                " again: rm %s" % (shown, before["installed"], shown)
+                "packages in %s were changed by hand (%s): add the changes to packages, or remove the environment"
+                " (rm %s), then run again" % (shown, before["installed"], shown)
             )
         if self.options["state"] == "absent" or before == self.desired(host):
             return None
-        return self._foreign_versions(host) or self.why_not_startable(host) or self._missing(host)
+        return self._foreign_versions(host) or self.why_not_startable(host) or self._find_missing(host)
 
     def _foreign_versions(self, host: Host) -> Optional[str]:
+        """Return why the folder of versions cannot be used, or None."""
         versions = versions_folder(self.path)
         if host.entry(versions) is None or self._is_ours(versions, host):
             return None
@@ -87,7 +95,7 @@ class PythonEnv(PythonEnvOptions, JobResource):
             versions
         )
 
-    def _missing(self, host: Host) -> Optional[str]:
+    def _find_missing(self, host: Host) -> Optional[str]:
         """Return which packages or modules the site lacks, or None. A sandbox has none of the site's programs."""
         under_way = self.progress(host)
         if host.root or not (self.options["offline"] or self.options["modules"]):
@@ -99,6 +107,7 @@ class PythonEnv(PythonEnvOptions, JobResource):
         return find_missing(self._spec, os.environ)
 
     def apply(self, host: Host) -> None:
+        """Start the job that creates or removes the environment."""
         from .._jobs.python_env import EnvRemovalJob, PythonEnvJob
 
         if self.options["state"] == "absent":

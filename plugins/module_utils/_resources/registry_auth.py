@@ -18,9 +18,11 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
     """The entry of a registry below "auths", under any of its names. Other entries stay as they are."""
 
     def form(self) -> State:
+        """Return the fields of one entry with the login."""
         return {"login": self.options["login"], "entries": "1"}
 
     def find(self, text: str) -> Optional[KeyEntry]:
+        """Return the keys of all entries for the registry, and the credential helper that hides them, if any."""
         found = docker_auth.find_all(text, self.options["registry"])
         if not found:
             return None
@@ -36,13 +38,16 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         return dict(super().evidence(before, host), **{"adopted": "equivalent"} if is_other else {})
 
     def put(self, text: str) -> str:
+        """Return the text with exactly one entry for the registry."""
         login = docker_auth.RegistryLogin(self.options["login"], self.options["password"])
         return docker_auth.put(text, self.options["registry"], login)
 
     def without(self, text: str) -> str:
+        """Return the text without the entries for the registry."""
         return docker_auth.without(text, self.options["registry"])
 
     def unreadable(self, text: str, shown: str) -> Optional[str]:
+        """Return why the file must not be edited, or None."""
         problem = docker_auth.problem(text, self.options["registry"])
         return "%s: %s" % (shown, problem) if problem else None
 
@@ -58,6 +63,6 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         if not lost:
             return []
         return [
-            "Apptainer reads ~/%s and no longer ~/%s, which has the logins for %s: log in to them with"
-            " 'apptainer registry login' if you need them there" % (APPTAINER_AUTH_FILE, DOCKERS, ", ".join(lost))
+            "Apptainer now reads ~/%s, and no longer ~/%s with the logins for %s. If you need these logins in"
+            " Apptainer, run: apptainer registry login" % (APPTAINER_AUTH_FILE, DOCKERS, ", ".join(lost))
         ]

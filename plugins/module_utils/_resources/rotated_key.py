@@ -66,17 +66,19 @@ class RotatedKey(Resource):
         return "key in %s" % self.options["path"]
 
     def check(self) -> None:
+        """Raise AccountError if a place is in another file."""
         for part in self._parts:
             if part.options["path"] != self.options["path"]:
-                raise AccountError("places: %s is in another file than %s" % (part.identity, self.options["path"]))
+                raise AccountError("places: %s is not in the file %s" % (part.identity, self.options["path"]))
 
     @property
     def _parts(self) -> List[KeptKey]:
+        """Return a resource for each place, with the new key. Raise AccountError for an unknown type."""
         parts = []
         for place in self.options["places"]:
             kind = PLACES.get(str(place.get("kind")))
             if kind is None:
-                raise AccountError("places: %r is not a resource type with a key" % (place.get("kind"),))
+                raise AccountError("places: unknown type %r; available: %s" % (place.get("kind"), ", ".join(PLACES)))
             given = {name: value for name, value in place.items() if name != "kind"}
             whole = kind.whole(given)
             whole.update(path=self.options["path"], password=self.options["password"], state="present")
@@ -89,55 +91,63 @@ class RotatedKey(Resource):
     # -- states --------------------------------------------------------------------------------
 
     def desired(self, host: Host) -> State:
-        return _merge_states([(part, part.desired(host)) for part in self._held(host)])
+        """Return the desired state of all places that have a key."""
+        return _merge_states([(part, part.desired(host)) for part in self._parts_with_key(host)])
 
     def inspect(self, host: Host) -> State:
-        return _merge_states([(part, part.inspect(host)) for part in self._held(host)])
+        """Return the present state of all places that have a key."""
+        return _merge_states([(part, part.inspect(host)) for part in self._parts_with_key(host)])
 
-    def _held(self, host: Host) -> List[KeptKey]:
+    def _parts_with_key(self, host: Host) -> List[KeptKey]:
         """Return the places with a key. A place that cannot be read may have one."""
         return [part for part in self._parts if not _is_without_key(part, host)]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        for part in self._held(host):
+        """Return why the key must not be replaced, or None."""
+        for part in self._parts_with_key(host):
             problem = part.obstacle(part.inspect(host), host)
             if problem:
                 return problem
-        if self._unknown(host):
-            return "%s holds a key that hpc-onboard does not know: it stays" % host.shown(self.options["path"])
+        if self._find_unknown_key(host):
+            return "%s contains a key that hpc-onboard does not know. The key was not replaced" % host.shown(
+                self.options["path"]
+            )
         return None
 
-    def _unknown(self, host: Host) -> str:
+    def _find_unknown_key(self, host: Host) -> str:
         """Return the fingerprint of a key that must not be replaced, or ""."""
         if self.options.get("known") is None:
             return ""
         may_go = set(self.options["known"]) | {host.fingerprint(self.options["password"])}
-        shown = (one for part in self._held(host) for one in _fingerprints(part, host))
+        shown = (one for part in self._parts_with_key(host) for one in _fingerprints(part, host))
         return next((one for one in shown if one not in may_go), "")
 
     def fields_to_tighten(self, host: Host) -> State:
         """Return the modes of file and folder that are not yet private."""
-        return self._held(host)[0].fields_to_tighten(host) if self._held(host) else {}
+        return self._parts_with_key(host)[0].fields_to_tighten(host) if self._parts_with_key(host) else {}
 
     def remarks(self, host: Host) -> List[str]:
         """Return the registry's verdict on the key in the file, if it was tested."""
         if not self._is_tested(host):
             return []
         verdict = self._test_once(host)
-        return ["as its reader finds it: %s (%s)" % (verdict.word, verdict.why)]
+        return ["result for the key in the file: %s (%s)" % (verdict.word, verdict.why)]
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        if not self._held(host):
+        """Return which unknown key is in the file, or the registry's verdict on the new one."""
+        if not self._parts_with_key(host):
             return {"held": "none"}
-        unknown = self._unknown(host)
+        unknown = self._find_unknown_key(host)
         if unknown:
             return {"held": unknown}
         return {"verdict": self._test_once(host).word} if self._is_tested(host) else {}
 
     def _is_tested(self, host: Host) -> bool:
-        return bool(self.options["registry"] and self._held(host)) and self._in_place(host)
+        """Return True if the new key is in the file and a registry is to be asked about it."""
+        return bool(self.options["registry"] and self._parts_with_key(host)) and self._has_new_key(host)
 
-    def _in_place(self, host: Host) -> bool:
+    def _has_new_key(self, host: Host) -> bool:
+        """Return True if all places have the new key."""
         return self.inspect(host) == self.desired(host)
 
     _verdict: Optional[token_check.RegistryVerdict] = None
@@ -150,33 +160,38 @@ class RotatedKey(Resource):
 
     def _ask_registry(self, host: Host) -> token_check.RegistryVerdict:
         """Return the registry's verdict on the first place's key, read as its reader reads it."""
-        part = self._held(host)[0]
+        part = self._parts_with_key(host)[0]
         found = part.find(text_of(host, self.options["path"]))
         if found is None:
-            return token_check.RegistryVerdict(token_check.NOT_MEASURED, "its reader finds no key there")
+            return token_check.RegistryVerdict(token_check.NOT_MEASURED, "its programs find no key in the file")
         return token_check.check_key(self.options["registry"], part.options["login"], found.passwords[0])
 
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
+        """Replace the key in all places and test it. If anything fails, restore the file and raise AccountError."""
         kept = UndoableHost(host)
         try:
-            for part in self._held(host):
+            for part in self._parts_with_key(host):
                 part.prepare(kept)
                 reconcile(part, kept)
-            self._prove(host)
+            self._require_accepted_key(host)
         except AccountError as error:
             problems = kept.undo()
             if problems:
-                raise AccountError("%s; and it could not be put back: %s" % (error, "; ".join(problems))) from None
-            raise AccountError("%s; the file is as it was" % error) from None
+                raise AccountError(
+                    "%s; and the file could not be restored: %s" % (error, "; ".join(problems))
+                ) from None
+            raise AccountError("%s; the file is unchanged" % error) from None
 
-    def _prove(self, host: Host) -> None:
+    def _require_accepted_key(self, host: Host) -> None:
         """Raise AccountError if the registry refuses the key in the file. No answer is no refusal."""
         if self.options["registry"]:
             verdict = self._test_once(host)
             if verdict.word in (token_check.REFUSED, token_check.NOT_ENTITLED):
-                raise AccountError("the registry refuses the key from here (%s): %s" % (verdict.word, verdict.why))
+                raise AccountError(
+                    "the registry refuses the key from this account (%s): %s" % (verdict.word, verdict.why)
+                )
 
 
 def _merge_states(states: List[Tuple[KeptKey, State]]) -> State:

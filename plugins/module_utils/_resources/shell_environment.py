@@ -17,13 +17,14 @@ from .._formats import environment, section, startup
 from .._options.shell_options import ShellEnvironmentOptions
 from .._scan.start_up import EVERY, FOLDER, env_file, login_shell_files, start_up_files
 
-HEADER = "# Kept by hpc.onboard. Settings of your own belong into your start-up file, below its line.\n"
+HEADER = "# Kept by hpc.onboard. Put your own settings into your start-up file, below its hpc.onboard line.\n"
 
 
 class ShellEnvironment(ShellEnvironmentOptions, Resource):
     """A section of environment settings, in effect in every new shell of the account."""
 
     def bound(self, host: Host) -> "ShellEnvironment":
+        """Return the resource with expanded values, folders and files."""
         variables = {
             name: host.expand(value) if value.startswith(("~/", "$")) else value
             for name, value in self.options["variables"].items()
@@ -47,19 +48,22 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return [*files, *named, *self.options["path"], *self.options["path_end"], *read]
 
     def _files(self, host: Host) -> List[str]:
+        """Return all files that apply would edit."""
         return [env_file(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host)
 
     # -- states --------------------------------------------------------------------------------
 
     def desired(self, host: Host) -> State:
+        """Return the section of each generated file, and the line of each start-up file."""
         if self.options["state"] == "absent":
             return {}
-        state = {host.shown(env_file(host, dialect)): self._body(dialect, host) for dialect in environment.DIALECTS}
+        state = {host.shown(env_file(host, dialect)): self._render(dialect, host) for dialect in environment.DIALECTS}
         for path in start_up_files(host):
             state[host.shown(path)] = _line(host)
         return state
 
     def _settings(self, dialect: str, host: Host) -> environment.ShellSettings:
+        """Return what the section sets in one dialect, without variables that would hide content of the user."""
         commands = {name: files[dialect] for name, files in self.options["on_demand"].items()}
         options, used = self.options, self._find_used(host)
         variables = {name: value for name, value in options["variables"].items() if name not in used}
@@ -76,17 +80,18 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         options = self.options["unless_used"]
         return find_used({name: one for name, one in options.items() if name not in there}, host)
 
-    def _body(self, dialect: str, host: Host) -> str:
+    def _render(self, dialect: str, host: Host) -> str:
         return environment.render(dialect, self._settings(dialect, host))
 
     def _render_checked(self, dialect: str, host: Host) -> str:
         """Return the lines to write. Raise AccountError if parsing them does not give the settings back."""
-        body = self._body(dialect, host)
+        body = self._render(dialect, host)
         if environment.parse(dialect, body) != self._settings(dialect, host):
-            raise AccountError("these settings cannot be written for %s" % dialect)
+            raise AccountError("the settings cannot be written in the syntax of %s" % dialect)
         return body
 
     def inspect(self, host: Host) -> State:
+        """Return the sections and lines that exist. A line is part of the state only if the section needs it."""
         state = {}
         for dialect in environment.DIALECTS:
             path = env_file(host, dialect)
@@ -107,6 +112,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return any(section.has_any(section.without(text, self.options["section"])) for text in texts)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why a file cannot be edited, or that its section or line was changed by hand; else None."""
         for path in self._files(host):
             instead = "add this line yourself: %s" % _line(host)
             problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, instead)
@@ -116,14 +122,14 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             path = env_file(host, dialect)
             found = section.find(read_edited_file(host, path).text, self.options["section"])
             if found and not found.untouched:
-                return "the section '%s' of %s was changed by hand: delete it there, then run again" % (
+                return "the section '%s' of %s was changed by hand: delete the section, then run again" % (
                     self.options["section"],
                     host.shown(path),
                 )
         for path in start_up_files(host):
             line = startup.our_line(read_edited_file(host, path).text)
             if line and line != _line(host):
-                text = "the line of hpc-onboard in %s was changed by hand: delete it (it ends in '%s'), then run again"
+                text = "the hpc-onboard line in %s was changed by hand: delete it (it ends with '%s'), then run again"
                 return text % (host.shown(path), startup.MARK)
         return None
 
@@ -137,8 +143,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         for folder in sorted(set(used.values())):
             names = [name for name in sorted(used) if used[name] == folder]
             setting = self.options["unless_used"][names[0]]["setting"].replace("FOLDER", host.shown(folder))
-            text = "%s has content that %s would hide, so that is not set; to keep using that folder, set %s"
-            notes.append(text % (host.shown(folder), " and ".join(names), setting))
+            text = "hpc-onboard does not set %s, which would hide the content of %s. To keep using this folder, set %s"
+            notes.append(text % (" and ".join(names), host.shown(folder), setting))
         for path in login_shell_files(host) if self.options["state"] == "present" else ():
             try:
                 text = read_edited_file(host, path).text
@@ -154,18 +160,20 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return notes
 
     def evidence(self, before: State, host: Host) -> Evidence:
+        """Return the variables that are not set, each with the folder of the user that it would hide."""
         used = self._find_used(host) if self.options["state"] == "present" else {}
         return {"in_use": {name: host.shown(folder) for name, folder in used.items()}} if used else {}
 
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
+        """Write the sections first, then the lines that read them; or remove both."""
         if self.options["state"] == "absent":
             self._remove(host)
             return
         files = start_up_files(host)
         if files != start_up_files(host):  # if a file server denies a file once, another one would get the line
-            raise AccountError("the start-up files are changing: run again")
+            raise AccountError("the start-up files changed during the run: run again")
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
             file = read_edited_file(host, env_file(host, dialect))
@@ -190,12 +198,16 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
 
 
 def _dialect(host: Host) -> str:
+    """Return the syntax of the login shell. Raise AccountError for an unknown shell."""
     shell = os.path.basename(host.account.shell)
     if shell not in environment.BY_SHELL:
-        raise AccountError("the login shell %s is unknown: ask the site for sh, bash, zsh, ksh, tcsh or fish" % shell)
+        raise AccountError(
+            "the login shell %s is not supported; ask the site to set it to bash, zsh, ksh, tcsh, fish or sh" % shell
+        )
     return environment.BY_SHELL[shell]
 
 
 def _line(host: Host) -> str:
+    """Return the line that reads the generated file, in the syntax of the login shell."""
     dialect = _dialect(host)
     return environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)

@@ -27,11 +27,13 @@ class StorageLink(StorageLinkOptions, Resource):
         return [self.options["path"]] + target
 
     def desired(self, host: Host) -> State:
+        """Return the target, and that it is a folder."""
         if self.options["state"] == "absent":
             return {}
-        return {"target": self.options["target"], "leads to": "folder"}
+        return {"target": self.options["target"], "points to": "folder"}
 
     def inspect(self, host: Host) -> State:
+        """Return the target and the kind of what it points to; 'is' if it is not a link, or not the user's."""
         found = host.entry(self.options["path"])
         if found is None:
             return {}
@@ -39,10 +41,10 @@ class StorageLink(StorageLinkOptions, Resource):
             return {"is": found.kind}
         if self.options["state"] == "absent":
             return {"target": found.target} if found.mine else {"is": ANOTHERS}
-        target = self.options["target"] if self._serves(found.target, host) else found.target
-        return {"target": target, "leads to": host.resolved_kind(self.options["path"])}
+        target = self.options["target"] if self._is_equivalent(found.target, host) else found.target
+        return {"target": target, "points to": host.resolved_kind(self.options["path"])}
 
-    def _serves(self, target: str, host: Host) -> bool:
+    def _is_equivalent(self, target: str, host: Host) -> bool:
         """Return True if a link to another target is as good; only one that is written as ours is removed.
 
         It leads to the same folder, or it is the user's and leads into it or above it, but not above the home.
@@ -59,28 +61,33 @@ class StorageLink(StorageLinkOptions, Resource):
         return is_near and host.resolved_kind(place) == "folder" and not self._is_ours({"target": target}, host)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the link must not be created, changed or removed, or None."""
         path, target = self.options["path"], self.options["target"]
         shown = host.shown(path)
         if before.get("is") == ANOTHERS:
-            return "%s is a %s and stays" % (shown, ANOTHERS)
+            return "%s is a %s and is not removed" % (shown, ANOTHERS)
         if self.keeps_copy:
             before = {}  # what is there is moved away
         if "is" in before:
-            return "%s is a real %s, which is yours: %s" % (shown, before["is"], advice(shown))
+            return "%s is a real %s, not a link: %s" % (shown, before["is"], advice(shown))
         if self.options["state"] == "absent":
             if before.get("target", target) != target:
-                return "%s points to %s, not to the configured target: remove it yourself" % (shown, before["target"])
+                return "%s points to %s, not to the configured target: remove the link yourself" % (
+                    shown,
+                    before["target"],
+                )
             return None
         if before and before["target"] != target and not self._is_ours(before, host):
-            return "%s is a link of yours to %s: %s" % (shown, before["target"], advice(shown))
+            return "%s is a link to %s that hpc-onboard did not create: %s" % (shown, before["target"], advice(shown))
         behind = host.resolved_kind(target)
         if behind == "nothing":
             return "%s does not exist: was the storage removed or purged, or is the path mistyped?" % target
         if behind != "folder":
-            return "%s is a %s, not a folder" % (target, behind)
+            return "%s is a %s, but the target must be a folder" % (target, behind)
         return host.why_blocked(os.path.dirname(path))
 
     def evidence(self, before: State, host: Host) -> Evidence:
+        """Return if another link of the user serves (adopted) or is in the place (theirs)."""
         found = host.entry(self.options["path"])
         if found and found.kind == "link" and found.target != before.get("target", found.target):
             return {"adopted": "equivalent"}
@@ -97,6 +104,7 @@ class StorageLink(StorageLinkOptions, Resource):
         return self.is_unchanged_since_created({"target": before["target"]}, host)
 
     def apply(self, host: Host) -> None:
+        """Create, correct or remove the link; with keeps_copy, first move the user's own thing away."""
         path = self.options["path"]
         if self.options["state"] == "absent":
             host.remove(path)
@@ -105,7 +113,7 @@ class StorageLink(StorageLinkOptions, Resource):
             former_copies.move_there(host, note_key(self.KIND, self.identity), path)
         found = host.entry(path)
         if found and (found.kind != "link" or not self._is_ours({"target": found.target}, host)):
-            raise AccountError("%s was created by another program meanwhile: run again" % host.shown(path))
+            raise AccountError("%s was created by another program: run again" % host.shown(path))
         host.make_folders(os.path.dirname(path), 0o755)
         host.make_link(path, self.options["target"])
 

@@ -25,17 +25,23 @@ class TokenFile(TokenFileOptions, KeptKey):
     """A file whose whole content is the token. A file with more than one word is not changed."""
 
     def find(self, text: str) -> Optional[KeyEntry]:
+        """Return the whole text as the key, or None for an empty file."""
         return KeyEntry([text.strip()], {}) if text.strip() else None
 
     def put(self, text: str) -> str:
+        """Return the new token, which is the whole file."""
         return str(self.options["password"])
 
     def without(self, text: str) -> str:
+        """Return an empty text, so that the file is removed."""
         return ""
 
     def unreadable(self, text: str, shown: str) -> Optional[str]:
+        """Return why a file with more than one word must not be changed, or None."""
         if len(text.split()) > 1:
-            return "%s contains more than a token: check it, and move it away" % shown
+            return (
+                "%s contains more than one word, so it is not a token file: check the file, then move it away" % shown
+            )
         return None
 
     def prepare(self, host: Host) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome, Severity
 
 REPEATED = ("lines", "entries", "keys")  # fields of which a file should have one for each machine
-LINK = "leads to"  # the field of a link that names what it points to
+LINK = "points to"  # the field of a link that names what it points to
 
 
 class RuleBreak(NamedTuple):

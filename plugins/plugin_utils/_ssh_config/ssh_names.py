@@ -65,7 +65,7 @@ class SshNames(Resource):
 
     def obstacle(self, before: State, host: Host) -> str | None:
         folder, config, ours = (host.expand(path) for path in (texts.FOLDER, texts.CONFIG, texts.FILE))
-        instead = "make it one file, then run again"
+        instead = "replace it with a regular file, then run again"
         problem = host.why_blocked(folder) or edited_file.why_not_editable(host, config, instead)
         if problem:
             return problem

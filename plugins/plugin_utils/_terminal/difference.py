@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 LONG, SHOWN = 20, 8  # new lines in a row: more than so many are cut to so many
-HEADED = {"is", "target", "leads to"}  # fields of a new folder or link, whose own line says them
+HEADED = {"is", "target", "points to"}  # fields of a new folder or link, whose own line says them
 ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # one text for each family of shells
 
 

@@ -151,7 +151,7 @@ class History:
                 self._hold(home.harm(here, self.lab.keys, True))
                 held = [path for path in self._held(home) if not self._is_unknown(name, path, ended, machine)]
                 assert not held, f"exit 0 beside a live key in {held}: {ended.text}"
-                excused = "is not empty and stays" in ended.text or self._has_forgotten(name, machine)
+                excused = "is not removed, because it is not empty" in ended.text or self._has_forgotten(name, machine)
                 noted = set(RECEIPT) if excused else set[str]()
                 unsaid = {path for path in left - noted if not _is_named(path, ended.text)}
                 assert not unsaid, f"left and not named, exit 0: {unsaid}: {ended.text}"

@@ -390,6 +390,6 @@ def test_a_script_that_was_changed_there_is_the_persons_and_stays(bed: Any) -> N
     said[account.name]["job_scripts"]["minutes"] = 90
     ran = onboard(bed, account, more=ONLY, settings=said)
     assert ran.code == 2
-    assert "jobs/batch.sh was changed by hand since we wrote it" in " ".join(ran.text.split())
+    assert "jobs/batch.sh was changed by hand since hpc-onboard wrote it" in " ".join(ran.text.split())
     assert account.read("jobs/batch.sh") == mine
     assert b"--time=90" in account.read("jobs/chain.sh")

@@ -105,8 +105,8 @@ def test_what_the_site_lacks_is_said_before_anything_is_made(bed: Any, account: 
         assert ran.code == 2
         reason = outcome(ran, account)["reason"]
         there = next(one for one in os.listdir(account.path("/cvmfs/wheels")) if one.startswith("filelock"))
-        assert f"the site has no wheel for filelock==99 (there is {there.split('-')[1]}), nosuchthing;" in reason
-        assert "avail_wheels NAME shows what there is" in reason
+        assert f"the site has no wheel for filelock==99 (available: {there.split('-')[1]}), nosuchthing;" in reason
+        assert "avail_wheels NAME lists the available versions" in reason
         assert account.tree().keys() - before.keys() <= {f"{account.home}/.config", *_receipt(account)}
     unknown = {**ML, "modules": ["StdEnv/2023", "python/3.99"]}
     ran = onboard(bed, account, more=ONLY, settings=settings(account, unknown))
@@ -143,7 +143,7 @@ def test_what_was_installed_by_hand_stays_and_is_reported(bed: Any, account: Any
     before = account.tree()
     ran = onboard(bed, account, more=ONLY, settings=said)
     assert ran.code == 2
-    assert "packages were changed in ~/envs/ml by hand (+packaging==" in outcome(ran, account)["reason"]
+    assert "packages in ~/envs/ml were changed by hand (+packaging==" in outcome(ran, account)["reason"]
     file = str(bed.accounts_file([account], settings=said))
     gone = play(bed, "-i", file, "-e", "offboard_sure=true", playbook="offboard.yml")
     assert gone.code == 0, gone.text

@@ -40,7 +40,7 @@ class Node(NamedTuple):
         shown = pexpect.spawn(line[0], [*line[1:], command], encoding="utf-8", timeout=120, dimensions=(24, 80))
         said = ""
         for key in keys:
-            at = shown.expect([r"Enter: without it\): ", r"yes or no: ", r"ended \d+"])
+            at = shown.expect([r"Enter to skip\): ", r"yes or no: ", r"ended \d+"])
             said += str(shown.before) + str(shown.after)
             if at == 2:
                 break
@@ -210,7 +210,7 @@ def test_what_was_cut_off_goes_on_under_an_old_and_a_new_python(bed: Any, cluste
     node = exported(desk, account)
     line = account.ssh_command("-tt")
     shown = pexpect.spawn(line[0], [*line[1:], f"{python} {node.program}"], encoding="utf-8", timeout=60)
-    shown.expect(r"Enter: without it\): ")
+    shown.expect(r"Enter to skip\): ")
     held = "".join(hidden(number) for number in account.processes())
     shown.sendline(KEY)
     shown.expect("\n")
@@ -246,7 +246,7 @@ def test_without_a_terminal_or_a_key_it_says_what_to_do(bed: Any) -> None:
     assert made(account) == fresh
     code, said = node.runs(keys=("",))
     assert code == 2
-    assert "the key 'ngc' was not typed" in " ".join(said.split())
+    assert "the key 'ngc' was not entered" in " ".join(said.split())
 
 
 CHANGING = "write,fsync,fchmod,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,symlink,symlinkat"

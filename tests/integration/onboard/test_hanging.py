@@ -110,7 +110,7 @@ def test_a_file_system_that_hangs_is_asked_once_by_audit_and_offboarding(bed: An
     assert (audit.code, offboard.code) == (2, 2)
     for words in (" ".join(ran.text.split()) for ran in (audit, offboard)):
         assert f"the file system {area} hangs" in words
-        assert "the home hangs" not in words
+        assert "the home directory hangs" not in words
     assert not account.exists("work"), "a link is removed without a look at its target"
     assert account.exists(".cache")
     left = [one["result"] for one in offboard.results if one["action"] == "hpc.onboard.offboard"][-1]
@@ -175,7 +175,8 @@ def test_without_locks_a_lock_of_a_dead_run_elsewhere_is_named_with_what_removes
     why = reasons(ran, account)
     owner = f"login7, process 4242, 3 hours ago; if that process has ended: rm {left}"
     assert (
-        why.pop(RECEIPT) == f"another run is at work on this account ({owner}): wait for it, or end it, then run again"
+        why.pop(RECEIPT)
+        == f"another run is working on this account ({owner}): wait until it ends, or end it, then run again"
     )
     assert set(why.values()) == {f"waits for: {RECEIPT}"}
     assert [path for path in account.tree() if ".lock" in path] == [left]

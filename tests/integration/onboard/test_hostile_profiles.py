@@ -100,7 +100,7 @@ def test_what_a_hostile_profile_creates_on_an_account_runs_nothing_of_another_us
     assert not os.path.exists(account.path(f"{mallorys}/mark")), "a program of another user was started"
     assert not os.path.exists(account.path(f"{mallorys}/stolen")), "it was sent the plan"
     blocked = {one["identity"]: one["reason"] for one in ran.outcomes(account.name) if one["status"] == "blocked"}
-    assert blocked.pop("script ~/bin/usrun.sh").startswith("~/bin/usrun.sh is a file that is not ours and stays")
+    assert blocked.pop("script ~/bin/usrun.sh").startswith("~/bin/usrun.sh is a file not created by hpc-onboard")
     assert not blocked
     assert account.exists("tools"), "project folders belong to their leader, so a link may lead to another user's"
     script = account.read(f"/work1/{account.project}/{account.user}/jobs/batch.sh").decode()

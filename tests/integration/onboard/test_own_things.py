@@ -96,7 +96,7 @@ def test_ours_is_brought_up_to_date_and_theirs_stays(scene: Scene) -> None:
     assert first.code == 2
     assert f"{narval.name}" in first.text
     assert (
-        "~/.condarc is a file that is not ours and stays: move it away (mv -n ~/.condarc ~/.condarc.mine)"
+        "~/.condarc is a file not created by hpc-onboard: move it away (mv -n ~/.condarc ~/.condarc.mine)"
         in " ".join(first.text.split())
     )
     (scene.folder / "files" / "condarc").write_text("channels: [bioconda]\n")

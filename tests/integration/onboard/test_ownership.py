@@ -61,7 +61,7 @@ def test_what_a_person_changed_stays_and_is_said(bed: Any, tmp_path: Path) -> No
     keys = account.read(KEYS)
     done = desk.run("offboard.yml", "-e", "offboard_sure=true")
     assert done.code == 0, done.text
-    assert done.text.count("changed since hpc-onboard wrote it: it stays") >= 2
+    assert done.text.count("not removed, because it was changed since hpc-onboard wrote it") >= 2
     left = {path: entry for path, entry in tree(account).items() if path not in before}
     assert account.read(KEYS) == keys
     assert left[f"{account.home}/dss"][0] == "link"
@@ -75,7 +75,8 @@ def test_a_link_of_a_persons_own_is_never_turned(bed: Any, tmp_path: Path) -> No
     desk = Desk(bed, account, tmp_path)
     ran = desk.run("onboard.yml")
     assert ran.code == 2, ran.text
-    assert "~/dss is a link of yours to teamdir: move it away (mv -n ~/dss ~/dss.mine), then run again" in ran.text
+    why = "~/dss is a link to teamdir that hpc-onboard did not create: move it away (mv -n ~/dss ~/dss.mine)"
+    assert f"{why}, then run again" in ran.text
     assert tree(account)[f"{account.home}/dss"][2] in (b"", b"teamdir", "teamdir")
     audit = desk.run("audit.yml")
     assert (audit.code, "LNK-002" in audit.text) == (2, True), audit.text

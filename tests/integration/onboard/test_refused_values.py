@@ -16,7 +16,7 @@ pytestmark = pytest.mark.testbed
 BASE = {"without": ["conda"]}
 GOOD = {"variables": {"H3A": "one"}}
 REFUSED = {"variables": {"H3A": "q\"uo'te"}}
-WHY = "H3A contains a character that not every shell keeps"
+WHY = "H3A contains a character that some shells do not support"
 
 
 @pytest.fixture

@@ -24,15 +24,15 @@ SECONDS = 5.0
 SQUATTED = {  # a shell's words, in the home of the account, and what is said
     "a pipe": (
         f"rm {RECEIPT}; mkfifo {RECEIPT}",
-        "is not a regular file of yours with a single hard link; move it away, then run again",
+        "is not a regular file that you own with a single hard link; move it away, then run again",
     ),
     "a socket": (
         f"rm {RECEIPT}; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"{RECEIPT}\")'",
-        "is not a regular file of yours",
+        "is not a regular file that you own",
     ),
-    "a link": (f"mv {RECEIPT} elsewhere; ln -s ~/elsewhere {RECEIPT}", "is not a regular file of yours"),
-    "another name": (f"ln {RECEIPT} second", "is not a regular file of yours"),
-    "a folder": (f"rm {RECEIPT}; mkdir {RECEIPT}", "is not a regular file of yours"),
+    "a link": (f"mv {RECEIPT} elsewhere; ln -s ~/elsewhere {RECEIPT}", "is not a regular file that you own"),
+    "another name": (f"ln {RECEIPT} second", "is not a regular file that you own"),
+    "a folder": (f"rm {RECEIPT}; mkdir {RECEIPT}", "is not a regular file that you own"),
     "five MiB": (f"truncate -s 5M {RECEIPT}", "is larger than 4 MiB"),
     "deep": (
         f'python3 -c \'print("[" * 100000 + "]" * 100000)\' > {RECEIPT}',
@@ -105,7 +105,7 @@ def test_no_pipe_is_waited_for_whatever_it_takes_the_place_of(bed: Any) -> None:
     settings = {account.name: {"vars": TOKENS}}
     ran = run(bed, "onboard.yml", [account], settings)
     assert ran.code == 2, ran.text
-    assert "~/enroot/.credentials is a pipe. A key needs a regular file" in reasons(ran, account)
+    assert "~/enroot/.credentials is a pipe, but a key needs a regular file" in reasons(ran, account)
     assert "~/.config/hpc.onboard/env.sh is a pipe" in reasons(ran, account)
     assert ran.statuses(account.name)["link ~/dss"] == "missing", "the rest is made"
     assert account.exists("dss")
@@ -125,10 +125,10 @@ def test_a_mount_right_there_is_said_and_costs_its_own_only(bed: Any) -> None:
         onboarded, offboarded = run(bed, "onboard.yml", every), run(bed, "offboard.yml", every)
         for what, account in accounts.items():
             said = said_of_offboarding(offboarded, account)
-            assert "EBUSY; something is mounted there (findmnt shows it)" in said, what
+            assert "EBUSY; a file system is mounted there (findmnt)" in said, what
             assert account.exists(MOUNTED[what]), what
             assert not account.exists("dss") or what == "the receipt", what
-        assert "EBUSY; something is mounted there" not in reasons(onboarded, accounts["its own folder"])
+        assert "EBUSY; a file system is mounted there" not in reasons(onboarded, accounts["its own folder"])
     finally:
         for what, account in accounts.items():
             by_root(account, f"umount {account.home}/{MOUNTED[what]}")
@@ -148,7 +148,7 @@ def test_a_start_up_file_that_is_a_pipe_costs_what_needs_the_login_shell(bed: An
     account.ssh("rm -f .profile .bash_profile .bash_login; mkfifo .profile")
     ran = run(bed, "onboard.yml", [account])
     assert ran.code == 2, ran.text
-    why = "the login shell would never end: ~/.profile is a pipe. Move it away, then run again"
+    why = "the login shell would never end, because ~/.profile is a pipe. Move this file away, then run again"
     assert why in reasons(ran, account)
     assert "ok" in ran.statuses(account.name).values() or "missing" in ran.statuses(account.name).values()
     audit = run(bed, "audit.yml", [account])
@@ -197,7 +197,7 @@ def test_a_foreign_folder_that_is_mounted_over_the_receipt_s_is_refused(bed: Any
         onboarded, audited, offboarded = (run(bed, f"{name}.yml", every) for name in ("onboard", "audit", "offboard"))
         assert (onboarded.code, offboarded.code) == (2, 2)
         assert max(seconds(audited).values()) < SECONDS
-        said = {"empty": "belongs to another user", "forged": "is not a regular file of yours"}
+        said = {"empty": "belongs to another user", "forged": "is not a regular file that you own"}
         for what, account in accounts.items():
             assert said[what] in reasons(onboarded, account), what
             assert "waits for: receipt" in reasons(onboarded, account), what
@@ -262,7 +262,7 @@ def test_a_forged_note_takes_out_nothing_of_another_user(bed: Any) -> None:
             notes.append((kind, f"{title} {path}", {"path": path}, {"content": text, "mode": "0644"}))
     notes[3] = (*notes[3][:3], {"content": texts[f"{shared}/run.sh"], "mode": "0755"})
     place = {"path": f"{shared}/link", "target": "/tmp"}
-    notes.append(("storage_link", f"link {shared}/link", place, {"target": "/tmp", "leads to": "folder"}))
+    notes.append(("storage_link", f"link {shared}/link", place, {"target": "/tmp", "points to": "folder"}))
     notes.append(("directory", f"folder {shared}/empty", {"path": f"{shared}/empty"}, {"is": "folder"}))
     for kind, identity, options, left in notes:
         note = {
@@ -283,5 +283,5 @@ def test_a_forged_note_takes_out_nothing_of_another_user(bed: Any) -> None:
     ran = run(bed, "offboard.yml", [account])
     assert there() == before, ran.text
     assert ran.code == 0, ran.text
-    assert "changed since hpc-onboard wrote it: it stays" in " ".join(ran.text.split())
+    assert "not removed, because it was changed since hpc-onboard wrote it" in " ".join(ran.text.split())
     assert not account.exists("dss"), "what is ours has gone"

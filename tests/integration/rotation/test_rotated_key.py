@@ -89,7 +89,7 @@ def test_a_key_that_the_registry_refuses_leaves_the_file_as_it_was(registry: Reg
     before = scene.tree()
     outcome = scene.run(rotated(registry, new))[0]
     assert outcome["status"] == "failed"
-    assert outcome["reason"].endswith("; the file is as it was")
+    assert outcome["reason"].endswith("; the file is unchanged")
     assert scene.tree() == before
     assert new not in str(outcome)
 

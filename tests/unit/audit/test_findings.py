@@ -33,7 +33,7 @@ KEPT = sorted(  # the others are steps of a rotation, and what jobs leave nothin
     kind for kind in KINDS if "state" in KINDS[kind].OPTIONS and kind not in ELSEWHERE
 )
 KEY = {"password": "key aaaa", "lines": "1", "mode": "0600", "folder mode": "0700"}
-LINK = {"target": "/work/p", "leads to": "folder"}
+LINK = {"target": "/work/p", "points to": "folder"}
 
 
 def outcome(before: dict[str, str], after: dict[str, str], reason: str | None = None) -> dict[str, Any]:
@@ -86,7 +86,7 @@ CASES = [
     ),
     Case("storage_link", {}, LINK, [("LNK-001", "missing", "high")]),
     Case("storage_link", {**LINK, "target": "/x"}, LINK, [("LNK-002", "changed", "high")]),
-    Case("storage_link", {**LINK, "leads to": "nothing"}, LINK, [("LNK-003", "broken", "high")], "nothing is there"),
+    Case("storage_link", {**LINK, "points to": "nothing"}, LINK, [("LNK-003", "broken", "high")], "nothing is there"),
     Case("storage_link", {}, LINK, [("LNK-001", "broken", "high")], "nothing is there"),
     Case("storage_link", {"is": "folder"}, LINK, [("LNK-004", "changed", "high")], "it is real"),
     Case("directory", {}, {"is": "folder"}, [("DIR-001", "missing", "medium")]),
@@ -105,7 +105,7 @@ CASES = [
     Case("container_image", {"is": "folder"}, {"digest": "x"}, [("IMG-001", "broken", "high")]),
     Case("python_env", {}, {"a": "x"}, [("PKG-006", "missing", "high")]),
     Case("python_env", {"a": "y"}, {"a": "x"}, [("PKG-007", "changed", "medium")]),
-    Case("python_env", {"leads to": "nothing"}, {"leads to": "it"}, [("PKG-006", "broken", "high")]),
+    Case("python_env", {"points to": "nothing"}, {"leads to": "it"}, [("PKG-006", "broken", "high")]),
     Case("conda_install", {}, {"conda": "1"}, [("PKG-005", "missing", "high")]),
     Case("conda_install", {"conda": "0"}, {"conda": "1"}, [("PKG-004", "changed", "medium")]),
     Case("conda_install", {"is": "folder"}, {"conda": "1"}, [("PKG-005", "broken", "high")]),
@@ -201,7 +201,7 @@ def test_each_field_has_a_cause_of_its_own() -> None:
 @pytest.mark.parametrize(("purged", "cause"), [((), "site"), (("/work",), "time"), (("/wor",), "site")])
 def test_what_a_link_led_to_went_with_the_site_or_with_time(purged: tuple[str, ...], cause: str) -> None:
     entry = {"kind": "storage_link", "options": {"path": "~/w", "target": "/work/p"}}
-    gone = outcome({**LINK, "leads to": "nothing"}, LINK)
+    gone = outcome({**LINK, "points to": "nothing"}, LINK)
     said = resource_findings(entry, "k", gone, look(note(LINK), purged=purged))
     assert [one["cause"] for one in said] == [cause]
 

@@ -212,7 +212,7 @@ def test_a_site_variable_that_nobody_knows_costs_its_own_area_only(scene: Scene)
     scene.make(prefix("~/mini"))
     report = run_check(scene, CondaTraces, policy="refused", purged=[{**SCRATCH, "path": "$SCRATCH"}])
     assert list(report.found) == ["PKG-001 ~/mini"]
-    assert "$SCRATCH is not set" in report.remarks[0]
+    assert "does not set $SCRATCH" in report.remarks[0]
 
 
 def test_a_file_that_cannot_be_read_is_said(scene: Scene) -> None:

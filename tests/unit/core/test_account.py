@@ -48,7 +48,7 @@ def outcomes_of(plan: dict[str, Any], shell: str) -> list[dict[str, Any]]:
 def test_a_home_that_is_not_the_passwd_one_stops_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/tmp/\x1b[31melsewhere")
     said = answer({"resources": [], "work": "foresee", "fingerprint_key": KEY}, KINDS)
-    assert said["error"].startswith("HOME is /tmp/?[31melsewhere, but the home of this account is ")
+    assert said["error"].startswith("HOME is /tmp/?[31melsewhere, but the home directory of this account is ")
     assert said["outcomes"] == []
 
 
@@ -81,7 +81,7 @@ def test_a_variable_that_is_no_path_costs_only_what_needs_it(name: str, tmp_path
     plan = scene.plan([{"kind": "directory", "path": f"${name}/x"}, {"kind": "directory", "path": "/y"}])
     outcomes = outcomes_of(plan, shell)
     assert [one["status"] for one in outcomes] == ["failed", "missing"]
-    assert f"${name} is not set to a path" in outcomes[0]["reason"]
+    assert f"the login shell does not set ${name} to a path" in outcomes[0]["reason"]
     assert count.read_text() == "run\n"
 
 
@@ -122,7 +122,10 @@ def test_a_start_up_file_without_an_end_is_said_at_once(
     started = time.time()
     asked = query_login_shell(shell, str(tmp_path))
     assert time.time() - started < 1
-    assert asked.failure == f"the login shell would never end: ~/{name} is a {what}. Move it away, then run again"
+    assert (
+        asked.failure
+        == f"the login shell would never end, because ~/{name} is a {what}. Move this file away, then run again"
+    )
 
 
 def test_a_start_up_file_that_leads_nowhere_on_purpose_is_read(tmp_path: Path) -> None:
@@ -131,7 +134,9 @@ def test_a_start_up_file_that_leads_nowhere_on_purpose_is_read(tmp_path: Path) -
 
 
 def test_a_login_shell_that_is_not_there_is_said() -> None:
-    assert query_login_shell("/no/such/shell", "/nowhere").failure == "the login shell /no/such/shell cannot be started"
+    assert query_login_shell("/no/such/shell", "/nowhere").failure.startswith(
+        "the login shell /no/such/shell cannot be started"
+    )
 
 
 START_UP = {

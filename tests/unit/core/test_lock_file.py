@@ -79,7 +79,7 @@ def test_what_is_no_lock_of_ours_is_refused_at_once_and_left(
     name = "lock" if request.node.callspec.params["folder"] == "fcntl" else "lock.held"
     laid(folder / name)
     begun = time.monotonic()
-    with pytest.raises(AccountError, match="is not a lock file of yours: move it away"):
+    with pytest.raises(AccountError, match="is not a lock file that you own: move it away"):
         lock(folder).acquire(60)
     assert time.monotonic() - begun < 30, "it was waited for"
     assert (folder / "precious").read_text() == "precious" if laid is another_name else (folder / name).exists()

@@ -53,19 +53,19 @@ def test_a_value_that_some_shell_changes_is_refused(value: object) -> None:
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_a_variable_with_an_odd_name_is_refused(name: str) -> None:
-    with pytest.raises(AccountError, match="not the name"):
+    with pytest.raises(AccountError, match="is not a valid name of an environment variable"):
         shell_options.check_variable(name, "x")
 
 
 @pytest.mark.parametrize("name", ["PATH", "HOME", "IFS", "UID", "SHELLOPTS", "PPID", "status", "path", "_", "PWD"])
 def test_a_variable_that_belongs_to_the_shell_is_refused(name: str) -> None:
-    with pytest.raises(AccountError, match="belongs to the shell"):
+    with pytest.raises(AccountError, match="is a variable of the shell itself"):
         shell_options.check_variable(name, "x")
 
 
 @pytest.mark.parametrize("word", ["", "a\n", "-a", ".a", "a b", "a/b", "é", "a\0", None, 3])
 def test_a_name_that_is_not_one_plain_word_is_refused(word: object) -> None:
-    with pytest.raises(AccountError, match="not a plain name"):
+    with pytest.raises(AccountError, match="is not a valid name"):
         values.check_word("section", word)
 
 

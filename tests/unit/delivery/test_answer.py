@@ -351,14 +351,14 @@ def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(cou
         (declared("shell_environment", variables=["A=1"]), "variables of shell_environment must be of type dict"),
         (declared("shell_environment", path="~/bin"), "path of shell_environment must be of type list"),
         (declared("enroot_credential", machine="nvcr.io"), "the key is empty"),
-        (declared("enroot_credential", machine="nvcr.io\n", password="k"), "is not a host name"),
-        (declared("enroot_credential", machine="nvcr.io", login="a\n", password="k"), "is neither a plain name"),
+        (declared("enroot_credential", machine="nvcr.io\n", password="k"), "is not a valid host name"),
+        (declared("enroot_credential", machine="nvcr.io", login="a\n", password="k"), "expected a user name"),
         (
             declared("enroot_credential", machine="nvcr.io", password=["canary"]),
             "password of enroot_credential must be of type str",
         ),
         (declared("enroot_credential", machine="nvcr.io", password="canary canary"), "contains white space"),
-        (declared("path_script", path="~/x", content="echo"), "begins with #!"),
+        (declared("path_script", path="~/x", content="echo"), "must begin with #!"),
     ],
 )
 def test_a_wrong_declaration_is_one_error_before_anything_is_sent(entry: dict[str, Any], said: str) -> None:

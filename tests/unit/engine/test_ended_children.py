@@ -46,7 +46,7 @@ class Deaths:
         self.moments = moments
         self.child = -1
         self.happened: set[Moment] = set()
-        real, report = os.fork, isolation._report
+        real, report = os.fork, isolation._write_outcomes
 
         def fork() -> int:
             self.child += 1
@@ -63,7 +63,7 @@ class Deaths:
             report(todo, taken, writer)
 
         patch.setattr(isolation.os, "fork", fork)  # type: ignore[attr-defined]  # it imports os
-        patch.setattr(isolation, "_report", dying)
+        patch.setattr(isolation, "_write_outcomes", dying)
 
     def end(self, now: Moment) -> None:
         """End this process, if it is the time."""

@@ -80,7 +80,7 @@ def taken(
     ("does", "status", "reason"),
     [
         ("sleep", "unknown", "no answer in 1 s"),
-        ("die", "failed", "killed from outside"),
+        ("die", "failed", "the process was killed"),
         ("raise", "failed", "a bug of hpc.onboard: ValueError in test_isolation.py:"),
         ("refuse", "failed", "it cannot be looked at"),
         ("unchanging", "failed", "still not up to date after the change: is"),

@@ -80,7 +80,7 @@ def test_a_new_entry_is_set_as_the_others_are() -> None:
         ("[]", "not a file of logins"),
         ('{"auths": []}', "not a file of logins"),
         ('{"auths": {"nvcr.io": 1}}', "is not a login"),
-        ('{"auths": {"nvcr.io": {}, "nvcr.io": {}}}', "is in it twice"),
+        ('{"auths": {"nvcr.io": {}, "nvcr.io": {}}}', "contains the name nvcr.io twice"),
         ('{"credsStore": "desktop"}', "docker-credential-desktop"),
         ('{"credHelpers": {"nvcr.io": "x"}}', "docker-credential-x"),
         ('{"a":' * 100_000, "not valid JSON"),

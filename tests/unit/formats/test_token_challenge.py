@@ -114,7 +114,7 @@ def test_a_challenge_that_is_not_clear_is_refused(headers: list[str]) -> None:
 def test_a_key_does_not_go_where_it_is_lured(realm: str) -> None:
     with pytest.raises(ChallengeRefused) as refusal:
         token_address(Challenge(realm, "", ""), NVIDIAS, "nvidia/cuda")
-    assert "the key was not sent" in str(refusal.value)
+    assert "The key was not sent" in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 

@@ -54,13 +54,13 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("begun", ["", "envs/demo"])
 def test_what_is_half_made_of_ours_goes(prefix: Path, begun: str) -> None:
-    assert "cannot be fetched" in failed(prefix, prefix / begun)
+    assert "cannot be downloaded" in failed(prefix, prefix / begun)
     assert not (prefix / begun).exists()
 
 
 @pytest.mark.parametrize("named", ["../precious", "envs/../../precious", "envs", "envs/demo/../../x", "envs/.."])
 def test_nothing_else_that_its_notes_name_goes(prefix: Path, named: str) -> None:
-    assert "is recorded as half made, but was not created by hpc-onboard: it stays" in failed(
+    assert "is recorded as unfinished, but was not created by hpc-onboard, so it is not removed" in failed(
         prefix, Path(f"{prefix}/{named}")
     )
     assert (prefix.parent / "precious/envs/demo").is_dir()

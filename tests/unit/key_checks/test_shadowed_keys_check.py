@@ -125,7 +125,8 @@ def test_a_login_shell_that_does_not_answer_is_said(kept: Scene) -> None:
     document = engine.WORKS["examine"](engine.make_task(plan, {"shadowed_keys": ShadowedKeys}, account)).documents[0]
     assert "SEC-008 ~/.bashrc:1" in document["before"]
     assert document["remarks"] == [
-        "the login environment was not checked: the login shell /no/such/shell cannot be started"
+        "the login environment was not checked: the login shell /no/such/shell cannot be started."
+        " Ask the site to set another login shell"
     ]
 
 

@@ -100,7 +100,7 @@ def test_only_what_we_made_is_taken_out(scene: Scene) -> None:
     gone = [{**LINK, "state": "absent"}, {"kind": "enroot_credential", "machine": "nvcr.io", "state": "absent"}]
     told = said(scene, *gone, only_made=True)
     assert [one["status"] for one in told["outcomes"]] == ["ok", "extra"]
-    assert "it stays" in told["outcomes"][0]["remarks"][0]
+    assert "not removed" in told["outcomes"][0]["remarks"][0]
     left = {path: thing for path, thing in scene.tree().items() if path not in before}
     assert all(isinstance(thing, Folder) for path, thing in left.items() if path != PLACE)
     assert notes(scene) == {}, "what stays is nobody's any more"
@@ -351,7 +351,7 @@ def test_a_newer_receipt_says_what_to_do(scene: Scene) -> None:
     scene.make({**{path: Folder() for path in ("~/.config", "~/.config/hpc.onboard")}, PLACE: Plain(NEWER)})
     assert said(scene, LINK, work="examine")["receipt"]["problem"] == (
         "the receipt on this account was written by a newer hpc-onboard (receipt 2.0; this one reads 1.0)."
-        " Run: pip install -U hpc-onboard (formats from before the first release: commit 90de12b reads them)"
+        " Run: pip install -U hpc-onboard (or, for a file from before the first release, use commit 90de12b)"
     )
 
 
@@ -361,7 +361,8 @@ def test_where_it_cannot_be_noted_nothing_is_made_and_that_is_said(scene: Scene,
     told = said(scene, LINK, work=work)
     assert told["outcomes"][0]["status"] == "blocked"
     assert (
-        told["receipt"]["problem"] == "~/.config is not a folder, and one is needed there: move it away, then run again"
+        told["receipt"]["problem"]
+        == "~/.config is not a folder, but a folder is needed there: move it away, then run again"
     )
     assert f"{HOME}/work" not in scene.tree()
 

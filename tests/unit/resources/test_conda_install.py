@@ -73,7 +73,13 @@ def other(machine: str) -> dict[str, Any]:
     ),
     Case("one that is missing is not made", AREA, OWN, "blocked", "does not exist"),
     Case("one that hpc-onboard made is not the user's", {**MINE, f"{PREFIX}/.hpc.onboard": MADE}, OWN, "blocked"),
-    Case("a conda of the user's is not taken out", MINE, {**OWN, "state": "absent"}, "blocked", "is yours and stays"),
+    Case(
+        "a conda of the user's is not taken out",
+        MINE,
+        {**OWN, "state": "absent"},
+        "blocked",
+        "is a conda that you installed",
+    ),
     Case("a missing one is installed", AREA, CONDA, "missing", left={"/data/ada": Folder(0o700), **RESULT}),
     Case("one that is there stays", THERE, CONDA, "ok"),
     Case(
@@ -94,7 +100,7 @@ def other(machine: str) -> dict[str, Any]:
         {**THERE, f"{PREFIX}/.hpc.onboard": Plain(f"miniconda py313_26.1.1-1 for {MACHINE}".encode())},
         CONDA,
         "blocked",
-        "name another prefix",
+        "set another prefix",
     ),
     Case(
         "one of another machine is kept",
@@ -118,7 +124,7 @@ def other(machine: str) -> dict[str, Any]:
         "was not created by hpc-onboard",
     ),
     Case("the site's area is not made", {}, CONDA, "blocked", "only the site can create it"),
-    Case("there is no installer for this machine", AREA, other("vax"), "blocked", "only for vax"),
+    Case("there is no installer for this machine", AREA, other("vax"), "blocked", "available: vax"),
     Case("a system that is too old is said", AREA, {**CONDA, "glibc": "99.1"}, "blocked", "needs glibc 99.1"),
     Case(
         "settings changed by hand are kept",
@@ -180,7 +186,7 @@ def test_what_was_half_made_by_us_is_no_obstacle(scene: Scene) -> None:
     scene.make({**AREA, "/data/ada": Folder(), PREFIX: Folder(), f"{PREFIX}/bin": Folder()})
     scene.make({HALF: Folder(0o700), f"{HALF}/making": Plain(PREFIX.encode())})
     outcome = scene.run({"kind": "conda_install", **CONDA}, check=True)[0]
-    assert (outcome["status"], outcome["before"]) == ("different", {"is": "half made"})
+    assert (outcome["status"], outcome["before"]) == ("different", {"is": "unfinished"})
 
 
 def test_what_a_removal_has_left_goes_with_the_next_one(scene: Scene) -> None:
@@ -219,7 +225,7 @@ def test_a_block_of_conda_init_is_reported_and_stays(scene: Scene, file: str) ->
         ({"installers": {MACHINE: {"url": "https://x/`id`", "sha256": "0" * 64}}}, "url"),
         ({"installers": {MACHINE: {"url": "https://x/y", "sha256": "0" * 63}}}, "sha256"),
         ({"channels": ['"x']}, "channels"),
-        ({"environments": [{"name": "../up", "content": "x"}]}, "name of an environment"),
+        ({"environments": [{"name": "../up", "content": "x"}]}, "environments: name: "),
         ({"environments": [{"name": "a", "content": " "}]}, "no content"),
         ({"proxies": {"ftp": "x"}}, "proxies"),
         ({"proxies": {"http": "x y"}}, "proxies"),
@@ -247,7 +253,7 @@ def test_nothing_is_activated_by_itself_whatever_the_version(version: str, name:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"), [({"bytes": 10**18}, "the file system has too little room"), ({"files": 10**15}, "files")]
+    ("wanted", "said"), [({"bytes": 10**18}, "the file system has too little space"), ({"files": 10**15}, "files")]
 )
 def test_too_little_room_is_said(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, int], said: str

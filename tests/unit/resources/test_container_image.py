@@ -96,14 +96,14 @@ def test_an_image(tmp_path: Path, case: Case) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"image": "Not An Image"}, "is not the name of an image"),
-        ({"image": "nvcr.io/a:b@sha256:1"}, "is not the name of an image"),
+        ({"image": "Not An Image"}, "is not valid; expected the name of an image"),
+        ({"image": "nvcr.io/a:b@sha256:1"}, "is not valid; expected the name of an image"),
         ({"folder": "images"}, "folder: 'images' is not a valid path"),
-        ({"job_options": ["--qos=cpu; rm"]}, "is not one option of sbatch"),
-        ({"job_options": ["--wrap=$(x)"]}, "is not one option of sbatch"),
-        ({"module": "apptainer; x"}, "is not a plain name"),
-        ({"packages": ["a b"]}, "is not the name of a package"),
-        ({"minutes": 0}, "is no time limit"),
+        ({"job_options": ["--qos=cpu; rm"]}, "is not valid; expected one option of sbatch"),
+        ({"job_options": ["--wrap=$(x)"]}, "is not valid; expected one option of sbatch"),
+        ({"module": "apptainer; x"}, "is not a valid name"),
+        ({"packages": ["a b"]}, "is not a valid name of a package"),
+        ({"minutes": 0}, "is out of range"),
     ],
 )
 def test_what_must_not_reach_an_account_is_refused(options: dict[str, Any], said: str) -> None:
@@ -114,8 +114,8 @@ def test_what_must_not_reach_an_account_is_refused(options: dict[str, Any], said
 
 @pytest.mark.parametrize(
     ("noted", "size", "stays"),
-    [(1500, "3.0 kB", None), (1499, "1.5 kB", "stays, with 1.5 kB")],
-    ids=["unchanged", "changed by somebody"],
+    [(1500, "3.0 kB", None), (1499, "1.5 kB", "1.5 kB")],
+    ids=["unchanged", "changed"],
 )
 def test_what_goes_and_what_stays_is_said_with_its_size(
     tmp_path: Path, noted: int, size: str, stays: str | None
@@ -130,4 +130,6 @@ def test_what_goes_and_what_stays_is_said_with_its_size(
     asked = {**IMAGE, "folder": str(images), "root": str(tmp_path), "state": "absent"}
     image = ContainerImage(ContainerImage.whole(asked))
     assert image.inspect(host)["size"] == size
-    assert image.remarks(host) == ([f"{Path(file(OLD)).name} {stays}: changed by somebody"] if stays else [])
+    assert image.remarks(host) == (
+        [f"{Path(file(OLD)).name} ({stays}) was changed after the import and is not removed"] if stays else []
+    )

@@ -45,7 +45,7 @@ DIR = {"path": "/work/p/simone", "root": "/work/p"}
     ),
     Case("a folder keeps its mode", {**AREA, "/work/p/simone": Folder(0o775)}, DIR, "ok"),
     Case("one that is meant for all is kept", {**AREA, "/work/p/simone": Folder(0o1777)}, DIR, "ok"),
-    Case("an open folder is said", {**AREA, "/work/p/simone": Folder(0o777)}, DIR, "blocked", "all users may write in"),
+    Case("an open folder is said", {**AREA, "/work/p/simone": Folder(0o777)}, DIR, "blocked", "all users can write to"),
     Case("a link to a folder is a folder", {**AREA, "~/x": Folder(), "/work/p/simone": Link("~/x")}, DIR, "ok"),
     Case("a file in the way is kept", {**AREA, "/work/p/simone": Plain(b"x")}, DIR, "blocked", "is not a folder"),
     Case("a dangling link is kept", {**AREA, "/work/p/simone": Link("/gone")}, DIR, "blocked", "is not a folder"),
@@ -64,7 +64,7 @@ DIR = {"path": "/work/p/simone", "root": "/work/p"}
         {**AREA, "/work/p/a": Link("/gone")},
         {"path": "/work/p/a/b", "root": "/work/p"},
         "blocked",
-        "/work/p/a is a link to nothing",
+        "/work/p/a is a broken link",
     ),
     Case(
         "a folder is made behind a link",

@@ -28,13 +28,25 @@ OUT = {"path": "~/bin/hello", "state": "absent"}
         "different",
         left={"~/bin/hello": OURS},
     ),
-    Case("a script of the user's is kept", {**BIN, "~/bin/hello": Plain(b"#!/bin/sh\n")}, PUT, "blocked", "not ours"),
+    Case(
+        "a script of the user's is kept",
+        {**BIN, "~/bin/hello": Plain(b"#!/bin/sh\n")},
+        PUT,
+        "blocked",
+        "not created by hpc-onboard",
+    ),
     Case("a script changed by hand is kept", {**BIN, "~/bin/hello": EDITED}, PUT, "blocked", "changed by hand"),
     Case("a link in the way is kept", {**BIN, "~/bin/hello": Link("/bin/true")}, PUT, "blocked", "is a link"),
     Case("a folder in the way is kept", {**BIN, "~/bin/hello": Folder()}, PUT, "blocked", "is a folder"),
-    Case("a binary in the way is kept", {**BIN, "~/bin/hello": Plain(b"\x7fELF\xff\0")}, PUT, "blocked", "not ours"),
+    Case(
+        "a binary in the way is kept",
+        {**BIN, "~/bin/hello": Plain(b"\x7fELF\xff\0")},
+        PUT,
+        "blocked",
+        "not created by hpc-onboard",
+    ),
     Case("a file where the folder belongs is kept", {"~/bin": Plain(b"x")}, PUT, "blocked", "~/bin is not a folder"),
-    Case("a dangling folder link is kept", {"~/bin": Link("/gone")}, PUT, "blocked", "~/bin is a link to nothing"),
+    Case("a dangling folder link is kept", {"~/bin": Link("/gone")}, PUT, "blocked", "~/bin is a broken link"),
     Case(
         "a linked folder is used",
         {"~/dot": Folder(), "~/bin": Link("dot")},
@@ -45,7 +57,13 @@ OUT = {"path": "~/bin/hello", "state": "absent"}
     Case("our script is taken out", {**BIN, "~/bin/hello": OLD}, OUT, "extra", left={"~/bin/hello": None}),
     Case("nothing is taken out twice", BIN, OUT, "ok"),
     Case("a changed script is not taken out", {**BIN, "~/bin/hello": EDITED}, OUT, "blocked", "changed by hand"),
-    Case("a script of the user's is not taken out", {**BIN, "~/bin/hello": Plain(b"x")}, OUT, "blocked", "not ours"),
+    Case(
+        "a script of the user's is not taken out",
+        {**BIN, "~/bin/hello": Plain(b"x")},
+        OUT,
+        "blocked",
+        "not created by hpc-onboard",
+    ),
 )
 def test_path_script(scene: Scene, case: Case) -> None:
     judge(scene, "path_script", case)

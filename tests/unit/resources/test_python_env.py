@@ -122,13 +122,13 @@ def test_python_env(scene: Scene, case: Case) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"packages": ["--index-url=http://x"]}, "is not a package"),
-        ({"packages": ["$(id)"]}, "is not a package"),
-        ({"modules": ["python/3.11; id"]}, "is not the name of a module"),
-        ({"python": "sh"}, "is not the name of a Python"),
-        ({"index": "file:///etc"}, "is not the https:"),
-        ({"in_job": "$(id)"}, "is not a variable"),
-        ({"path": "~/a b"}, "holds a blank"),
+        ({"packages": ["--index-url=http://x"]}, "expected a package"),
+        ({"packages": ["$(id)"]}, "expected a package"),
+        ({"modules": ["python/3.11; id"]}, "is not valid; expected the name of a module"),
+        ({"python": "sh"}, "is not valid; expected the name or path of a Python"),
+        ({"index": "file:///etc"}, "is not valid; expected the https:"),
+        ({"in_job": "$(id)"}, "is not valid; expected a variable"),
+        ({"path": "~/a b"}, "contains a space"),
     ],
 )
 def test_what_a_shell_or_pip_would_take_for_more_is_refused(wrong: dict[str, Any], said: str) -> None:

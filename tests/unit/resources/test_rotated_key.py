@@ -86,7 +86,7 @@ def test_rotated_key(scene: Scene, case: Case) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"places": [{"kind": "directory"}]}, "not a resource type with a key"),
+        ({"places": [{"kind": "directory"}]}, "unknown type"),
         ({"places": [{"kind": "enroot_credential", "machine": "a b"}]}, "machine"),
         ({"password": "$(id)"}, "begins with"),
         ({"path": "~/.ssh/x"}, ".ssh"),

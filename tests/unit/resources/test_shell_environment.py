@@ -112,9 +112,15 @@ def start_up(claim: str, found: dict[str, Thing], left: Mapping[str, Thing | Non
         {"/etc": Folder(), "/etc/rc": Plain(b"x\n"), "~/.bashrc": Link("/etc/rc")},
         ENV,
         "blocked",
-        "outside your home",
+        "outside your home directory",
     ),
-    Case("a link to nothing is kept", {"~/.bashrc": Link("~/gone")}, ENV, "blocked", "a link to nothing"),
+    Case(
+        "a link to nothing is kept",
+        {"~/.bashrc": Link("~/gone")},
+        ENV,
+        "blocked",
+        "which does not exist: remove the link",
+    ),
     Case("a loop is kept", {"~/.bashrc": Link(".bashrc")}, ENV, "blocked", "is a link to itself"),
     Case("a folder in the way is kept", {"~/.bashrc": Folder()}, ENV, "blocked", "is a folder, not a file"),
     Case(
@@ -122,7 +128,7 @@ def start_up(claim: str, found: dict[str, Thing], left: Mapping[str, Thing | Non
         {**MADE, "~/.bashrc": Plain(b"true # hpc.onboard\n"), "~/.profile": Plain(PROFILE)},
         ENV,
         "blocked",
-        "the line of hpc-onboard in ~/.bashrc was changed by hand",
+        "the hpc-onboard line in ~/.bashrc was changed by hand",
     ),
     Case(
         "a section changed by hand is kept",
@@ -253,7 +259,7 @@ def test_a_variable_that_would_hide_content_is_not_set(found: Tree, in_use: dict
     outcome = scene.life(USED)[0]
     assert outcome["evidence"] == ({"in_use": in_use} if in_use else {})
     texts = {
-        "HUB": "so that is not set; to keep using that folder, set tool_caches: {paths: {hf: /hf}}",
+        "HUB": "To keep using this folder, set tool_caches: {paths: {hf: /hf}}",
         "STORE": "s: ~/store",
     }
     assert [one.endswith(texts[name]) for one, name in zip(outcome["remarks"], in_use, strict=True)] == [True] * len(

@@ -20,12 +20,18 @@ GONE = {**LINK, "state": "absent"}
         {**AREA, "/other": Folder(), "~/work": Link("/other")},
         LINK,
         "blocked",
-        "a link of yours to /other: move it away (mv -n ~/work ~/work.mine)",
+        "a link to /other that hpc-onboard did not create: move it away (mv -n ~/work ~/work.mine)",
     ),
     Case("a link of the user's into the area serves", {**AREA, **INSIDE, "~/work": Link("/work/p/x")}, LINK, "ok"),
     Case("a link of the user's to a folder above the area serves", {**AREA, "~/work": Link("/work")}, LINK, "ok"),
     Case("a relative link of the user's serves", {**AREA, "~/work": Link("../../work/p")}, LINK, "ok"),
-    Case("a link above the home does not", {**AREA, "~/work": Link("/")}, LINK, "blocked", "a link of yours to /"),
+    Case(
+        "a link above the home does not",
+        {**AREA, "~/work": Link("/")},
+        LINK,
+        "blocked",
+        "a link to / that hpc-onboard did not create",
+    ),
     Case(
         "a link beside the area does not", {**AREA, "/work/pq": Folder(), "~/work": Link("/work/pq")}, LINK, "blocked"
     ),
@@ -35,15 +41,27 @@ GONE = {**LINK, "state": "absent"}
         LINK,
         "blocked",
     ),
-    Case("a link to nothing in it does not", {**AREA, "~/work": Link("/work/p/x")}, LINK, "blocked", "a link of yours"),
+    Case(
+        "a link to nothing in it does not",
+        {**AREA, "~/work": Link("/work/p/x")},
+        LINK,
+        "blocked",
+        "that hpc-onboard did not create",
+    ),
     Case(
         "a dangling link of the user's elsewhere is kept",
         {**AREA, "~/work": Link("/x")},
         LINK,
         "blocked",
-        "a link of yours to /x",
+        "a link to /x that hpc-onboard did not create",
     ),
-    Case("a loop of the user's is kept", {**AREA, "~/work": Link("work")}, LINK, "blocked", "a link of yours to work"),
+    Case(
+        "a loop of the user's is kept",
+        {**AREA, "~/work": Link("work")},
+        LINK,
+        "blocked",
+        "a link to work that hpc-onboard did not create",
+    ),
     Case("a real folder in the way is kept", {**AREA, "~/work": Folder()}, LINK, "blocked", "is a real folder"),
     Case(
         "a full folder in the way is kept",
@@ -56,7 +74,11 @@ GONE = {**LINK, "state": "absent"}
     Case("a missing target is said", {"/work": Folder()}, LINK, "blocked", "/work/p does not exist"),
     Case("a purged target is said", {"/work": Folder(), "~/work": Link("/work/p")}, LINK, "blocked", "purged"),
     Case(
-        "a target that is a file is said", {"/work": Folder(), "/work/p": Plain(b"")}, LINK, "blocked", "not a folder"
+        "a target that is a file is said",
+        {"/work": Folder(), "/work/p": Plain(b"")},
+        LINK,
+        "blocked",
+        "must be a folder",
     ),
     Case(
         "the folders above a link are made",
@@ -82,5 +104,5 @@ def test_a_file_between_a_link_and_the_home_is_kept(scene: Scene) -> None:
     outcome = scene.life({"kind": "storage_link", "path": "~/a/work", "target": "/work/p"})[0]
     assert (outcome["status"], outcome["reason"].split(":")[0]) == (
         "blocked",
-        "~/a is not a folder, and one is needed there",
+        "~/a is not a folder, but a folder is needed there",
     )

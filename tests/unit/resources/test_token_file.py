@@ -27,7 +27,7 @@ def token(claim: str, content: bytes, status: str, reason: str = "", left: bytes
     token("an old token is replaced", b"hf_old", "different", left=b"hf_new"),
     token("an empty file is filled", b"", "missing", left=b"hf_new"),
     token("a wrong mode is put right", b"hf_new", "different", left=b"hf_new", mode=0o644),
-    token("a file that is no token is kept", b"dear diary\n", "blocked", "more than a token"),
+    token("a file that is no token is kept", b"dear diary\n", "blocked", "more than one word"),
     token("a token is taken out", b"hf_old", "extra", left=b"", password=None, state="absent"),
     Case("what is absent stays so", {}, {"state": "absent"}, "ok"),
 )

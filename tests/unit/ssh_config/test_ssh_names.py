@@ -183,7 +183,7 @@ def edited(home: Path) -> None:
     [
         (writable, "chmod go-w ~/.ssh/config"),
         (away, "outside your home"),
-        (to_nothing, "link to nothing"),
+        (to_nothing, "which does not exist"),
         (twice, "2 hard links"),
         (taken, "was not written by hpc-onboard"),
         (a_folder, "is a folder"),

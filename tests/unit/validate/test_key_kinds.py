@@ -32,8 +32,8 @@ HF = "hf_" + "aB" * 17
 KEYS = [
     (NEW, "ngc", "NGC personal or service key"),
     (OLD, "ngc", "NGC legacy key"),
-    (WANDB_OLD, "wandb", "wandb key of the first form"),
-    (f"local-{WANDB_OLD}", "wandb", "wandb key of the first form"),
+    (WANDB_OLD, "wandb", "wandb key in the old format"),
+    (f"local-{WANDB_OLD}", "wandb", "wandb key in the old format"),
     (WANDB_NOW, "wandb", "wandb key"),
     (HF, "huggingface", "Hugging Face token"),
 ]
