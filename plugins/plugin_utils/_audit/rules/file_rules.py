@@ -1,10 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rules about scripts, and about files that users keep on this machine."""
+"""The rules about scripts, about files that users keep on this machine, and about manual steps."""
 
 from __future__ import annotations
 
 from .rule import Rule
+
+CHECKS = "audit checks"
 
 FILE_RULES = {
     "SCR-001": Rule(
@@ -41,5 +43,29 @@ FILE_RULES = {
         fix="If only the file on this machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."
         " Otherwise, first copy the lines that you want to keep into the file on this machine. Then move the file on"
         " the account away (`mv -n ~/.condarc ~/.condarc.mine`) and run the command.",
+    ),
+    "STP-001": Rule(
+        title="A manual step is not marked as done",
+        severity="info",
+        owner=CHECKS,
+        why="The site requires a step that hpc-onboard cannot check. For example, you must accept the site's rules or"
+        " apply for a group.",
+        fix="Do the step at the address in the finding, then run `hpc-onboard done ACCOUNT STEP`. `hpc-onboard done"
+        " ACCOUNT` lists all steps.",
+        found_class="missing",
+        found_cause="unknown",
+        advice="Do the step, then mark it as done.",
+    ),
+    "STP-002": Rule(
+        title="A manual step is due",
+        severity="info",
+        owner=CHECKS,
+        why="You did a yearly step more than a year ago. Or the date that you set in the accounts file (`steps:`) has"
+        " passed or is less than 30 days ahead. Sites may close your account without further notice if you miss the"
+        " step.",
+        fix="Do the step, then run `hpc-onboard done ACCOUNT STEP`, which records the date.",
+        found_class="stale",
+        found_cause="time",
+        advice="Do the step again, then mark it as done.",
     ),
 }

@@ -232,30 +232,6 @@ SOFTWARE_RULES = {
         found_cause="site",
         advice="Correct the value in your own profile, and inform the profile's maintainers: {place}.",
     ),
-    "STP-001": Rule(
-        title="A manual step is not marked as done",
-        severity="info",
-        owner=CHECKS,
-        why="The site requires a step that hpc-onboard cannot check. For example, you must accept the site's rules or"
-        " apply for a group.",
-        fix="Do the step at the address in the finding, then run `hpc-onboard done ACCOUNT STEP`. `hpc-onboard done"
-        " ACCOUNT` lists all steps.",
-        found_class="missing",
-        found_cause="unknown",
-        advice="Do the step, then mark it as done.",
-    ),
-    "STP-002": Rule(
-        title="A manual step is due",
-        severity="info",
-        owner=CHECKS,
-        why="You did a yearly step more than a year ago. Or the date that you set in the accounts file (`steps:`) has"
-        " passed or is less than 30 days ahead. Sites may close your account without further notice if you miss the"
-        " step.",
-        fix="Do the step, then run `hpc-onboard done ACCOUNT STEP`, which records the date.",
-        found_class="stale",
-        found_cause="time",
-        advice="Do the step again, then mark it as done.",
-    ),
     "ORP-001": Rule(
         title="A resource created by hpc-onboard is no longer declared",
         severity="low",
