@@ -336,7 +336,10 @@ def test_environments_are_made_and_kept_up_to_date(bed: Any, web: Web, tmp_path:
 @turns(2)
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [("dependencies: [impossible]\n", "nothing provides impossible"), ("channels: [anaconda]\n", "for you to do")],
+    [
+        ("dependencies: [impossible]\n", "nothing provides impossible"),
+        ("channels: [anaconda]\n", "you have not accepted"),
+    ],
 )
 def test_an_environment_that_cannot_be_made_is_said_and_tried_again(
     bed: Any, web: Web, tmp_path: Path, content: str, reason: str
