@@ -75,7 +75,7 @@ BUGS = (
         "test_a_key_is_replaced_where_the_old_one_stood",
         [
             ("_formats/enroot.py", "        if place is None and is_rival(line, machine):\n", "        if False:\n"),
-            (KEY, '"foremost" if found.foremost else "behind another entry"', '"foremost"'),
+            (KEY, '"first" if found.foremost else "after another entry"', '"first"'),
         ],
     ),
     Bug(

@@ -160,7 +160,7 @@ class History:
 
     def _is_unknown(self, name: str, path: str, ended: Ended, machine: int) -> bool:
         """Return True if this machine cannot know any more that hpc-onboard wrote this, and it says that it stays."""
-        says_so = "existed before hpc-onboard" in ended.text or "hpc-onboard did not create it" in ended.text
+        says_so = "existed before hpc-onboard" in ended.text or "the receipt does not show" in ended.text
         return self._has_forgotten(name, machine) and _is_named(path, ended.text) and says_so
 
     def _has_forgotten(self, name: str, machine: int) -> bool:

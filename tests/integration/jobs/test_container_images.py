@@ -180,7 +180,7 @@ def test_a_job_that_was_cancelled_is_said_and_a_new_one_goes_on(scene: Callable[
 @pytest.mark.parametrize(
     ("size", "content", "reason"),
     [
-        ("300k", os.urandom(200_000).hex(), "takes about"),
+        ("300k", os.urandom(200_000).hex(), "temporarily needs about"),
         ("1m", "0" * 5_000_000, "No space left"),
     ],
     ids=["foreseen", "in the import"],
@@ -199,7 +199,7 @@ def test_a_full_disk_is_said_and_the_next_run_goes_on(
     said = next(one for one in ran.of(account.name)["outcomes"] if one["identity"] == IDENTITY)["reason"]
     assert reason in said, said
     submitted = len(here.submitted())
-    assert submitted == (0 if reason == "takes about" else 1)
+    assert submitted == (0 if reason == "temporarily needs about" else 1)
     world.run("mount", "-o", f"remount,size=200m,{who}", here.folder)
     ran = here.run()
     assert ran.code == 0, ran.text
@@ -217,7 +217,7 @@ def test_a_registry_that_takes_user_and_key_itself_gives_its_images(scene: Calla
         assert here.text() == "the first"
         here.registry.revoke(KEY)
         refused = here.run()
-        assert "to the key in the tool's file" in " ".join(refused.text.split()), refused.text
+        assert "for the key in the tool's file" in " ".join(refused.text.split()), refused.text
     finally:
         here.registry.basic = False
 
@@ -228,7 +228,7 @@ def test_a_key_that_is_not_taken_is_said_before_a_job_waits(scene: Callable[...,
     ran = here.run()
     assert ran.code == 2
     reason = next(one for one in ran.of(here.account.name)["outcomes"] if one["identity"] == IDENTITY)["reason"]
-    assert "to the key in the tool's file" in reason, reason
+    assert "for the key in the tool's file" in reason, reason
     assert here.submitted() == []
 
 

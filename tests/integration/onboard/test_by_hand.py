@@ -242,7 +242,7 @@ def test_without_a_terminal_or_a_key_it_says_what_to_do(bed: Any) -> None:
     fresh = made(account)
     done = account.ssh(f"python3 {node.program}", text=KEY + "\n")
     assert done.returncode == 2
-    assert "this is not a terminal" in " ".join(done.stderr.split())
+    assert "needs a terminal" in " ".join(done.stderr.split())
     assert made(account) == fresh
     code, said = node.runs(keys=("",))
     assert code == 2

@@ -165,7 +165,7 @@ def _killed(bed: Any, account: Any, server: Web, moment: float, alone: bool) -> 
     text = run.communicate(timeout=60)[0]
     if found:
         assert run.returncode == 2, text
-        assert "Run again to continue it" in " ".join(text.split())
+        assert "Run again to continue" in " ".join(text.split())
     return bool(found)
 
 
@@ -300,7 +300,7 @@ def test_another_file_than_the_pinned_one_is_never_run(bed: Any) -> None:
         server.content = server.content.replace(b"installation finished.", b"installation tampered")
         ran = onboard(bed, account, more=ONLY, settings=said)
     assert ran.code == 2
-    assert "is pinned: it was not run" in ran.of(account.name)["outcomes"][0]["reason"]
+    assert "The file was not run" in ran.of(account.name)["outcomes"][0]["reason"]
     assert not account.exists(JOURNAL_OF.format(account.user))
 
 
@@ -336,7 +336,10 @@ def test_environments_are_made_and_kept_up_to_date(bed: Any, web: Web, tmp_path:
 @turns(2)
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [("dependencies: [impossible]\n", "nothing provides impossible"), ("channels: [anaconda]\n", "for you to do")],
+    [
+        ("dependencies: [impossible]\n", "nothing provides impossible"),
+        ("channels: [anaconda]\n", "you have not accepted"),
+    ],
 )
 def test_an_environment_that_cannot_be_made_is_said_and_tried_again(
     bed: Any, web: Web, tmp_path: Path, content: str, reason: str
