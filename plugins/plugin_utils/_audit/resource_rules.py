@@ -78,7 +78,7 @@ class ResourceRules:
         self.missing, self.different = missing, different
 
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
-        """Return the broken rule: missing if nothing existed before, else different. The text has the account's reason."""
+        """Return the broken rule: missing if nothing existed before, or different. The account's reason is its text."""
         if not outcome["before"]:
             return [self._missing(entry, outcome, context)]
         return self._different(outcome, context)

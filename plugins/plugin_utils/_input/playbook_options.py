@@ -131,7 +131,7 @@ ROTATE = (
     SettingOption("--levels", "rotate_levels", "services where the new key is tested", "LEVEL", is_list=True),
     SettingOption("--canary-image", "rotate_canary_image", "an image that only your key can pull", "IMAGE"),
     SettingOption("--registry", "rotate_registry", "address of the registry", "HOST"),
-    SettingOption("--image", "rotate_image", "public image to test the registry's token with", "IMAGE"),
+    SettingOption("--image", "rotate_image", "image to test the registry's token with", "IMAGE"),
     SettingOption("--issuer", "rotate_issuer", "address of the service that issues the key", "URL"),
     SettingOption("--realms", "rotate_realms", "allowed hosts of the registry's tokens", "HOST", is_list=True),
     SettingOption("--ca-file", "rotate_ca_file", "file of CA certificates to verify these services with", "FILE"),

@@ -118,7 +118,7 @@ def hash_note(note: Mapping[str, Any]) -> str:
 def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> list[RunRecord]:
     """Return a record for each account of an audit's report."""
     open_findings = (finding for finding in report["findings"] if not finding["waiver"])
-    numbers = Counter((finding["account"], finding["severity"]) for finding in open_findings)
+    numbers = Counter((finding["account"], str(finding["severity"])) for finding in open_findings)
     records: list[RunRecord] = []
     for account in report["accounts"]:
         name, is_measured = account["name"], account["state"] == "measured"

@@ -267,7 +267,7 @@ def practised(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
     if not sandboxes:
         return []
     where = os.path.commonpath(sandboxes) if len({*map(os.path.isabs, sandboxes)}) == 1 else "sandboxes"
-    text = f"All changes are on this machine, in {where}. To set up your own accounts, run: hpc-onboard init"
+    text = f"Everything is on this machine, in {where}. To set up your own accounts, run: hpc-onboard init"
     return indented_lines(text, 0, terminal)
 
 

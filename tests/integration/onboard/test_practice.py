@@ -57,7 +57,7 @@ def test_a_fresh_clone_serves_practice_accounts_until_there_are_own_ones(clone: 
     ran = clone.types("ansible-playbook", "onboard.yml", "-l", "wilson")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.startswith("✓ simone@wilson")
-    assert "All changes are on this machine" in ran.stdout
+    assert "Everything is on this machine" in ran.stdout
     dfki = clone.types("ansible-playbook", "onboard.yml", "-l", "dfki", "--tags", "conda", "--check")
     assert "/data/ada/miniconda3" in dfki.stdout
 

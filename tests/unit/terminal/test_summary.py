@@ -132,7 +132,7 @@ def test_a_check_promises_nothing() -> None:
 
 def test_sandboxes_are_said_to_be_some() -> None:
     words = said({"a@b": AccountEnd("ok"), "b@b": AccountEnd("ok")}, sandboxes=("i/.sandbox/a@b", "i/.sandbox/b@b"))
-    assert "All changes are on this machine, in i/.sandbox." in words
+    assert "Everything is on this machine, in i/.sandbox." in words
 
 
 @pytest.mark.parametrize(
