@@ -65,6 +65,6 @@ def test_an_answer_that_comes_after_the_site_has_ended_is_called_too_late(
 
     arguments = ["-F", str(bed.ssh_config), "-p", str(PORT), *ASKS.split(), "-l", account.user, account.host, "true"]
     said = ssh_login.connect(arguments, ask, asked.append)
-    assert said.startswith("the answer came after 3 s, and the site did not wait so long"), said
+    assert said.startswith("your input came after 3 s, which was too late for the site"), said
     assert len(asked) == 1
     assert (door.connections, door.refused) == (1, 0)

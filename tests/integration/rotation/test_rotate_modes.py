@@ -185,7 +185,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"rotate_give_up": True}, "no rotation of 'ngc' is open"),
 ]
 NAMED = [
-    ((), "These accounts hold ngc: ansible-playbook -i /"),
+    ((), "These accounts have ngc: ansible-playbook -i /"),
     (("-e", "secret=ncg"), "no account has the key 'ncg': did you mean \"ngc\"?"),
 ]
 
