@@ -26,7 +26,7 @@ ANSWERS = {  # question -> what the user types; passphrases are counted
     r"Your NGC key: ": KEY,
     r"New key of 'ngc'[^\n]*: ": "",
     r"Store it now[^>]*> ": "y",
-    r"Try now whether[^>]*> ": "n",
+    r"Check the login[^>]*> ": "n",
     r"Write this to[^>]*> ": "",
     r"\[y/N\] ": "y",
     r"> $": "",
