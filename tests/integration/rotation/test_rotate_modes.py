@@ -293,7 +293,7 @@ def test_in_a_grace_the_old_key_stays_until_a_person_says_that_it_is_dead(few: S
     assert "stays active until 20" in said
     later = few.rotate(rotate_resume=True)
     assert later.code == 0
-    assert said.split("alive until ")[1][:20] == words(later.text).split("alive until ")[1][:20]
+    assert said.split("active until ")[1][:20] == words(later.text).split("active until ")[1][:20]
     assert few.keyring("ngc") == few.old
     onboarded = onboard(few.bed, *few.accounts, environment=few.environment)
     assert "The old key of 'ngc', replaced on 20" in words(onboarded.text)
