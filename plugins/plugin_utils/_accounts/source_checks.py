@@ -168,7 +168,7 @@ def describe_wrong_source(source: dict[str, Any], before: list[str]) -> str | No
     if "id" not in source:
         return 'has no "id", by which facts refer to it; add it.'
     if source["id"] in before:
-        return 'has the same "id" as another source; change it.'
+        return f'repeats the "id" "{source["id"]}" of another source; change it.'
     if "url" not in source and not source.get("third_party"):
         return 'has no "url"; add it. Only a source with "third_party: true" can omit it.'
     if len({"date", "read"} & source.keys()) != 1:

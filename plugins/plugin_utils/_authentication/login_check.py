@@ -88,7 +88,7 @@ def advise_terminal() -> str:
     """Return why an account was not reached that asks the user in every session."""
     return (
         "the login needs you: it asks for a password or code each time, and the site forbids shared sessions, so "
-        "hpc-onboard did not connect. Run this at a terminal. {KEY_ALONE}"
+        f"hpc-onboard did not connect. Run this at a terminal. {KEY_ALONE}"
     )
 
 

@@ -20,7 +20,7 @@ from .accounts import CommandError
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 USUAL = 8 * 3600
 LONGEST = 7 * 86400
-UNLOCK = "to be asked only once in 8 hours: hpc-onboard keyring unlock"
+UNLOCK = "to be asked once for 8 hours: hpc-onboard keyring unlock"
 LOCK = "To lock it: hpc-onboard keyring lock"
 
 

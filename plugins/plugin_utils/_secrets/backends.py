@@ -29,7 +29,7 @@ TITLES = {
 MACOS = "keyring.backends.macOS."
 ALTERNATIVES = (
     "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), or name a backend in "
-    "PYTHON_KEYRING_BACKEND; or run  pip install hpc-onboard  and use its encrypted file:  keyring set {SERVICE} ngc"
+    f"PYTHON_KEYRING_BACKEND; or run  pip install hpc-onboard  and use its encrypted file:  keyring set {SERVICE} ngc"
 )
 UNLOCK = (
     "Unlock it on the desktop. Without a desktop, run  dbus-run-session -- bash  and, in that shell, first run  "

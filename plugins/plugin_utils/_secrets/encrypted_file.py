@@ -164,7 +164,7 @@ class Store:
             rekey = shlex.join(command_line.command_for("rekey", ["--keep-passphrase"]))
             text = (
                 f"The passphrase of {display_path(self.path)} is easier to guess than it could be, because the file "
-                f"uses old key-derivation settings"
+                f"uses outdated key-derivation settings"
             )
             self._prompter.tell(f"{text}. Fix: {rekey}")
         return opened

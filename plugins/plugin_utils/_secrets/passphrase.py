@@ -22,7 +22,7 @@ CREDENTIAL = "hpc.onboard"
 LARGEST = 64 * 1024
 SOURCES = (
     "Run this at a terminal. Or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file (mode 600) with the passphrase, or "
-    "{FD} to an open file descriptor, or provide the systemd credential {CREDENTIAL}"
+    f"{FD} to an open file descriptor, or provide the systemd credential {CREDENTIAL}"
 )
 NO_TERMINAL = f"the file is locked, and there is no terminal to ask for the passphrase. {SOURCES}"
 

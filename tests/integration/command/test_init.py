@@ -215,7 +215,7 @@ def test_the_first_key_is_asked_for_unseen_and_a_slip_is_said_in_a_line(bed: Any
     answer(run, "Write this to", "")
     answer(run, "Store it now", "y")
     typed = (("Your NGC key: ", f"{KEYS}short"), ("too short(?s:.*)Your NGC key: ", KEYS + "k" * 64))
-    for question, words in (*typed, ("New passphrase.*: ", "correct horse"), ("same again: ", "another")):
+    for question, words in (*typed, ("New passphrase.*: ", "correct horse"), ("Repeat the passphrase: ", "another")):
         run.expect(question)
         run.sendline(words)
     run.expect(r"Not stored: .*the\s+passphrases\s+differ")

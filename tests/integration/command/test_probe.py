@@ -73,7 +73,7 @@ def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person, say: Ca
         (r"the full name of attic\? \[attic\] ", "The attic's cluster"),
         (r"conda of your own.*\] ", "allowed"),
         ("Write this to(?s:.*)> ", "y"),
-        ("Try now whether(?s:.*)> ", "n"),
+        ("Check the login(?s:.*)> ", "n"),
     ):
         run.expect(question)
         run.sendline(words)

@@ -90,7 +90,7 @@ def test_password_and_code_of_two_accounts_are_asked_for_in_turn_before_any_work
         run.sendline(PASSWORD)
         run.expect(f"{account.name}: .*One-time password")
         run.sendline(code())
-    run.expect(r"Do it\? \[y/N\] ")
+    run.expect(r"Apply these changes\? \[y/N\] ")
     assert PASSWORD not in run.before
     run.sendline("n")
     exit_code, said = ended(run)

@@ -96,7 +96,7 @@ def test_an_unknown_or_changed_key_of_a_jump_host_is_called_its_own(bed: Any, tm
 
     other = new_key(tmp_path / "other").with_suffix(".pub").read_text(encoding="ascii")
     known.write_text(f"ela {other}", encoding="ascii")
-    hears(desk, "the jump host ela shows the key SHA256:", "ssh-keygen -f", "-R ela")
+    hears(desk, "the jump host ela presents the key SHA256:", "ssh-keygen -f", "-R ela")
     assert known.read_text(encoding="ascii") == f"ela {other}"
 
     known.unlink()

@@ -42,7 +42,7 @@ def test_an_agent_with_more_keys_than_a_site_takes_is_named_with_the_setting_for
             ran = desk.types(verb, **agent)
             said = " ".join((ran.stdout + ran.stderr).split())
             assert ran.returncode == exit_code, said
-            assert "ssh offers too many keys: ssh offers each one that your agent holds" in said, said
+            assert "refuses the login because ssh offers too many keys: all that your agent has" in said, said
             assert "IdentitiesOnly yes" in said, said
         assert sshd.connections == 3, "each command tried once"
     finally:
@@ -65,6 +65,6 @@ def test_an_answer_that_comes_after_the_site_has_ended_is_called_too_late(
 
     arguments = ["-F", str(bed.ssh_config), "-p", str(PORT), *ASKS.split(), "-l", account.user, account.host, "true"]
     said = ssh_login.connect(arguments, ask, asked.append)
-    assert said.startswith("the answer came after 3 s, and the site did not wait so long"), said
+    assert said.startswith("your input came after 3 s, which was too late for the site"), said
     assert len(asked) == 1
     assert (door.connections, door.refused) == (1, 0)

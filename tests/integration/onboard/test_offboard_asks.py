@@ -69,7 +69,9 @@ def test_without_a_terminal_nothing_is_touched_and_the_command_that_needs_none_i
     ran = play(person.bed, *order, playbook="offboard.yml")
     said = " ".join(ran.text.split())
     assert (ran.code, person.trips(), person.trees()) == (2, [(0, 0)] * 2, before), said
-    command = re.fullmatch(r"\[ERROR\]: nothing was removed: not confirmed\. To confirm in advance, run: (.*)", said)
+    command = re.fullmatch(
+        r"\[ERROR\]: nothing was removed: you did not confirm\. To confirm in advance, run: (.*)", said
+    )
     assert command, said
     assert shlex.split(command[1]) == [
         *("ansible-playbook", "-i", person.inventory, "offboard.yml", "--tags", "storage_links", "-l", "lrz,wilson"),

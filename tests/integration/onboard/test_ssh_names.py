@@ -114,7 +114,7 @@ def test_names_lead_to_accounts_and_go_with_them(bed: Any, home: Path) -> None:
     mine = [person.ssh("-G", host) for host in hosts]
 
     first = person.types("onboard", "wilson")
-    assert "from now on: hpc-onboard ssh-config" in said(first)
+    assert "run: hpc-onboard ssh-config" in said(first)
     refused = person.types("ssh-config")
     assert refused.returncode == 2, said(refused)
     assert "ssh-config --yes" in said(refused)

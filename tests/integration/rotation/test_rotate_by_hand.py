@@ -43,7 +43,7 @@ def test_it_is_pending_until_its_answer_is_back(bed: Any, tmp_path: Path) -> Non
         first = stage.rotate(key=new)
         said = " ".join(first.text.split())
         assert first.code == 2, said
-        assert "pending: no program may enter" in said, said
+        assert "pending: programs may not log in" in said, said
         assert f"export_script.yml -l {account.name}" in said.replace("\\", "")
         assert account.logins() == 0
         assert set(stage.held(inside)) == {new}

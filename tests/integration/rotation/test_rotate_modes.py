@@ -127,7 +127,7 @@ def test_at_a_terminal_the_last_day_is_asked_for_where_the_issuer_does_not_say_i
     run.sendline(new)
     run.expect("Last day of the new key of 'ngc'.*Press Enter to skip: ")
     run.sendline("soon")
-    run.expect("that is 'soon'; expected a day.*Press Enter to skip: ")
+    run.expect("that is 'soon'; expected a date.*Press Enter to skip: ")
     run.sendline(day)
     code, said = finished(run)
     assert code == 0, said
@@ -185,7 +185,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"rotate_give_up": True}, "no rotation of 'ngc' is open"),
 ]
 NAMED = [
-    ((), "These accounts hold ngc: ansible-playbook -i /"),
+    ((), "These accounts have ngc: ansible-playbook -i /"),
     (("-e", "secret=ncg"), "no account has the key 'ncg': did you mean \"ngc\"?"),
 ]
 
@@ -290,10 +290,10 @@ def test_in_a_grace_the_old_key_stays_until_a_person_says_that_it_is_dead(few: S
     assert ran.code == 0, ran.text
     assert settled(few, new)
     said = words(ran.text)
-    assert "stays alive until 20" in said
+    assert "stays active until 20" in said
     later = few.rotate(rotate_resume=True)
     assert later.code == 0
-    assert said.split("alive until ")[1][:20] == words(later.text).split("alive until ")[1][:20]
+    assert said.split("active until ")[1][:20] == words(later.text).split("active until ")[1][:20]
     assert few.keyring("ngc") == few.old
     onboarded = onboard(few.bed, *few.accounts, environment=few.environment)
     assert "The old key of 'ngc', replaced on 20" in words(onboarded.text)
