@@ -34,7 +34,7 @@ def _enroot(file: str) -> list[Drift]:
               f"sed -i '1i machine nvcr.io login me password mine' {file}", by_hand=f"sed -i '/login me/d' {file}"),
         Drift("a default before ours", ("KEY-004 changed hand high",) * 2,
               f"sed -i '1i default login me password mine' {file}"),
-        Drift("line ends of another system, which enroot reads", (), f"sed -i 's/$/\\r/' {file}",
+        Drift("line ends of another system", ("KEY-004 broken hand high",), f"sed -i 's/$/\\r/' {file}",
               by_hand=f"sed -i 's/\\r$//' {file}"),
         Drift("an entry over three lines", ("KEY-004 broken hand high",),
               f"sed -i -E '1s/ (login|password)/\\n\\1/g' {file}", by_hand=f"sed -i 1,3d {file}"),

@@ -236,7 +236,7 @@ def test_with_a_baseline_only_what_is_new_fails(scene: Scene, tmp_path: Path) ->
     [
         ({"audit_fial_on": "never"}, 'audit_fial_on is not a setting of the audit; did you mean "audit_fail_on"?'),
         ({"audit_fail_on": "highest"}, "audit_fail_on cannot be 'highest'; did you mean \"high\"?"),
-        ({"audit_formats": "jsn"}, "audit_formats: 'jsn' is none"),
+        ({"audit_formats": "jsn"}, "audit_formats: 'jsn' is not a valid value"),
         ({"audit_seconds": "soon"}, "audit_seconds is 'soon', but must be a whole number (0 or more)"),
         ({"audit_baseline_write": True}, "-e audit_baseline_write=true needs a file: -e audit_baseline=FILE"),
         ({"audit_baseline": "{folder}/damaged.json"}, "damaged.json is not a baseline"),
