@@ -141,7 +141,7 @@ def test_a_key_does_not_follow_a_lure(registry: Registry, authority: Authority) 
         found = verdict_of(key, chosen)
         assert by_level(found) == {"issuer": "unknown", "token": "unknown", "manifest": "unknown"}
         assert f"localhost:{lure.port}" in found.sentence
-        assert "the key was not sent" in found.sentence
+        assert "The key was not sent" in found.sentence
         assert lure.requests == []
         assert {one.authorized for one in hostile.requests} == {False}
         verdict_of(key, replace(chosen, realms=(f"localhost:{lure.port}",)))
