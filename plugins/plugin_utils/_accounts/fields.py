@@ -145,7 +145,7 @@ FIELDS = (
     Field("links.why", TEXT, "Reason, in words for the console.", PEOPLE, "some hours after the first login"),
     Field("container", SECTION, "How containers run.", example={"runtime": "apptainer"}),
     Field("container.runtime", RUNTIME,
-          "The container runtime for image files in jobs, or none; also an inventory group.", "_roles", "apptainer", required=True),
+          "The container runtime for image files in jobs; an inventory group.", "_roles", "apptainer", required=True),
     Field("container.further", list_of(RUNTIME),
           "Other runtimes, best first; inventory groups, too. Where hpc-onboard cannot use one, the next stands in.",
           "_roles", ["apptainer"]),
