@@ -48,7 +48,7 @@ def move_there(host: Host, key: str, path: str) -> None:
     """Move the user's thing into the private folder."""
     folder = os.path.dirname(copy_path(host, key))
     host.make_folders(folder, 0o700)
-    unsafe = host.unsafe_folder(folder)
+    unsafe = host.why_unsafe_folder(folder)
     if unsafe:
         raise AccountError(unsafe)
     host.move(path, copy_path(host, key))
