@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Detect that an account has lost its receipt, and recover the notes from the copy on the user's machine (the sender)."""
+"""Detect that an account has lost its receipt, and recover the notes from the copy on the sender's machine."""
 
 from typing import Dict, Mapping, Optional
 
