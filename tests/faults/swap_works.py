@@ -209,7 +209,7 @@ def import_of_image(where: Area) -> bool:
     os.environ["PATH"] = f"{where.home}:/usr/bin:/bin"
     images._LOOKUPS[IMAGE, "None"] = lookup.ImageLookup("sha256:" + "ab" * 32, 10)
     image = class_of("container_image")
-    asked = image(image.whole({"image": IMAGE, "folder": str(where.mine), "runtime": "apptainer"}))
+    asked = image(image.with_defaults({"image": IMAGE, "folder": str(where.mine), "runtime": "apptainer"}))
     at_work(where, asked, IMPORT)
     return any(name.endswith(".sif.hpc.onboard") for name in os.listdir(within))
 

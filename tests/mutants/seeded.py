@@ -74,7 +74,11 @@ BUGS = (
         "append instead of replace",
         "test_a_key_is_replaced_where_the_old_one_stood",
         [
-            ("_formats/enroot.py", "        if place is None and is_rival(line, machine):\n", "        if False:\n"),
+            (
+                "_formats/enroot.py",
+                "        if place is None and takes_precedence(line, machine):\n",
+                "        if False:\n",
+            ),
             (KEY, '"first" if found.foremost else "after another entry"', '"first"'),
         ],
     ),

@@ -141,7 +141,7 @@ class CondaTraces(AuditCheck):
     def _check_init_blocks(self, host: Host) -> None:
         names = [*startup.FILES, *(CONF_D + "/" + one for one in self._names_in(host.home + "/" + CONF_D, host))]
         for name in names:
-            for block in startup.init_blocks(self._read_in_home(host, name)):
+            for block in startup.find_init_blocks(self._read_in_home(host, name)):
                 text = "a block of '%s' runs it at every start of a shell; '%s' removes it"
                 self.report("PKG-002", "~/%s:%d" % (name, block.line), text % UNDO[block.program])
 

@@ -195,7 +195,7 @@ class Causes:
         begins = re.compile(pattern)
         for path in login_shell_files(self._host) if is_above else self._files():
             for number, line in enumerate(split_lines(read_text(self._check, self._host, path)), 1):
-                if is_above and startup.reads(line, startup.MARK):
+                if is_above and startup.refers_to(line, startup.MARK):
                     break
                 if begins.match(line) and not line.lstrip().startswith("#"):
                     return Place(path, number)

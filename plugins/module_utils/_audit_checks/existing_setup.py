@@ -87,7 +87,7 @@ class ExistingSetup(AuditCheck):
         """Record each variable with one certain value; several values, or one in a condition, are remarks."""
         for name in self.options["variables"]:
             lines = [(path, one) for path, one in settings if one.name == name and one.exported and one.text.strip()]
-            values = {one.expanded(variables) if one.first else "" for _path, one in lines}
+            values = {one.expand_value(variables) if one.begins_line else "" for _path, one in lines}
             if not lines:
                 continue
             path, last = lines[-1]

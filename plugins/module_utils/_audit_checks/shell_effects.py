@@ -13,7 +13,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
 from .._formats import environment, section, startup
-from .._formats.settings import Setting, find_for_jobs, find_overrides
+from .._formats.settings import Setting, find_job_overrides, find_overrides
 from .._scan.hazards import HAZARDS, LIMITS
 from .._scan.shell_views import ShellView
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
@@ -79,7 +79,7 @@ def check_effects(
 def _has_lines(check: AuditCheck, host: Host, dialect: str) -> bool:
     """Return True if the start-up files have the line that reads hpc-onboard's file, as it was written."""
     line = environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)
-    return all(startup.our_line(read_text(check, host, path)) == line for path in start_up_files(host))
+    return all(startup.find_our_line(read_text(check, host, path)) == line for path in start_up_files(host))
 
 
 def _check_file(check: AuditCheck, host: Host, dialect: str) -> None:
@@ -123,7 +123,7 @@ def _check_lines(check: AuditCheck, host: Host, ours: Mapping[str, str], views: 
                 text += _describe_folder(host, actual[0] if actual else ours[name], ours[name], setting)
                 fix = offers.offer_variable_fix(host, path, name)
                 check.report("ENV-007", "%s:%d" % (host.shown(path), setting.line), text, "", fix)
-        for line, name in find_for_jobs(read_text(check, host, path), ours, host.home):
+        for line, name in find_job_overrides(read_text(check, host, path), ours, host.home):
             if name not in explained:
                 text = "%s has another value than hpc-onboard sets, or none, in a job"
                 check.report("ENV-007", "%s:%d" % (host.shown(path), line), text % name)

@@ -135,7 +135,7 @@ class StartupFiles(AuditCheck):
         without = start_with_errors(way, shell_views.NOWHERE, deadline, "true")[1].split("\n") if lines else []
         for line in [one for one in lines if one not in without]:
             place = self._causes.of_error(ShellView(way, {}, None, {}), line)
-            if place and startup.reads(place.text(self, host), startup.MARK):
+            if place and startup.refers_to(place.text(self, host), startup.MARK):
                 continue  # a change of hpc-onboard's own line is a finding of the role
             if place or way.shell.endswith("csh"):  # which names no file
                 text = "%s prints an error each time: %s"

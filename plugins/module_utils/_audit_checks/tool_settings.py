@@ -153,7 +153,7 @@ class ToolSettings(AuditCheck):
             self.report("ENV-010", "%s:1" % host.shown(path), why)
             return
         for number, line in enumerate(split_lines(text), 1):
-            if line.endswith("\r\n") and line.partition("#")[0].strip() and not startup.reads(line, startup.MARK):
+            if line.endswith("\r\n") and line.partition("#")[0].strip() and not startup.refers_to(line, startup.MARK):
                 where = "%s:%d" % (host.shown(path), number)
                 text = "this line ends with a carriage return, which the shell takes for a part of its last word"
                 self.report("ENV-010", where, text)

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The account: its home, its login shell, and the variables that only a login shell has."""
+"""The account: its home directory, its login shell, and the environment that this shell sets up."""
 
 import os
 import pwd
@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # few runs start a login shell, and every run would wait for 
     from .program import ProgramOutput
 
 BEGIN, END = "hpc.onboard-environment", "hpc.onboard-end"
-QUERY = "echo %s; /usr/bin/env -0; echo %s" % (BEGIN, END)  # the same in every shell
+QUERY = "echo %s; /usr/bin/env -0; echo %s" % (BEGIN, END)  # works in every shell
 LOGIN_SECONDS = 20
 NO_TICKET = (
     "the home directory %s needs a Kerberos ticket, and this session has none. Get a forwardable ticket on your machine"
@@ -27,15 +27,15 @@ Guard = Callable[[], None]
 class Account:
     """The account that the system, or the plan of a sandbox, describes.
 
-    start: the output of the login shell's start-up files; None before it was started, and in a sandbox.
-    found: what one resource learned for others, by name; the sender adds what it knows from earlier runs.
-    hung_mounts: mount points of file systems that do not answer, each with the error for what is on it.
+    start: the output of the login shell's start-up files; None in a sandbox, and before the shell was started.
+    found: facts that one resource found out for others, by name; the plan may contain those of earlier runs.
+    hung_mounts: mount points of file systems that do not answer, each with the error for paths on it.
     """
 
     def __init__(
         self, home: str, shell: str, environment: Optional[Dict[str, str]] = None, guard: Optional[Guard] = None
     ) -> None:
-        """Take what is known. guard: called in the login shell's process to keep it from writing."""
+        """Store home, shell and, of a sandbox, the environment. guard: keeps a login shell from writing files."""
         self.home = home
         self.shell = shell
         self.start: Optional["ProgramOutput"] = None
@@ -47,7 +47,7 @@ class Account:
 
     @classmethod
     def of_this_process(cls, sandbox: Optional[Mapping[str, Any]], guard: Optional[Guard] = None) -> "Account":
-        """Return the account of this process. Raise AccountError if $HOME is not its home in passwd."""
+        """Return the account that runs this process. Raise AccountError if $HOME is not the home in passwd."""
         if sandbox:
             return cls(sandbox["home"], sandbox.get("shell", "/bin/bash"), dict(sandbox.get("environment", {})))
         try:
@@ -64,18 +64,18 @@ class Account:
         return cls(os.path.normpath(entry.pw_dir), entry.pw_shell or "/bin/sh", None, guard)
 
     def check_ticket(self) -> None:
-        """Raise AccountError if the home is closed and the session has no Kerberos ticket."""
+        """Raise AccountError if the home directory is not accessible and the session has no Kerberos ticket."""
         if not os.environ.get("KRB5CCNAME") and not os.access(self.home, os.R_OK | os.X_OK):
             raise AccountError(NO_TICKET % self.home)
 
     def load_environment(self) -> None:
-        """Start the login shell for its environment, once for all resources."""
-        if self._environment is None and not self._failure and not self._hangs():
+        """Start the login shell and store its environment, or why there is none; once for all resources."""
+        if self._environment is None and not self._failure and not self._find_hung_home():
             result = query_login_shell(self.shell, self.home, self._guard)
             self.start, self._environment, self._failure = result.start, result.environment, result.failure
 
-    def _hangs(self) -> bool:
-        """Return True if the home's file system does not answer, so that no start-up file can be read."""
+    def _find_hung_home(self) -> bool:
+        """Return True, and store the error, if the file system of the home directory does not answer."""
         from .mounts import describe_hang, find_hanging, mount_of, mount_points  # few runs start a login shell
 
         for mount in find_hanging([mount_of(self.home, mount_points())], LOGIN_SECONDS):
@@ -83,14 +83,14 @@ class Account:
         return bool(self._failure)
 
     def environment(self) -> Dict[str, str]:
-        """Return the environment of the login shell. Raise AccountError if it gave none."""
+        """Return the environment of the login shell. Raise AccountError if the shell did not print one."""
         self.load_environment()
         if self._failure:
             raise AccountError(self._failure)
         return dict(self._environment or {})
 
     def site_variable(self, name: str) -> str:
-        """Return a variable of the site, an absolute path, from the login shell. Raise AccountError without one."""
+        """Return the path in a site's variable, such as SCRATCH. Raise AccountError if the login shell sets no path."""
         self.load_environment()
         if self._failure:
             raise AccountError("$%s is unknown: %s" % (name, self._failure))
@@ -104,7 +104,7 @@ class Account:
 
 
 class AccountPaths:
-    """Converts the account's paths and fingerprints its keys. root: the sandbox's folder for all paths, or ""."""
+    """Converts the account's paths and fingerprints its keys. root: the folder that a sandbox uses as /, or ""."""
 
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
         self.account, self.home, self.root = account, account.home, root
@@ -115,7 +115,7 @@ class AccountPaths:
         return "key " + keyed_digest(self.fingerprint_key, digest(secret.encode("utf-8"))).hex()[:12]
 
     def expand(self, path: str) -> str:
-        """Return the absolute path for one that begins with ~ or with a variable of the site."""
+        """Return a path as an absolute path; the given one may begin with ~ or with a variable of the site."""
         head, slash, tail = path.partition("/")
         if head == "~":
             head = self.home
@@ -124,12 +124,12 @@ class AccountPaths:
         return os.path.normpath("/" + (head + slash + tail).lstrip("/"))
 
     def shown(self, path: str) -> str:
-        """Return the path for messages, with ~ for the home."""
+        """Return the path as messages show it, with ~ for the home directory."""
         inside = path == self.home or path.startswith(self.home + "/")
         return "~" + path[len(self.home) :] if inside else path
 
     def real(self, path: str) -> str:
-        """Return the path for system calls. Raises FileSystemHangs if its file system does not answer."""
+        """Return the path for system calls, which is below root. Raise FileSystemHangs if its file system hangs."""
         for mount, why in self.account.hung_mounts.items():
             from .mounts import is_inside  # file systems seldom hang
 
@@ -139,7 +139,7 @@ class AccountPaths:
 
 
 class LoginShellResult(NamedTuple):
-    """The output of the start-up files, the environment, and why there is none."""
+    """The output of the start-up files, the environment, and why the environment is missing, or ""."""
 
     start: "ProgramOutput"
     environment: Dict[str, str]
@@ -149,16 +149,16 @@ class LoginShellResult(NamedTuple):
 def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> LoginShellResult:
     """Start a login shell and return its environment, whatever its start-up files print.
 
-    A shell that would never end is not started. guard: keeps the start-up files from writing; it is dropped if the site
-    does not allow user namespaces.
+    A shell that would never end is not started. guard: keeps the start-up files from writing; the shell is started
+    without it if the site does not allow user namespaces.
     """
-    from .program import ENDLESS, NOT_RUN, ProgramOutput, endless_file, run_program
+    from .program import ENDLESS, NOT_RUN, ProgramOutput, find_endless_file, run_program
 
-    endless = endless_file(shell, home)
+    endless = find_endless_file(shell, home)
     if endless:
         failure = "the login shell would never end, because %s. Move this file away, then run again" % endless
         return LoginShellResult(ProgramOutput(b"", 0.0, "%s: %s" % (ENDLESS, endless)), {}, failure)
-    line, name = [shell, "-c", QUERY], "-" + os.path.basename(shell)
+    line, name = [shell, "-c", QUERY], "-" + os.path.basename(shell)  # "-": a login shell
     start = run_program(line, os.environ, LOGIN_SECONDS, name, guard, END.encode())
     if guard and start.why == NOT_RUN:
         start = run_program(line, os.environ, LOGIN_SECONDS, name, None, END.encode())

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Refuse documents of another version than this hpc-onboard writes.
+"""Refuse documents whose format version is not the one that this hpc-onboard writes.
 
 A document names its format in 'schema', hpc.onboard/NAME/MAJOR.MINOR. A document of another version is neither read nor
 overwritten.
@@ -15,18 +15,18 @@ UPDATE = (
 )
 
 
-def refusal(schema: object, known: str, document: str, advice: str) -> Optional[str]:
+def refusal(schema: object, supported: str, document: str, advice: str) -> Optional[str]:
     """Return why a document must be neither read nor replaced, with the next step; None if it may be read.
 
-    schema: the value in the document, of any type. known: the schema that this version writes. document: its name for
-    the message. advice: what to do about a damaged one.
+    schema: the value in the document, of any type. supported: the schema that this version reads and writes. document:
+    its name for the message. advice: what to do about a damaged document.
     """
-    if schema == known:
+    if schema == supported:
         return None
-    prefix, _slash, version = known.rpartition("/")
-    other = (
+    prefix, _slash, version = supported.rpartition("/")
+    other_version = (
         re.match(re.escape(prefix) + r"/([1-9][0-9]{0,3}\.[0-9]{1,4})\Z", schema) if isinstance(schema, str) else None
     )
-    if other:
-        return UPDATE % (document, prefix.partition("/")[2], other.group(1), version)
+    if other_version:
+        return UPDATE % (document, prefix.partition("/")[2], other_version.group(1), version)
     return "%s is damaged: its version is missing or invalid; %s" % (document, advice)

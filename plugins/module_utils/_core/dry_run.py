@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host for dry runs: changes stay in memory, and later reads see them.
+"""A host for dry runs: changes stay in memory, and later reads return them.
 
-So check mode runs the loop of a real run, and knows that a folder will exist when its link is created. No method here
-changes the account.
+So check mode runs the same code as a real run: when a link is examined, the folder that it needs exists already, in
+memory. No method here changes the account.
 """
 
 import errno
@@ -16,9 +16,9 @@ from .host import Host
 
 
 class DryRunHost(Host):
-    """A Host that maps each changed path to what would be there, or to None if it would be removed.
+    """A Host that records changes by path: the new entry and content, or None for a path that would be removed.
 
-    Links in a path's parent folders are resolved, since a folder may have several paths.
+    Links in a path's parent folders are resolved first, since a folder may have several paths.
     """
 
     def __init__(self, host: Host) -> None:
@@ -33,107 +33,107 @@ class DryRunHost(Host):
         return os.path.join(self.resolve(folder) or folder, name)
 
     def lstat(self, path: str) -> Optional[FileEntry]:
-        """Return what would be at a path, from the simulated changes or the disk."""
+        """Return the entry that would be at a path, from the simulated changes or the disk."""
         if path in self._changed:
             changed = self._changed[path]
             return changed[0] if changed else None
         return None if self._is_removed(path) else super().lstat(path)
 
-    def open_above(self, path: str) -> str:
-        """Return "": an open folder may have been replaced by a simulated change."""
-        return ""  # what is open may have been replaced here
+    def nearest_open_folder(self, path: str) -> str:
+        """Return "" for no folder: a simulated change may have replaced a folder that is open."""
+        return ""
 
     def _is_removed(self, path: str) -> bool:
         """Return True if a path, or a folder above it, would have been removed."""
         return any(path == removed or path.startswith(removed + "/") for removed in self._removed)
 
     def entry(self, path: str) -> Optional[FileEntry]:
-        """Return what would be at a path, or None; a link is not followed."""
+        """Return the entry that would be at a path, or None; a link is not followed."""
         return self.lstat(self._resolve_parent(path))
 
     def read(self, path: str) -> bytes:
         """Return the content that the file would have."""
-        place = self._resolve_parent(path)
-        changed = self._changed.get(place)
-        return changed[1] if changed else super().read(place)
+        resolved = self._resolve_parent(path)
+        changed = self._changed.get(resolved)
+        return changed[1] if changed else super().read(resolved)
 
     def names(self, folder: str) -> List[str]:
         """Return the names that the folder would contain, sorted."""
-        place = self.resolve(folder) or folder
-        real = None if self._is_removed(place) else super().lstat(place)
-        names = set(super().names(folder)) if real and real.kind == "folder" else set()
+        resolved = self.resolve(folder) or folder
+        on_disk = None if self._is_removed(resolved) else super().lstat(resolved)
+        names = set(super().names(folder)) if on_disk and on_disk.kind == "folder" else set()
         for path, changed in self._changed.items():
-            if os.path.dirname(path) == place:
+            if os.path.dirname(path) == resolved:
                 (names.add if changed else names.discard)(os.path.basename(path))
         return sorted(names)
 
     def has_acl(self, path: str) -> bool:
-        """Return True if the file would have an access list: a written one never has."""
+        """Return True if the file would have an access list (ACL): a file that was rewritten has none."""
         return self._resolve_parent(path) not in self._changed and super().has_acl(path)
 
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
     ) -> None:
-        """Record a folder, and let fill record its content."""
-        self._check_folder(path, "creating the folder ")
-        self._put(path, "folder", mode)
+        """Record a new folder; fill then records its content."""
+        self._check_parent(path, "creating the folder ")
+        self._record(path, "folder", mode)
         self.created_folders.append(path)
         if fill:
             fill(path)
 
     def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
-        """Record that the folder and what empty removes are gone."""
+        """Record the removal of a folder and of the files that empty removes."""
         empty(path)
         self.remove(path)
 
     def make_link(self, path: str, target: str) -> None:
-        """Record a link."""
-        self._check_folder(path, "creating the link ")
-        self._put(path, "link", 0o777, target=target)
+        """Record a new link."""
+        self._check_parent(path, "creating the link ")
+        self._record(path, "link", 0o777, target=target)
 
-    def move(self, path: str, to: str) -> None:
-        """Record the move of a file, link or folder; the content of a folder is not moved."""
+    def move(self, path: str, new_path: str) -> None:
+        """Record the move of a file, link or folder; the content of a folder is not recorded."""
         found = self.entry(path)
         content = self.read(path) if found and found.kind == "file" else b""
         self.remove(path)
         if found:
-            self._put(to, found.kind, found.mode, content, found.target)
+            self._record(new_path, found.kind, found.mode, content, found.target)
 
     def remove(self, path: str) -> None:
-        """Record that a path is gone."""
-        self._check_folder(path, "removing ")
+        """Record the removal of a file, link or folder."""
+        self._check_parent(path, "removing ")
         self._changed[self._resolve_parent(path)] = None
         self._removed.append(self._resolve_parent(path))
 
     def remove_folder(self, path: str) -> None:
-        """Record that a folder and its content are gone."""
+        """Record the removal of a folder with its content."""
         self.remove(path)
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
-        """Simulate the job with pretend; no process is started."""
+        """Simulate the job by calling pretend; no process is started."""
         pretend(self)
 
     def set_mode(self, path: str, mode: int) -> None:
-        """Record the mode."""
+        """Record the new mode of an existing file or folder."""
         found = self.entry(path)
         if found:
-            self._put(path, found.kind, mode, self.read(path) if found.kind == "file" else b"")
+            self._record(path, found.kind, mode, self.read(path) if found.kind == "file" else b"")
 
     def write(self, path: str, old: Optional[bytes], content: bytes, mode: int, private: bool = False) -> None:
         """Record the content and mode of a file, with the checks of a real write."""
         if private:
-            unsafe = self.unsafe_folder(os.path.dirname(path))
+            unsafe = self.why_unsafe_folder(os.path.dirname(path))
             if unsafe:
                 raise AccountError(unsafe)
-        self._check_folder(path, "writing ")
-        self._put(path, "file", mode, content)
+        self._check_parent(path, "writing ")
+        self._record(path, "file", mode, content)
 
-    def _put(self, path: str, kind: str, mode: int, content: bytes = b"", target: str = "") -> None:
-        """Record what would be at a path."""
+    def _record(self, path: str, kind: str, mode: int, content: bytes = b"", target: str = "") -> None:
+        """Record the entry and content that would be at a path."""
         self._changed[self._resolve_parent(path)] = (FileEntry(kind, mode, True, False, 1, target), content)
 
-    def _check_folder(self, path: str, doing: str) -> None:
-        """Raise the AccountError of a real run if there is no folder to write in, or it is not writable."""
+    def _check_parent(self, path: str, doing: str) -> None:
+        """Raise AccountError, as a real run would, if the folder above a path is missing or not writable."""
         folder = self.resolve(os.path.dirname(path)) or os.path.dirname(path)
         if folder in self._changed:
             return

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A text file of the user in which hpc-onboard keeps some lines: where links lead, and whether it may be edited."""
+"""Read, check and write a text file of the user in which hpc-onboard keeps some lines."""
 
 from typing import NamedTuple, Optional
 
@@ -13,11 +13,11 @@ class EditedFile(NamedTuple):
     path: str
     text: str
     mode: int
-    there: bool = True
+    exists: bool = True
 
 
 def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
-    """Return the file that path resolves to; an empty one if it is missing or not a file. mode: of a new file."""
+    """Return the file to which path resolves; with empty text if that is missing or not a file. mode: of a new file."""
     real = host.resolve(path) or path
     found = host.entry(real)
     if found is None or found.kind != "file":
@@ -25,10 +25,10 @@ def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
     return EditedFile(real, host.read(real).decode("latin-1"), found.mode)
 
 
-def why_not_editable(host: Host, path: str, instead: str) -> Optional[str]:
-    """Return why a file must not be edited, or None. The target of a link is edited, inside the home only.
+def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
+    """Return why a file must not be edited, or None. A link may be followed only to a file inside the home directory.
 
-    instead: what to do about a file with several hard links, or outside the home.
+    advice: what to do about a file that has several hard links or is outside the home directory.
     """
     shown = host.shown(path)
     real = host.resolve(path)
@@ -39,7 +39,7 @@ def why_not_editable(host: Host, path: str, instead: str) -> Optional[str]:
         return "%s is a link to %s, outside your home directory, where hpc-onboard edits nothing: %s" % (
             shown,
             real,
-            instead,
+            advice,
         )
     found = host.entry(real)
     if found is None:
@@ -54,16 +54,16 @@ def why_not_editable(host: Host, path: str, instead: str) -> Optional[str]:
     if not found.mine:
         return "%s belongs to another user: move it away, then run again" % shown
     if found.links != 1:
-        return "%s has %d hard links, which a rewrite would break: %s" % (shown, found.links, instead)
+        return "%s has %d hard links, which a rewrite would break: %s" % (shown, found.links, advice)
     return None
 
 
 def write_edited_file(host: Host, file: EditedFile, text: str, keep: bool = False) -> None:
-    """Write the text if it differs. An empty file is removed, unless keep: a link of the user points to it."""
+    """Write the new text if it differs. A file that becomes empty is removed, except with keep: a link points to it."""
     if text == file.text:
         return
     if text or keep:
-        old = file.text.encode("latin-1") if file.there else None
+        old = file.text.encode("latin-1") if file.exists else None
         host.write(file.path, old, text.encode("latin-1"), file.mode)
     else:
         host.remove(file.path)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Errors on an account, with advice for the user.
 
-An AccountError is part of an answer; any other exception is a bug.
+The text of an AccountError is sent to the user; any other exception is a bug.
 """
 
 import errno
@@ -27,29 +27,29 @@ class AccountError(Exception):
 
 
 class FileSystemHangs(AccountError):
-    """A file system does not answer, so everything on it is unknown."""
+    """A file system does not answer, so the state of all files on it is unknown."""
 
 
 def errno_name(error: OSError) -> str:
-    """Return the symbolic name of the error, such as ENOSPC; its text may contain a secret."""
+    """Return the symbolic name of the error, such as ENOSPC, not its text, which may contain a secret."""
     return errno.errorcode.get(error.errno or 0, "unknown error")
 
 
 def as_account_error(error: OSError, doing: str) -> AccountError:
-    """Return an AccountError with advice for an error of the operating system. doing: what was tried, on which path."""
+    """Return an AccountError with advice for an error of the operating system. doing: such as "reading ~/.netrc"."""
     name = errno_name(error)
     advice = ADVICE.get(name)
     return AccountError("%s: %s%s" % (doing, name, "; " + advice if advice else ""))
 
 
 def printable(text: str, longest: int = 400) -> str:
-    """Return foreign text for a terminal or JSON: control characters and invalid bytes are replaced, and it is cut."""
-    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return "".join(c if c.isprintable() else "?" for c in whole)[:longest]
+    """Return text from elsewhere, safe for a terminal and JSON: control characters are replaced, long text is cut."""
+    valid = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(c if c.isprintable() else "?" for c in valid)[:longest]
 
 
 def describe_bug(error: BaseException) -> str:
-    """Return type and place of an unexpected exception, without its text: that may contain a secret."""
+    """Return a message with type and place of an unexpected exception, without its text, which may contain a secret."""
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next

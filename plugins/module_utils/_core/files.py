@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """System calls relative to an open folder: atomic replacement of files and folders by drafts and renames.
 
-All functions raise OSError, which the caller explains. The controller writes its records with replace(), too.
+All functions raise OSError, for which the caller writes the message. The controller writes its records with replace().
 """
 
 import errno
@@ -12,9 +12,9 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Union
 
 from .errors import AccountError, errno_name
 
-LARGEST = 4 * 1024**2
+LARGEST = 4 * 1024**2  # bytes of a file that is read
 DRAFT = ".%s.hpc.onboard-draft"
-PATH = getattr(os, "O_PATH", os.O_RDONLY)  # macOS has none: a controller loads this without using it
+PATH = getattr(os, "O_PATH", os.O_RDONLY)  # macOS lacks O_PATH; a controller there only imports this module
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NOATIME = getattr(os, "O_NOATIME", 0)  # only Linux has it
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -24,23 +24,23 @@ KEPT = ("user.", "system.")  # prefixes of the user's extended attributes; other
 
 
 class FileEntry(NamedTuple):
-    """What is at a path, without following a link."""
+    """The file, folder or link at a path; a link is not followed."""
 
     kind: str  # folder, file, link or other
     mode: int  # permission bits
     mine: bool
     is_roots: bool  # owned by root
-    links: int  # names of the same file
+    links: int  # number of hard links
     target: str  # of a link, else ""
 
     @property
     def is_foreign(self) -> bool:
-        """Return True if a user other than root and this account owns it, who may replace it."""
+        """Return True if the owner is neither root nor this account, and so may replace the entry."""
         return not (self.mine or self.is_roots)
 
     @property
     def is_private(self) -> bool:
-        """Return True if it is a folder of this account without permissions for others."""
+        """Return True for a folder of this account that grants other users no permission."""
         return self.kind == "folder" and self.mine and not self.mode & 0o077
 
 
@@ -60,7 +60,7 @@ class Unconfirmed(OSError):
 
 
 class NotKept(OSError):
-    """The file does not have the written content: another program writes it, too."""
+    """The file does not have the written content: another program writes to it as well."""
 
 
 def replace(
@@ -71,9 +71,10 @@ def replace(
     attributes: Dict[str, bytes],
     check: Optional[Callable[[str], None]] = None,
 ) -> None:
-    """Replace a file as a whole or leave it as it is: write a draft, flush, rename, flush, read back.
+    """Replace a file completely or not at all: write a draft, flush, rename, flush, read back.
 
-    A link of that name is replaced, not followed. check: called with the draft's name before the rename; may raise.
+    A link of that name is replaced, not followed. attributes: extended attributes for the new file. check: called with
+    the draft's name before the rename; raises an error to keep the old file.
     """
     draft = DRAFT % name
     try:
@@ -93,7 +94,7 @@ def replace(
 
 
 def group_id(folder: int, name: str) -> int:
-    """Return the group of a file, for its successor; -1 if there is no file."""
+    """Return the group ID of a file, for its replacement; -1 if the file does not exist."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_gid
     except OSError:
@@ -103,18 +104,18 @@ def group_id(folder: int, name: str) -> int:
 def write_draft(
     folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes], group: int = -1
 ) -> None:
-    """Write a new file that has its final mode from the first byte, and flush it. The group is set if possible."""
+    """Write and flush a new file that no other user can read before it has its final mode. group: set if possible."""
     unlink_if_present(folder, name)
     handle = os.open(name, CREATE, mode & 0o700, dir_fd=folder)
     try:
         for key, value in attributes.items():
             os.setxattr(handle, key, value)
-        if not attributes and ACL in list_attributes(handle):
+        if not attributes and ACL in list_attributes(handle):  # inherited from the folder
             os.removexattr(handle, ACL)
         if group not in (-1, os.fstat(handle).st_gid):
             _keep_group(handle, group)
         os.fchmod(handle, mode)
-        left = memoryview(content)
+        left = memoryview(content)  # a system call may write less than all
         while left:
             left = left[os.write(handle, left) :]
         os.fsync(handle)
@@ -129,15 +130,15 @@ def _keep_group(handle: int, group: int) -> None:
         pass  # the user is no longer in that group
 
 
-def to_entry(found: os.stat_result, target: str) -> FileEntry:
-    """Return the entry for a stat result. target: of a link."""
-    kind = KINDS.get(stat.S_IFMT(found.st_mode), "special file")
-    mine, roots = found.st_uid == os.getuid(), found.st_uid == 0
-    return FileEntry(kind, stat.S_IMODE(found.st_mode), mine, roots, found.st_nlink, target)
+def to_entry(status: os.stat_result, target: str) -> FileEntry:
+    """Return the entry for a stat result. target: the target of a link, else ""."""
+    kind = KINDS.get(stat.S_IFMT(status.st_mode), "special file")
+    mine, roots = status.st_uid == os.getuid(), status.st_uid == 0
+    return FileEntry(kind, stat.S_IMODE(status.st_mode), mine, roots, status.st_nlink, target)
 
 
 def why_unsafe(folder: FileEntry, shown: str) -> Optional[str]:
-    """Return why no secret may be stored below a folder, or None. shown: its path for the message."""
+    """Return why no secret may be stored in a folder or below, or None. shown: the folder's path for the message."""
     if folder.kind != "folder":
         return "%s is a %s; keys are stored in regular folders only" % (shown, folder.kind)
     if not (folder.mine or folder.is_roots):
@@ -148,7 +149,7 @@ def why_unsafe(folder: FileEntry, shown: str) -> Optional[str]:
 
 
 def list_attributes(file: Union[int, str]) -> List[str]:
-    """Return the names of a file's extended attributes; none if the file system or this Python lacks them."""
+    """Return the names of a file's extended attributes; an empty list where they are not supported."""
     if not hasattr(os, "listxattr"):  # on macOS, where a controller may run
         return []
     try:
@@ -160,22 +161,22 @@ def list_attributes(file: Union[int, str]) -> List[str]:
 
 
 def read_attributes(file: str) -> Dict[str, bytes]:
-    """Return the extended attributes of the user, including access lists."""
+    """Return the extended attributes that a replacement of the file must keep, including access lists."""
     return {name: os.getxattr(file, name) for name in list_attributes(file) if name.startswith(KEPT)}
 
 
-def read_file_at(folder: int, name: str, most: int = LARGEST) -> Optional[bytes]:
-    """Return the first most + 1 bytes of a file, or None if it is missing. Links are not opened."""
+def read_file_at(folder: int, name: str, limit: int = LARGEST) -> Optional[bytes]:
+    """Return the first limit + 1 bytes of a file, or None if the file is missing. Links are not opened."""
     try:
         handle = open_for_reading(name, READ, folder)
     except FileNotFoundError:
         return None
     with os.fdopen(handle, "rb") as stream:
-        return stream.read(most + 1)
+        return stream.read(limit + 1)
 
 
 def is_free(folder: int, name: str) -> bool:
-    """Return True if nothing has this name."""
+    """Return True if no file, folder or link has this name."""
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -189,15 +190,15 @@ def is_link(folder: int, name: str) -> bool:
 
 
 def draft_path(path: str) -> str:
-    """Return the path at which a file or folder is prepared before it gets its name, or emptied after it lost it."""
+    """Return the path at which a file or folder is prepared before its rename, or a folder is emptied after one."""
     folder, name = os.path.split(path)
     return os.path.join(folder, DRAFT % name)
 
 
 def make_folder(folder: int, name: str, mode: int) -> os.stat_result:
-    """Create a folder with its mode in one step, whatever the umask, and return its status.
+    """Create a folder with this mode, whatever the umask, and return its status.
 
-    Raise OSError, also if another user has replaced it by then.
+    Raise OSError, also if another user has replaced the new folder.
     """
     umask = os.umask(0)
     try:
@@ -207,23 +208,20 @@ def make_folder(folder: int, name: str, mode: int) -> os.stat_result:
     flush(folder)
     handle = open_folder(folder, name)
     try:
-        made = os.fstat(handle)
-        if made.st_uid != os.getuid() or os.listdir(handle):
+        status = os.fstat(handle)
+        if status.st_uid != os.getuid() or os.listdir(handle):
             raise OSError(errno.EEXIST, "")
-        return made
+        return status
     finally:
         os.close(handle)
 
 
-def make_filled(folder: int, name: str, mode: int, fill: Callable[[], None]) -> None:
-    """Create a folder with content in one step: fill writes into a draft, which is then renamed.
-
-    An empty draft of a killed run is removed.
-    """
+def make_filled_folder(folder: int, name: str, mode: int, fill: Callable[[], None]) -> None:
+    """Create a folder with content in one step: fill writes into a draft, which is then renamed."""
     draft = DRAFT % name
     try:
         if not is_free(folder, draft):
-            os.rmdir(draft, dir_fd=folder)
+            os.rmdir(draft, dir_fd=folder)  # the empty draft of a killed run; any other raises an error
         make_folder(folder, draft, mode)
         fill()
         if not is_free(folder, name):
@@ -239,9 +237,9 @@ def make_filled(folder: int, name: str, mode: int, fill: Callable[[], None]) -> 
 
 
 def empty_and_remove(folder: int, name: str, empty: Callable[[], None]) -> None:
-    """Remove a folder in one step: rename it to a draft, empty that, remove it. If content is left, rename it back.
+    """Remove a folder in one step: rename it to a draft, empty the draft, remove it. Rename it back if content is left.
 
-    An empty draft that cannot be removed stays: the next run removes it. As a folder it would be noted nowhere.
+    An empty draft that cannot be removed stays a draft, so that the next run removes it.
     """
     draft = DRAFT % name
     os.rename(name, draft, src_dir_fd=folder, dst_dir_fd=folder)
@@ -250,33 +248,33 @@ def empty_and_remove(folder: int, name: str, empty: Callable[[], None]) -> None:
         os.rmdir(draft, dir_fd=folder)
     except (OSError, AccountError) as error:
         only_files = isinstance(error, AccountError)  # empty() failed, and may leave empty folders of hpc-onboard
-        if is_free(folder, name) and not is_free(folder, draft) and _holds_any(folder, draft, only_files):
+        if is_free(folder, name) and not is_free(folder, draft) and _has_content(folder, draft, only_files):
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         raise
     flush(folder)
 
 
-def _holds_any(folder: int, name: str, only_files: bool) -> bool:
-    """Return True if a folder holds something; only_files: empty folders do not count, the next run removes them."""
-    found = os.fwalk(name, dir_fd=folder)
-    return any(names or (below and not only_files) for _place, below, names, _handle in found)
+def _has_content(folder: int, name: str, only_files: bool) -> bool:
+    """Return True if a folder has any content. only_files: ignore empty folders in it, which the next run removes."""
+    tree = os.fwalk(name, dir_fd=folder)
+    return any(names or (folders and not only_files) for _path, folders, names, _handle in tree)
 
 
 def open_folder(folder: int, name: str = ".") -> int:
-    """Open a folder so that it can be listed and flushed. Links are not opened."""
+    """Return a handle of a folder with which the folder can be listed and flushed. Links are not opened."""
     return open_for_reading(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, folder)
 
 
 def open_for_reading(name: str, flags: int, folder: Optional[int] = None) -> int:
-    """Open a path to read it. The access time, by which scratch is purged, stays if the user owns it."""
+    """Return a handle to read a path. The access time, by which sites purge scratch, stays as it is if possible."""
     try:
         return os.open(name, flags | NOATIME, dir_fd=folder)
-    except PermissionError:
+    except PermissionError:  # only the owner may use O_NOATIME
         return os.open(name, flags, dir_fd=folder)
 
 
 def flush(folder: int) -> None:
-    """Make renames in a folder durable. File systems that cannot do that return EINVAL."""
+    """Make renames in a folder durable, unless the file system cannot do that and returns EINVAL."""
     try:
         os.fsync(folder)
     except OSError as error:
@@ -293,7 +291,7 @@ def unlink_if_present(folder: int, name: str) -> None:
 
 
 def discard_draft(folder: int, name: str) -> None:
-    """Remove a draft that was not renamed, without an error that would hide the first one."""
+    """Remove a draft that was not renamed. Ignore an error, which would hide the error of the caller."""
     try:
         os.unlink(name, dir_fd=folder)
     except OSError:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The only interface to the account's file system.
 
-A dry run is another Host (dry_run.py) that overrides the methods which change something. No other code asks which it
-is. Files are written as a draft next to the target that has its final mode, is flushed, renamed and read back.
+For a dry run, a subclass (dry_run.py) overrides the methods that change something; no other code distinguishes the two.
+A file is written as a draft next to its target. The draft has its final mode and is flushed, renamed and read back.
 """
 
 import errno
@@ -15,48 +15,48 @@ from . import files
 from .account import Account, AccountPaths
 from .errors import AccountError, as_account_error
 from .files import FileEntry
-from .open_folders import OpenFolders, OpenHandle, find_unsafe, move_entry, remove_tree
+from .open_folders import OpenFolders, OpenHandle, move_entry, remove_tree, why_path_unsafe
 
 
 class Host(AccountPaths):
-    """The account's files."""
+    """Reads and changes the files of the account."""
 
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
         super().__init__(account, fingerprint_key, root)
-        self.created_folders: List[str] = []  # since the last resource
-        self.receipt_notes: Mapping[str, Any] = {}  # the notes of the receipt, once it was inspected
-        self.receipt_copy: Mapping[str, Any] = {}  # the sender's copy, used without a receipt
-        self.removed_keys: Set[str] = set()  # of notes about keys that were removed or restored
-        self.is_following = False  # this run only polls the progress of work
+        self.created_folders: List[str] = []  # for the present resource
+        self.receipt_notes: Mapping[str, Any] = {}  # the notes of the receipt, set when it is inspected
+        self.receipt_copy: Mapping[str, Any] = {}  # the controller's copy of the notes, used without a receipt
+        self.removed_keys: Set[str] = set()  # note keys of secrets that were removed or restored
+        self.is_following = False  # True if this run only polls the progress of jobs
         self._folders = OpenFolders(root, self.shown, self.resolve, self.real)
 
-    # -- questions -----------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------
 
     def entry(self, path: str) -> Optional[FileEntry]:
-        """Return what is at a path, or None; a link is not followed."""
+        """Return the file, folder or link at a path, or None; a link is not followed."""
         return self.lstat(path)
 
     def lstat(self, path: str) -> Optional[FileEntry]:
-        """Return what is at a path whose parent folders are no links; entry() and resolve() build on it."""
+        """Return the entry at a path whose parent folders are no links, or None; entry() and resolve() call this."""
         name = os.path.basename(path)
         try:
-            above = self._folders.folder_of(path)
+            above = self._folders.parent_handle(path)
             found = os.stat(name or ".", dir_fd=above, follow_symlinks=False)
             if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
                 self._folders.remember(path, found)
-            return files.to_entry(found, self._target(above, name) if stat.S_ISLNK(found.st_mode) else "")
+            return files.to_entry(found, self._read_target(above, name) if stat.S_ISLNK(found.st_mode) else "")
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
                 return None
             raise as_account_error(error, "inspecting " + self.shown(path)) from None
 
-    def _target(self, folder: int, name: str) -> str:
-        """Return the target of a link; in a sandbox without the sandbox's root."""
+    def _read_target(self, folder: int, name: str) -> str:
+        """Return the target of a link, without the root of a sandbox."""
         target = os.readlink(name, dir_fd=folder)
         return target[len(self.root) :] if self.root and target.startswith(self.root + "/") else target
 
     def forget_observations(self) -> None:
-        """Close all open folders and forget their identities: what is inspected next may have changed."""
+        """Close all open folders and forget their identities, so that changed folders can be opened."""
         self._folders.forget()
 
     def read(self, path: str) -> bytes:
@@ -75,14 +75,14 @@ class Host(AccountPaths):
     def _open_file(self, path: str) -> int:
         """Open a file for reading through its open parent folder, and return the handle."""
         folder, name = os.path.split(path)
-        return files.open_for_reading(name, files.READ, self._folders.folder(folder))
+        return files.open_for_reading(name, files.READ, self._folders.handle(folder))
 
     def names(self, folder: str) -> List[str]:
-        """Return the sorted names in a folder; none if there is no folder."""
+        """Return the sorted names in a folder; an empty list if the path is not a folder."""
         try:
             if self.resolved_kind(folder) != "folder":
                 return []
-            with OpenHandle(files.open_folder(self._folders.folder(folder)), "listing " + self.shown(folder)) as handle:
+            with OpenHandle(files.open_folder(self._folders.handle(folder)), "listing " + self.shown(folder)) as handle:
                 return sorted(os.listdir(handle))
         except OSError as error:
             raise as_account_error(error, "listing " + self.shown(folder)) from None
@@ -95,49 +95,49 @@ class Host(AccountPaths):
             raise as_account_error(error, "reading the access list of " + self.shown(path)) from None
 
     def path_via_handle(self, path: str) -> str:
-        """Return a path via the open parent folder, for calls that take no handle; without /proc, the real path."""
+        """Return a path via the open parent folder, for calls that accept no handle; without /proc, the real path."""
         folder, name = os.path.split(path)
-        handle = self._folders.folder(folder)
+        handle = self._folders.handle(folder)
         return "/proc/self/fd/%d/%s" % (handle, name) if os.path.isdir("/proc/self/fd") else self.real(path)
 
     def resolve(self, path: str) -> Optional[str]:
-        """Return the path with links resolved, except those of other users, who could change them; None for a loop."""
-        done = self.open_above(path)
-        pending = path[len(done) :].strip("/").split("/")
-        for _step in range(200):
+        """Return the path with links resolved, except links of other users, who could change them; None for a loop."""
+        resolved = self.nearest_open_folder(path)
+        pending = path[len(resolved) :].strip("/").split("/")
+        for _step in range(200):  # a path with more components and links has a loop
             if not pending:
-                return done or "/"
+                return resolved or "/"
             part = pending.pop(0)
             if part in ("", "."):
                 continue
             if part == "..":
-                done = os.path.dirname(done).rstrip("/")
+                resolved = os.path.dirname(resolved).rstrip("/")
                 continue
-            found = self.lstat(done + "/" + part)
+            found = self.lstat(resolved + "/" + part)
             if found is None or found.kind != "link" or found.is_foreign:
-                done += "/" + part
+                resolved += "/" + part
                 continue
-            done = "" if found.target.startswith("/") else done
+            resolved = "" if found.target.startswith("/") else resolved
             pending = found.target.strip("/").split("/") + pending
         return None
 
-    def open_above(self, path: str) -> str:
-        """Return the open folder next above a path, if it has no other path; "" if none is."""
-        return self._folders.without_links(path)
+    def nearest_open_folder(self, path: str) -> str:
+        """Return the nearest folder above a path that is open and was reached without a link, or ""."""
+        return self._folders.nearest_without_links(path)
 
     def resolved_entry(self, path: str) -> Optional[FileEntry]:
-        """Return what is at a path after links are resolved."""
+        """Return the entry at a path after links are resolved, or None."""
         real = self.resolve(path)
         return self.entry(real) if real else None
 
     def resolved_kind(self, path: str) -> str:
-        """Return the kind of what is at a path after links are resolved, or "nothing"."""
+        """Return the kind of the entry at a path after links are resolved, or "nothing"."""
         return getattr(self.resolved_entry(path), "kind", "nothing")
 
     def why_blocked(self, folder: str) -> Optional[str]:
-        """Return why a missing folder cannot be created, or None: something else is at its path or above it."""
+        """Return why a folder cannot be created, or None. Another entry may be at its path or at that of a parent."""
         while self.resolved_kind(folder) == "nothing":
-            if self.entry(folder) and self.resolved_kind(folder) == "nothing":  # else another run has just created it
+            if self.entry(folder) and self.resolved_kind(folder) == "nothing":  # else created since then
                 return "%s is a broken link: fix or remove the link, then run again" % self.shown(folder)
             folder = os.path.dirname(folder)
         kind = self.resolved_kind(folder)
@@ -145,36 +145,33 @@ class Host(AccountPaths):
         other = "%s is not a folder, but a folder is needed there: move it away, then run again"
         return None if kind == "folder" else (link if kind == "link" else other) % self.shown(folder)
 
-    def unsafe_folder(self, folder: str) -> Optional[str]:
-        """Return why no secret may be stored in a folder: a component is a link or can be changed by others."""
-        return find_unsafe(self._private_parts(folder), self.entry, self.shown)
-
-    def _private_parts(self, folder: str) -> List[str]:
-        """Return the components of a folder. The site may use links above the home, so these are resolved."""
+    def why_unsafe_folder(self, folder: str) -> Optional[str]:
+        """Return why no secret may be stored in a folder, or None: a component is a link, or others can change it."""
+        # only in the path of the home directory, the site may use links
         inside = folder == self.home or folder.startswith(self.home + "/")
         path = (self.resolve(self.home) or self.home) + folder[len(self.home) :] if inside else folder
-        return path.strip("/").split("/")
+        return why_path_unsafe(path.strip("/").split("/"), self.entry, self.shown)
 
     # -- changes -------------------------------------------------------------------------------
 
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
     ) -> None:
-        """Create one folder in an existing one, with its mode and with what fill writes, in one step.
+        """Create one folder in an existing one, with its mode and with the files that fill writes, in one step.
 
         area: a shared folder of the site; any other parent must belong to the account or root.
         """
         with self.open_parent(path, "creating the folder ", area) as folder:
             if fill:
-                put, draft = fill, files.draft_path(path)
-                files.make_filled(folder, os.path.basename(path), mode, lambda: put(draft))
+                fill_draft, draft = fill, files.draft_path(path)
+                files.make_filled_folder(folder, os.path.basename(path), mode, lambda: fill_draft(draft))
                 self.forget_observations()
             else:
                 self._folders.remember(path, files.make_folder(folder, os.path.basename(path), mode))
         self.created_folders.append(path)
 
     def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
-        """Remove a folder and what empty removes from it, in one step. With anything else in it, it stays."""
+        """Remove a folder after empty has removed its content, in one step. A folder with other content stays."""
         with self.open_parent(path, "removing the folder ") as folder:
             files.empty_and_remove(folder, os.path.basename(path), lambda: empty(files.draft_path(path)))
         self.forget_observations()
@@ -202,34 +199,36 @@ class Host(AccountPaths):
             finally:
                 files.discard_draft(folder, draft)
 
-    def move(self, path: str, to: str) -> None:
+    def move(self, path: str, new_path: str) -> None:
         """Move a file, a link or a folder to a free path on the same file system, in one step."""
-        with self.open_parent(path, "moving ") as above, self.open_parent(
-            to, "moving %s to " % self.shown(path)
-        ) as folder:
-            if not move_entry(above, os.path.basename(path), folder, os.path.basename(to)):
-                raise AccountError("%s was created by another program and was not replaced: run again" % self.shown(to))
+        with self.open_parent(path, "moving ") as source, self.open_parent(
+            new_path, "moving %s to " % self.shown(path)
+        ) as target:
+            if not move_entry(source, os.path.basename(path), target, os.path.basename(new_path)):
+                text = "%s was created by another program and was not replaced: run again" % self.shown(new_path)
+                raise AccountError(text)
         self.forget_observations()
 
     def remove(self, path: str) -> None:
         """Remove a file, a link or an empty folder."""
-        found, above = self.lstat(path), os.path.dirname(path)
+        found = self.lstat(path)
         is_folder = found is not None and found.kind == "folder" and found.mine
-        with self.open_parent(path, "removing ", above if is_folder else None) as folder:
+        area = os.path.dirname(path) if is_folder else None  # a folder of the account may be in a shared area
+        with self.open_parent(path, "removing ", area) as folder:
             (os.rmdir if is_folder else os.unlink)(os.path.basename(path), dir_fd=folder)
             files.flush(folder)
         self.forget_observations()
 
     def remove_folder(self, path: str) -> None:
-        """Remove a folder with all that it holds."""
+        """Remove a folder with its content."""
         with self.open_parent(path, "removing ") as above:
             remove_tree(above, os.path.basename(path))
         self.forget_observations()
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[["Host"], None]) -> None:
-        """Start work of minutes next to a path. detach: starts its process, and gets the open parent folder.
+        """Start a job in the folder above a path. Raise AccountError if others can change that folder.
 
-        pretend: called instead in a sandbox. Raise AccountError if others can change the folder.
+        detach: starts the process of the job; gets the open folder. pretend: called instead of it in a sandbox.
         """
         if self.root:
             pretend(self)
@@ -249,22 +248,22 @@ class Host(AccountPaths):
             raise as_account_error(error, "setting the mode of " + self.shown(path)) from None
 
     def write(self, path: str, old: Optional[bytes], content: bytes, mode: int, private: bool = False) -> None:
-        """Replace a file as a whole, durably, if its content is still old (None: if it is still missing).
+        """Replace a file completely and durably. Raise AccountError if its content is no longer old (None: no file).
 
-        private: refuse folders that others can change, and drop access lists.
+        private: raise AccountError if others can change the folder, and remove access lists.
         """
-        name, kept = os.path.basename(path), {} if private or old is None else self._attributes(path)
+        name, attributes = os.path.basename(path), {} if private or old is None else self._read_attributes(path)
 
-        def unchanged(_draft: str) -> None:
+        def check_unchanged(_draft: str) -> None:
             if files.read_file_at(folder, name) != old:
                 raise AccountError("%s was changed by another program; run again" % self.shown(path))
 
-        unsafe = self.unsafe_folder(os.path.dirname(path)) if private else None
+        unsafe = self.why_unsafe_folder(os.path.dirname(path)) if private else None
         if unsafe:
             raise AccountError(unsafe)
         with self.open_parent(path, "writing ") as folder:
             try:
-                files.replace(folder, name, content, mode, kept, unchanged)
+                files.replace(folder, name, content, mode, attributes, check_unchanged)
             except files.NotKept:
                 raise self._lost_write_error(path) from None
         self.forget_observations()  # the folder may have been replaced
@@ -277,23 +276,24 @@ class Host(AccountPaths):
         return AccountError(text % self.shown(path))
 
     def open_parent(self, path: str, doing: str, area: Optional[str] = None) -> OpenHandle:
-        """Open the folder above a path to change something in it. Raise AccountError if another user owns it.
+        """Open the folder above a path to change its content. Raise AccountError if another user owns the folder.
 
         area: a shared folder of the site that may belong to another user.
         """
         folder = os.path.dirname(path)
         try:
-            opened = OpenHandle(files.open_folder(self._folders.folder(folder)), doing + self.shown(path))
+            opened = OpenHandle(files.open_folder(self._folders.handle(folder)), doing + self.shown(path))
             is_foreign = files.to_entry(os.fstat(opened.handle), "").is_foreign
         except OSError as error:
             raise as_account_error(error, "opening the folder " + self.shown(folder)) from None
-        if is_foreign and not (area and (area + "/").startswith(folder.rstrip("/") + "/")):
+        is_shared = area and (area + "/").startswith(folder.rstrip("/") + "/")  # the area, or above it
+        if is_foreign and not is_shared:
             opened.close()
             raise AccountError("%s belongs to another user, who could replace its content" % self.shown(folder))
         return opened
 
-    def _attributes(self, path: str) -> Dict[str, bytes]:
-        """Return the extended attributes, including access lists, of a file that is about to be replaced."""
+    def _read_attributes(self, path: str) -> Dict[str, bytes]:
+        """Return the extended attributes that a replacement of the file must keep, including access lists."""
         try:
             return files.read_attributes(self.path_via_handle(path))
         except OSError as error:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mount points, and which file systems hang: child processes that are abandoned try to access them."""
+"""Mount points, and the search for file systems that hang: child processes try to access them and may be abandoned."""
 
 import os
 import signal
@@ -28,8 +28,8 @@ def mount_points() -> List[str]:
 
 
 def find_hanging(mounts: Iterable[str], seconds: float) -> List[str]:
-    """Return the mount points whose file systems do not answer within so many seconds; all are tried at once."""
-    waiting = {_probe(mount): mount for mount in mounts}
+    """Return the mount points whose file systems do not answer within so many seconds; all are tried in parallel."""
+    waiting = {_start_probe(mount): mount for mount in mounts}  # child process -> mount point
     deadline = time.monotonic() + seconds
     while waiting and time.monotonic() < deadline:
         for child in list(waiting):
@@ -41,8 +41,11 @@ def find_hanging(mounts: Iterable[str], seconds: float) -> List[str]:
     return sorted(waiting.values())
 
 
-def _probe(mount: str) -> int:
-    """Return the id of a process that accesses a file system. It holds none of the handles that others read from."""
+def _start_probe(mount: str) -> int:
+    """Start a child process that accesses a file system, and return its id.
+
+    The child closes the standard streams: it may hang for ever, and a reader of its output would wait for it.
+    """
     child = os.fork()
     if child == 0:
         try:
@@ -57,6 +60,6 @@ def _probe(mount: str) -> int:
 
 
 def describe_hang(mount: str, home: str, seconds: float) -> str:
-    """Return the error for a file system that hangs. home: the real path of the home."""
-    what = "the home directory hangs (file system %s)" if is_inside(home, mount) else "the file system %s hangs"
-    return "no answer in %d s: %s; run again when the site has fixed it" % (seconds, what % mount)
+    """Return the error message for a file system that hangs. home: the real path of the home directory."""
+    problem = "the home directory hangs (file system %s)" if is_inside(home, mount) else "the file system %s hangs"
+    return "no answer in %d s: %s; run again when the site has fixed it" % (seconds, problem % mount)

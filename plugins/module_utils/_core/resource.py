@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The core: the resource, and the loop that examines it and brings it to its desired state."""
+"""The base class of all resources, and the functions that examine one and bring it to its desired state."""
 
 import time
 from typing import Any, Dict, List, Mapping, Optional
@@ -14,7 +14,7 @@ State = Dict[str, str]
 """An observed or desired state: flat, for a diff, with fingerprints for secrets; empty if the resource is absent."""
 
 Evidence = Dict[str, Any]
-"""Observations in addition to the state, as words or numbers that a program acts on."""
+"""Observations in addition to the state, as words or numbers for programs; they read no sentences."""
 
 CHANGES = ("missing", "different", "extra")
 """Statuses of a resource that differs, or differed, from its desired state."""
@@ -33,12 +33,12 @@ def hash_fields(state: Mapping[str, str]) -> Dict[str, str]:
 class Outcome:
     """The result of examining or reconciling one resource.
 
-    status: ok, missing, different or extra, as found; or blocked, failed or unknown, with a sentence in reason.
-    progress: of a job that takes minutes and continues by itself (see job.py).
-    remarks: notes for the user although nothing differs.
-    evidence: what programs conclude from, since no sentence is parsed (docs/schemas/answer.schema.json).
-    folders: folders that were created for it.
-    was: former values of fields of the user that are, or were, changed with it.
+    status: ok, missing, different or extra, before any change; else one of FAILURES, with a sentence in reason.
+    progress: of a job that takes minutes and continues in the background (see job.py); else None.
+    remarks: notes for the user that do not depend on a difference.
+    evidence: observations for programs (docs/schemas/answer.schema.json).
+    folders: folders that were created for the resource.
+    was: the user's former values of fields that the change affects, such as the mode of a folder.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class Outcome:
         after: State,
         obstacle: Optional[str] = None,
     ) -> None:
+        """Compare the state before with the desired one; a difference with an obstacle is blocked."""
         self.identity = identity
         self.before = before
         self.after = after
@@ -69,15 +70,15 @@ class Outcome:
         self.was: State = {}
 
     @classmethod
-    def unmet(cls, identity: str, status: str, reason: str) -> "Outcome":
-        """Return the outcome of a resource that could not be examined or changed."""
+    def of_failure(cls, identity: str, status: str, reason: str) -> "Outcome":
+        """Return the outcome of a resource that could not be examined or changed. status: one of FAILURES."""
         outcome = cls(identity, {}, {})
         outcome.status = status
         outcome.reason = reason
         return outcome
 
     def document(self) -> Dict[str, Any]:
-        """Return the outcome for the answer (docs/schemas/answer.schema.json)."""
+        """Return the outcome as a JSON object of the answer (docs/schemas/answer.schema.json)."""
         return {
             "identity": self.identity,
             "status": self.status,
@@ -95,17 +96,17 @@ class Outcome:
 
 
 class Resource(Options):
-    """One thing with a desired state. A resource type is a subclass, which knows its options and nothing of Ansible."""
+    """Something on the account with a desired state, such as a link. A resource type is a subclass."""
 
-    IS_RESTORED = False  # whether offboarding restores what was changed of the user's (_engine/restored_key.py)
-    KEEPS_USER_EDITS = False  # whether offboarding keeps it once the user has changed it
-    IS_MOVABLE = False  # whether the user's own thing in its place can be moved away (_receipt/former_copies.py)
-    keeps_copy = False  # whether apply keeps a private copy of what it replaces
-    IS_KEPT = True  # whether it keeps something on the account; a query and a test job do not
-    WAITS = True  # whether it is blocked if a resource that it touches has failed
+    IS_RESTORED = False  # offboarding restores the user's former values (_engine/restored_key.py)
+    KEEPS_USER_EDITS = False  # offboarding does not remove the resource after the user has changed it
+    IS_MOVABLE = False  # a file of the user's in its place can be moved away (_receipt/former_copies.py)
+    keeps_copy = False  # apply keeps a private copy of the content that it replaces
+    IS_KEPT = True  # the resource remains on the account; a query and a test job do not
+    WAITS = True  # the resource is blocked if another one that it touches has failed
 
     def bound(self, host: Host) -> "Resource":
-        """Return this resource with all paths expanded for the account, and the same identity."""
+        """Return a copy of this resource with all paths expanded for the account, and with the same identity."""
         paths = {
             name: host.expand(self.options[name])
             for name, spec in self.OPTIONS.items()
@@ -116,63 +117,63 @@ class Resource(Options):
         return resource
 
     def touches(self, host: Host) -> List[str]:
-        """Return the absolute paths that this resource depends on, its own first.
+        """Return the absolute paths that this resource depends on, its own path first.
 
-        It must not access a file system, since it is called when one hangs.
+        An implementation must not access a file system, since it is called when one hangs.
         """
         raise NotImplementedError
 
     def is_unchanged_since_created(self, found: State, host: Host) -> bool:
-        """Return True if hpc-onboard created it and its state is one that a run left."""
+        """Return True if hpc-onboard created this resource and the state found is the state after one of its runs."""
         note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
-        left = [note.get("hashes", {})] + note.get("former", [])
-        there = hash_fields(found)
-        is_left = any(all(one.get(field) == value for field, value in there.items()) for one in left)
-        return bool(note.get("made")) and is_left
+        noted_states = [note.get("hashes", {})] + note.get("former", [])
+        hashes = hash_fields(found)
+        is_noted = any(all(state.get(field) == value for field, value in hashes.items()) for state in noted_states)
+        return bool(note.get("made")) and is_noted
 
     def desired(self, host: Host) -> State:
         """Return the desired state."""
         raise NotImplementedError
 
     def inspect(self, host: Host) -> State:
-        """Return the observed state; change nothing."""
+        """Return the observed state; never change anything."""
         raise NotImplementedError
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why this must not be changed, and what to do about it; None if it may."""
+        """Return why this resource must not be changed, and what to do about it; None if it may be changed."""
         raise NotImplementedError
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
-        """Return the progress of the work that an earlier apply started, or why it failed; None without such work."""
+        """Return the progress of a job that an earlier apply started, or why the job failed; None without a job."""
 
     def remarks(self, host: Host) -> List[str]:
-        """Return notes for the user that are not about a difference between the states."""
+        """Return notes for the user that do not depend on a difference between the states."""
         return []
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return observations, in addition to the state, that decide what to do."""
+        """Return observations in addition to the state, for programs."""
         return {}
 
     def keys(self, host: Host) -> State:
-        """Return the fingerprints of all keys that apply would replace, by their places in words."""
+        """Return the fingerprints of all keys that apply would replace, by descriptions of their places."""
         return {}
 
     def fields_to_tighten(self, host: Host) -> State:
-        """Return the fields of the user that apply would change, with their present values."""
+        """Return the user's present values of the fields that apply would make stricter, such as modes."""
         return {}
 
     def paths_to_remove(self, host: Host) -> List[str]:
-        """Return the absolute paths that apply would remove with their content, if others created that."""
+        """Return the absolute paths that apply would remove with all content, whoever created it."""
         return []
 
     def apply(self, host: Host) -> None:
-        """Create the desired state. Called only if a field differs and there is no obstacle."""
+        """Create the desired state. Called only if a field differs and no obstacle exists."""
         raise NotImplementedError
 
 
 def examine(resource: Resource, host: Host) -> Outcome:
-    """Compare a resource with its desired state; change nothing."""
-    progress = resource.progress(host)  # before the state: if the work ends in between, nothing is in progress
+    """Compare a resource with its desired state, without changes, and return the outcome."""
+    progress = resource.progress(host)  # read first: a job that ends in between is not started again
     before = resource.inspect(host)
     obstacle = resource.obstacle(before, host)
     outcome = Outcome(resource.identity, before, resource.desired(host), obstacle)
@@ -180,12 +181,12 @@ def examine(resource: Resource, host: Host) -> Outcome:
     outcome.remarks, outcome.evidence = resource.remarks(host), resource.evidence(before, host)
     outcome.was = resource.fields_to_tighten(host) if outcome.fields and not obstacle else {}
     if obstacle and not outcome.fields:
-        outcome.evidence["obstacle"] = obstacle  # nothing differs yet, but the next change would be blocked
+        outcome.evidence["obstacle"] = obstacle  # nothing differs now, but a later change would be blocked
     return outcome
 
 
 def reconcile(resource: Resource, host: Host) -> Outcome:
-    """Bring a resource to its desired state, or start the work that does; return the outcome with the state before."""
+    """Bring a resource to its desired state, or start a job that does; return the outcome, with the state before."""
     started = time.time()
     outcome = examine(resource, host)
     if outcome.fields and not outcome.reason and not is_in_progress(outcome):
@@ -194,7 +195,7 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
         after = examine(resource, host)
         outcome.progress, outcome.remarks, outcome.evidence = after.progress, after.remarks, after.evidence
         if after.fields and not after.progress:
-            raise AccountError("still not up to date after the change: " + ", ".join(after.fields))
+            raise AccountError("still different after the change: " + ", ".join(after.fields))
     outcome.seconds = time.time() - started
     return outcome
 

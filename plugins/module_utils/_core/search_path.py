@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find programs in the folders of PATH, of which one may be on a file system that hangs."""
+"""Find programs in the folders of PATH, some of which may be on a file system that hangs."""
 
 import os
 from typing import Dict, Iterable, Optional
@@ -11,27 +11,28 @@ SECONDS = 5  # the time limit of a search
 
 
 def find_programs(names: Iterable[str], path: str) -> Dict[str, str]:
-    """Return the paths of those programs that the folders of PATH have, by name.
+    """Return the paths of the programs that are found, by name. path: the value of PATH.
 
-    A child process looks, because the file system of such a folder may hang: what comes after it is not found.
+    A child process searches, because a folder may be on a file system that hangs; later folders are then not searched.
     """
 
-    def look() -> None:
+    def search_and_exit() -> None:
         missing = list(names)
         for folder in path.split(":"):
             for name in missing[:] if folder.startswith("/") else ():
-                place = os.path.join(folder, name)
-                if os.path.isfile(place) and os.access(place, os.X_OK):
-                    os.write(1, os.fsencode(place + "\0"))
+                file = os.path.join(folder, name)
+                if os.path.isfile(file) and os.access(file, os.X_OK):
+                    os.write(1, os.fsencode(file + "\0"))
                     missing.remove(name)
             if not missing:
                 break
         os._exit(0)
 
-    places = os.fsdecode(run_program([""], {}, SECONDS, prepare=look).output).split("\0")[:-1]
-    return {os.path.basename(place): place for place in places}
+    # the command line is empty: prepare runs in the child process and ends it
+    files = os.fsdecode(run_program([""], {}, SECONDS, prepare=search_and_exit).output).split("\0")[:-1]
+    return {os.path.basename(file): file for file in files}
 
 
 def find_program(name: str, path: str) -> Optional[str]:
-    """Return the path of a program in the folders of PATH, or None."""
+    """Return the path of a program that is in a folder of PATH, or None. path: the value of PATH."""
     return find_programs([name], path).get(name)

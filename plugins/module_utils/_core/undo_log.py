@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host whose changes can be undone: former contents are kept in memory only."""
+"""A host whose changes can be undone. The former contents of files are kept in memory only."""
 
 from typing import Callable, List, Optional
 
@@ -10,42 +10,38 @@ from .host import Host
 
 
 class UndoableHost(Host):
-    """Wraps a Host, real or for a dry run, and records how to undo each change."""
+    """A wrapper around a Host, real or for a dry run, that records how to undo each change.
+
+    Methods without a docstring are those of Host. Changes that cannot be undone raise AccountError.
+    """
 
     def __init__(self, host: Host) -> None:
         super().__init__(host.account, host.fingerprint_key, host.root)
         self.created_folders = host.created_folders
         self._host = host
-        self._back: List[Callable[[], None]] = []
+        self._undo_steps: List[Callable[[], None]] = []
 
     # -- questions -----------------------------------------------------------------------------
 
     def entry(self, path: str) -> Optional[FileEntry]:
-        """As Host's."""
         return self._host.entry(path)
 
     def lstat(self, path: str) -> Optional[FileEntry]:
-        """As Host's."""
         return self._host.lstat(path)
 
-    def open_above(self, path: str) -> str:
-        """As Host's."""
-        return self._host.open_above(path)
+    def nearest_open_folder(self, path: str) -> str:
+        return self._host.nearest_open_folder(path)
 
     def read(self, path: str) -> bytes:
-        """As Host's."""
         return self._host.read(path)
 
     def names(self, folder: str) -> List[str]:
-        """As Host's."""
         return self._host.names(folder)
 
     def has_acl(self, path: str) -> bool:
-        """As Host's."""
         return self._host.has_acl(path)
 
     def forget_observations(self) -> None:
-        """As Host's."""
         self._host.forget_observations()
 
     # -- changes -------------------------------------------------------------------------------
@@ -53,66 +49,58 @@ class UndoableHost(Host):
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
     ) -> None:
-        """As Host's; undone if the folder is empty by then."""
+        """Create a folder as Host does. Undoing removes the folder only if it is empty."""
         self._host.make_folder(path, mode, fill, area)
-        self._back.append(lambda: self._remove_if_empty(path))
+        self._undo_steps.append(lambda: self._remove_if_empty(path))
 
     def _remove_if_empty(self, folder: str) -> None:
         if not self._host.names(folder):
             self._host.remove_folder(folder)
 
     def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
-        """Refused: it could not be undone."""
         raise AccountError("%s: not removed, because removing a folder cannot be undone" % self.shown(path))
 
     def make_link(self, path: str, target: str) -> None:
-        """Refused: keys are no links."""
         raise AccountError("%s: not created, because creating a link cannot be undone" % self.shown(path))
 
-    def move(self, path: str, to: str) -> None:
-        """As Host's."""
-        self._host.move(path, to)
-        self._back.append(lambda: self._host.move(to, path))
+    def move(self, path: str, new_path: str) -> None:
+        self._host.move(path, new_path)
+        self._undo_steps.append(lambda: self._host.move(new_path, path))
 
     def remove_folder(self, path: str) -> None:
-        """Refused: it could not be undone."""
         raise AccountError("%s: not removed, because removing a folder cannot be undone" % self.shown(path))
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
-        """Refused: it could not be undone."""
         raise AccountError("not started: a job in the background cannot be undone")
 
     def set_mode(self, path: str, mode: int) -> None:
-        """As Host's."""
         found = self._host.entry(path)
         self._host.set_mode(path, mode)
         if found:
-            self._back.append(lambda: self._host.set_mode(path, found.mode))
+            self._undo_steps.append(lambda: self._host.set_mode(path, found.mode))
 
     def write(self, path: str, old: Optional[bytes], content: bytes, mode: int, private: bool = False) -> None:
-        """As Host's."""
         found = self._host.entry(path)
         self._host.write(path, old, content, mode, private)
         if old is None or found is None:
-            self._back.append(lambda: self._host.remove(path))
+            self._undo_steps.append(lambda: self._host.remove(path))
         else:
-            before, was = old, found.mode
-            self._back.append(lambda: self._host.write(path, content, before, was, private))
+            old_content, old_mode = old, found.mode
+            self._undo_steps.append(lambda: self._host.write(path, content, old_content, old_mode, private))
 
     def remove(self, path: str) -> None:
-        """As Host's."""
         content, found = self._host.read(path), self._host.entry(path)
         self._host.remove(path)
         if found:
-            self._back.append(lambda: self._host.write(path, None, content, found.mode, True))
+            self._undo_steps.append(lambda: self._host.write(path, None, content, found.mode, True))
 
     def undo(self) -> List[str]:
-        """Undo all changes, the last one first; return an error for each one that failed."""
+        """Undo all changes, the last one first; return an error message for each change that could not be undone."""
         problems = []
-        for back in reversed(self._back):
+        for undo_step in reversed(self._undo_steps):
             try:
-                back()
+                undo_step()
             except AccountError as error:
                 problems.append(str(error))
-        self._back.clear()
+        self._undo_steps.clear()
         return problems

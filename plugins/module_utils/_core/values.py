@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Allow-lists for the values that may go to an account, and the base of all resource types' options.
+"""Checks of the values that may be sent to an account, and the base class of all resource types' options.
 
 A value that passes means the same inside single quotes in sh, csh and fish, needs no escape in
-enroot's credentials file, and cannot leave the folder it was meant for. The controller checks every plan before
-anything is touched, and loads only the options for it, not the resources. The account checks again what it resolves.
+enroot's credentials file, and cannot leave the folder it was meant for. The controller checks every plan before it
+connects, for which it needs the option classes but not the resources. The account checks the paths that it expands.
 """
 
 import re
@@ -15,22 +15,22 @@ from .errors import AccountError
 PATH = re.compile(r"^(?:~|\$[A-Za-z_][A-Za-z0-9_]*|)(?:/[A-Za-z0-9_@%+=:,. -]*)*\Z")
 PRIVATE = (".ssh", ".gnupg", ".k5login", ".forward")
 WORD = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")
-FORMER = ".config/hpc.onboard/former"  # below the home: what the user had where something was replaced
+FORMER = ".config/hpc.onboard/former"  # below the home: the user's own files that were replaced
 KEPT_ENGINE = ".config/hpc.onboard/engine-"  # below the home, and 16 digits: see _engine/kept_engine.py
 
 
 def note_key(kind: str, identity: str) -> str:
-    """Return the key of a resource's note in a receipt."""
+    """Return the key under which a receipt has the note of a resource."""
     return "%s %s" % (kind, identity)
 
 
 def is_key_note(note: Mapping[str, Any]) -> bool:
-    """Return True if a note is about a key. A rotation leaves it without fingerprints, but with the secret's name."""
+    """Return True if a receipt's note is about a key. After a rotation it has the key's name, but no fingerprints."""
     return bool(note.get("secret") or note.get("keyed"))
 
 
 def check_path(name: str, value: Any) -> None:
-    """Raise AccountError for a path that is relative, contains '..' or odd characters, or is in a private folder."""
+    """Raise AccountError for a path that is relative, has '..' or special characters, or is in a private folder."""
     if not isinstance(value, str) or not value or not PATH.match(value):
         raise AccountError(
             "%s: %r is not a valid path; a path begins with /, ~/ or a variable of the site such as $SCRATCH,"
@@ -45,13 +45,13 @@ def check_path(name: str, value: Any) -> None:
 
 
 def check_word(name: str, value: Any) -> None:
-    """Raise AccountError for a name that is not one plain word."""
+    """Raise AccountError for a name with characters other than letters, digits, '.', '_' and '-'."""
     if not isinstance(value, str) or not WORD.match(value):
         raise AccountError("%s: %r is not a valid name; expected letters, digits, '.', '_' and '-'" % (name, value))
 
 
 def check_secret(value: Any) -> None:
-    """Raise AccountError, without the value, if a program would cut, run or misread a key in a file."""
+    """Raise AccountError if a program that reads the key from a file would cut, run or misread it."""
     if not isinstance(value, str) or not value:
         raise AccountError("the key is empty; store the key again")
     if value.strip() != value or re.search(r"\s", value):
@@ -77,7 +77,7 @@ STATE = {"type": "str", "default": "present", "choices": ["present", "absent"]}
 
 
 class Options:
-    """The checked options of one resource, and its name. A class of its own, so that the controller loads no more.
+    """The checked options of one resource, and its name. The controller loads this class without the resource type.
 
     OPTIONS is an Ansible argument spec: the module's options and the plan's are the same. Options
     of type path may begin with ~ or with a variable of the site ($SCRATCH); the account resolves them.
@@ -85,7 +85,7 @@ class Options:
     """
 
     KIND = ""
-    TITLE = ""  # the name, with options in it
+    TITLE = ""  # template of the name, in which options are inserted
     OPTIONS: Dict[str, Dict[str, Any]] = {}
 
     def __init__(self, options: Mapping[str, Any]) -> None:
@@ -94,7 +94,7 @@ class Options:
         self.identity = self.name()
 
     @classmethod
-    def whole(cls, given: Mapping[str, Any]) -> Dict[str, Any]:
+    def with_defaults(cls, given: Mapping[str, Any]) -> Dict[str, Any]:
         """Return the given options, with defaults for those that are missing or None."""
         defaults = {name: spec["default"] for name, spec in cls.OPTIONS.items() if "default" in spec}
         return dict(defaults, **{name: value for name, value in given.items() if value is not None})
@@ -104,4 +104,4 @@ class Options:
         return self.TITLE % self.options
 
     def check(self) -> None:
-        """Raise AccountError for options that must not reach an account."""
+        """Raise AccountError for options that must not be sent to an account; a subclass overrides this."""

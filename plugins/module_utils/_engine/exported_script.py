@@ -233,7 +233,9 @@ def _with_password(entry: Document, value: str) -> Document:
 def _missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
     """Return the outcome of an entry whose key was not typed."""
     why = "the key '%s' was not entered: run the script again when you have the key" % entry["key"].partition("@")[0]
-    outcome = Outcome.unmet(build_resource(_with_password(entry, NO_KEY), kinds).identity, "failed", why).document()
+    outcome = Outcome.of_failure(
+        build_resource(_with_password(entry, NO_KEY), kinds).identity, "failed", why
+    ).document()
     outcome.pop("folders")
     return dict(outcome, capability=entry["capability"])
 

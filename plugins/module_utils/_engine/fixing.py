@@ -55,5 +55,5 @@ def _protect_noted(resources: List[Resource], host: Host, outcome: Document) -> 
             if any(path == one or path.startswith(one + "/") for one in removed):
                 why = host.shown(path) + " was set up by hpc-onboard; fixes do not remove it"
         if why:
-            found[position] = Outcome.unmet(resource.identity, "blocked", why).document()
+            found[position] = Outcome.of_failure(resource.identity, "blocked", why).document()
     return found

@@ -97,7 +97,7 @@ def _run_child(resources: List[Resource], one_pass: Pass, done: Dict[int, Docume
     except ChildDied:
         os.waitpid(child, 0)
         text = "the process was killed: does the login node limit memory or run time?"
-        done[position] = Outcome.unmet(resources[position].identity, "failed", text).document()
+        done[position] = Outcome.of_failure(resources[position].identity, "failed", text).document()
     finally:
         os.close(reader)
 
@@ -125,7 +125,7 @@ def _child_main(todo: List[Resource], earlier: List[Resource], one_pass: Pass, w
                 _write_outcomes(todo, run.outcome, writer)
         except (AccountError, OSError) as error:
             text = str(as_account_error(error, "opening " + os.devnull) if isinstance(error, OSError) else error)
-            _write_outcomes(todo, lambda resource: Outcome.unmet(resource.identity, "failed", text), writer)
+            _write_outcomes(todo, lambda resource: Outcome.of_failure(resource.identity, "failed", text), writer)
     finally:
         os._exit(0)
 
@@ -157,7 +157,7 @@ def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, done: 
     if not why:
         text = "no answer in %d s, although the file systems respond. Run again; if that does not help, ask the site"
         why = [text % one_pass.seconds]
-    done[silent] = Outcome.unmet(resources[silent].identity, "unknown", why[0]).document()
+    done[silent] = Outcome.of_failure(resources[silent].identity, "unknown", why[0]).document()
 
 
 def _touched_mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:

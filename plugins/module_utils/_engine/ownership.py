@@ -39,13 +39,13 @@ def settle_kept(task: Task) -> Task:
             settled[at] = receipt.blocked_outcome(Outcome(resource.identity, {}, {}).document())
             continue
         if _is_doubled(resource, note, before):
-            settled[at] = Outcome.unmet(resource.identity, "blocked", DOUBLED).document()
+            settled[at] = Outcome.of_failure(resource.identity, "blocked", DOUBLED).document()
             continue
         why = _why_it_stays(task, resource, note, noted, before, is_lost)
         if why is not None and resource.IS_RESTORED and note.get("replaced") and _is_back(task, resource, note):
             why = None
         if is_lost and why is not None and resource.IS_RESTORED and before:
-            settled[at] = Outcome.unmet(resource.identity, "blocked", LOST % why).document()
+            settled[at] = Outcome.of_failure(resource.identity, "blocked", LOST % why).document()
             continue
         is_modified = note.get("replaced") or (note.get("was") and not note["made"])
         if resource.IS_RESTORED and why in (None, ADOPTED) and is_modified:

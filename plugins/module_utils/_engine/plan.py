@@ -24,7 +24,7 @@ def build_resource(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
     kind = str(declared.get("kind"))
     if kind not in kinds:
         raise AccountError("unknown resource type %r; available: %s" % (kind, ", ".join(sorted(kinds))))
-    return kinds[kind](kinds[kind].whole(declared["options"]))
+    return kinds[kind](kinds[kind].with_defaults(declared["options"]))
 
 
 class ResourceRun:
@@ -42,16 +42,16 @@ class ResourceRun:
             bound = resource.bound(self.host)
             failed = self._find_failed(bound) if bound.WAITS else None
             if failed:
-                return Outcome.unmet(resource.identity, "blocked", "waits for: " + failed)
+                return Outcome.of_failure(resource.identity, "blocked", "waits for: " + failed)
             outcome = self.loop(bound, self.host)
         except FileSystemHangs as error:
-            outcome = Outcome.unmet(resource.identity, "unknown", str(error))
+            outcome = Outcome.of_failure(resource.identity, "unknown", str(error))
         except AccountError as error:
-            outcome = Outcome.unmet(resource.identity, "failed", str(error))
+            outcome = Outcome.of_failure(resource.identity, "failed", str(error))
         except OSError as error:
-            outcome = Outcome.unmet(resource.identity, "failed", str(as_account_error(error, resource.identity)))
+            outcome = Outcome.of_failure(resource.identity, "failed", str(as_account_error(error, resource.identity)))
         except Exception as error:
-            outcome = Outcome.unmet(resource.identity, "failed", describe_bug(error))
+            outcome = Outcome.of_failure(resource.identity, "failed", describe_bug(error))
         paths: List[str] = []
         if outcome.status in ("blocked", "failed") or self.host.created_folders:
             paths = self._paths(resource)

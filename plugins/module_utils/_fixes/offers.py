@@ -126,7 +126,7 @@ def _offer_statement_fix(host: Host, path: str, found: List[Assignment]) -> Offe
 
 
 def _offer_leftover_fix(host: Host, path: str, **options: Any) -> Offer:
-    return offer(host, LeftoverFix(LeftoverFix.whole(dict(options, path=path))))
+    return offer(host, LeftoverFix(LeftoverFix.with_defaults(dict(options, path=path))))
 
 
 def _fingerprint(host: Host, path: str) -> str:

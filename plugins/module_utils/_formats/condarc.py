@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""conda's settings, as a generated file in a folder that conda reads in addition to the user's .condarc."""
+"""conda's settings: the generated file, which conda reads in addition to the user's .condarc, and lists in .condarc."""
 
 import re
 from typing import List, NamedTuple, Optional, Sequence
@@ -20,7 +20,7 @@ SETTINGS = (
 )
 """The user's settings files of conda and mamba, below the home."""
 
-FIRST = "# Settings of this conda. Put yours into .condarc next to this folder, or into ~/.condarc.\n"
+COMMENT = "# Settings of this conda. Put yours into .condarc next to this folder, or into ~/.condarc.\n"
 
 
 class Item(NamedTuple):
@@ -31,19 +31,19 @@ class Item(NamedTuple):
 
 
 def render(prefix: str, channels: Sequence[str], version: str) -> str:
-    """Return settings with these channels, packages and environments below the prefix, and no automatic activation."""
+    """Return settings with these channels, with packages and environments in the prefix, without auto-activation."""
     lists = (("pkgs_dirs", [prefix + "/pkgs"]), ("envs_dirs", [prefix + "/envs"]), ("channels", list(channels)))
     lines = ["%s:\n%s" % (name, "".join('  - "%s"\n' % item for item in items)) for name, items in lists]
-    return add_mark(FIRST + "".join(lines) + "%s: false\n" % activation_setting(version))
+    return add_mark(COMMENT + "".join(lines) + "%s: false\n" % activation_setting(version))
 
 
 def activation_setting(version: str) -> str:
-    """Return the name of the setting that activates the base environment automatically; conda 25 renamed it."""
-    return "auto_activate" if version_numbers(version)[:1] >= [26] else "auto_activate_base"  # 25 knows both
+    """Return the name of the setting for automatic activation of the base environment, which conda 25 renamed."""
+    return "auto_activate" if version_numbers(version)[:1] >= [26] else "auto_activate_base"  # 25 accepts both
 
 
 def version_numbers(version: str) -> List[int]:
-    """Return an installer's version for comparison: [26, 1, 1, 3] for 26.1.1-3, also for py313_26.1.1-3."""
+    """Return an installer's version for comparison, such as [26, 1, 1, 3] for 26.1.1-3 and for py313_26.1.1-3."""
     return [int(number) for number in re.findall(r"[0-9]+", version.rpartition("_")[2])]
 
 
@@ -55,26 +55,26 @@ def is_explicit(content: str) -> bool:
 def read_list(text: str, setting: str) -> Optional[List[Item]]:
     """Return the items of a list setting with their line numbers; None if it is not set.
 
-    Of YAML, the usual forms are parsed: a list in brackets on one line, and one item per line after a dash.
+    The parser supports the usual forms of YAML: a list in brackets on one line, or one item per line after a dash.
     """
     found: Optional[List[Item]] = None
     for number, line in enumerate(split_lines(text), 1):
-        bare = re.sub(r"(^|\s)#.*", "", line.rstrip())
-        key = re.match(r"^([A-Za-z_]+)\s*:\s*(.*)", bare)
+        code = re.sub(r"(^|\s)#.*", "", line.rstrip())
+        key = re.match(r"^([A-Za-z_]+)\s*:\s*(.*)", code)
         if key:
-            if found is not None:
+            if found is not None:  # the next setting begins
                 return found
             if key.group(1) == setting:
                 inside = key.group(2).strip("[] ")
                 found = [Item(number, _unquote(item)) for item in inside.split(",") if _unquote(item)]
         elif found is not None:
-            item = re.match(r"^\s*-\s*(.*)", bare)
+            item = re.match(r"^\s*-\s*(.*)", code)
             found += [Item(number, _unquote(item.group(1)))] if item and _unquote(item.group(1)) else []
     return found
 
 
 def is_anaconda_channel(channel: str) -> bool:
-    """Return True if a channel is Anaconda's, so that its terms of service apply."""
+    """Return True if Anaconda operates the channel, so that its terms of service apply."""
     return channel in ANACONDAS or "repo.anaconda.com" in channel or "repo.continuum.io" in channel
 
 

@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""enroot's credentials file, which looks like netrc and is parsed differently.
+"""enroot's credentials file, which looks like netrc but is parsed differently.
 
-enroot takes the user from the first line that begins 'machine HOST login', then the line for that machine and user;
-curl then parses the file as netrc, where an earlier 'default' entry wins. So an entry is written as one line at column
-0, before any other line for the machine and before 'default'.
+enroot reads the user from the first line that begins with 'machine HOST login', then the line for that machine and
+user. After that, curl parses the file as netrc, where an earlier 'default' entry wins. So an entry is written as one
+line at column 0, before any other line for the machine and before 'default'.
 Source: https://github.com/NVIDIA/enroot (src/docker.sh, doc/cmd/import.md).
 """
 
@@ -17,80 +17,77 @@ BYTE_ORDER_MARK = "\xef\xbb\xbf"  # as latin-1
 
 
 class EnrootEntry(NamedTuple):
-    """The lines of a file for a machine and login."""
+    """The entry for a machine and login, which may be on several lines of a file."""
 
-    passwords: List[str]  # one per line, in order
-    well_formed: bool  # enroot can read the first line
-    foremost: bool  # no other entry for the machine and no default comes before it
+    passwords: List[str]  # of each line, in order
+    well_formed: bool  # True if enroot can read the first line
+    foremost: bool  # True if neither another entry for the machine nor a default comes before
 
 
 def is_ours(line: str, machine: str, login: str) -> bool:
-    """Return True if the line is an entry for this machine and login, in any order and indentation."""
-    parts = split_words(line)
-    values = _values(parts[2:])
-    return parts[:2] == ["machine", machine] and values.get("login") == login and "password" in values
+    """Return True if the line is an entry for this machine and login, with any order of words and any indentation."""
+    words = split_words(line)
+    values = _parse_values(words[2:])
+    return words[:2] == ["machine", machine] and values.get("login") == login and "password" in values
 
 
-def _values(parts: List[str]) -> Dict[str, str]:
-    """Return the word after each keyword, which may look like a keyword itself; the first one counts."""
+def _parse_values(words: List[str]) -> Dict[str, str]:
+    """Return the value of each keyword: the word after it, which may itself look like a keyword. The first one wins."""
     values: Dict[str, str] = {}
-    rest = iter(parts)
-    for word in rest:
+    remaining = iter(words)
+    for word in remaining:
         if word in ("login", "password", "account"):
-            value = next(rest, None)
+            value = next(remaining, None)
             if value is not None:
                 values.setdefault(word, value)
     return values
 
 
-def is_rival(line: str, machine: str) -> bool:
-    """Return True if enroot or curl would use this line before a later one for the machine."""
-    parts = [word.lower() for word in split_words(line)]  # curl reads keywords and hosts in any case
-    return parts[:2] == ["machine", machine.lower()] or parts[:1] == ["default"]
+def takes_precedence(line: str, machine: str) -> bool:
+    """Return True if enroot or curl would use this line instead of a later one for the machine."""
+    words = [word.lower() for word in split_words(line)]  # curl reads keywords and hosts in any case
+    return words[:2] == ["machine", machine.lower()] or words[:1] == ["default"]
 
 
-def entry(machine: str, login: str, password: str) -> str:
-    """Return the line, without its end."""
+def format_entry(machine: str, login: str, password: str) -> str:
+    """Return the line of an entry, without a line end."""
     return "machine %s login %s password %s" % (machine, login, password)
 
 
 def find(text: str, machine: str, login: str) -> Optional[EnrootEntry]:
     """Return the entry for a machine and login, or None."""
-    every = split_lines(text)
-    ours = [i for i, line in enumerate(every) if is_ours(line, machine, login)]
+    lines = split_lines(text)
+    ours = [number for number, line in enumerate(lines) if is_ours(line, machine, login)]
     if not ours:
         return None
-    well = re.match(r"^machine[ \t]+\S+[ \t]+login[ \t]+\S+[ \t]+password[ \t]+\S", every[ours[0]]) is not None
-    passwords = [password_of(every[i]) for i in ours]
-    above = any(is_rival(line, machine) for line in every[: ours[0]])
-    return EnrootEntry(passwords, well, not above and curl_login(text, machine) == (login, passwords[0]))
+    first = lines[ours[0]]
+    well_formed = re.match(r"^machine[ \t]+\S+[ \t]+login[ \t]+\S+[ \t]+password[ \t]+\S", first) is not None
+    passwords = [_parse_values(split_words(lines[number])[2:])["password"] for number in ours]
+    has_rival = any(takes_precedence(line, machine) for line in lines[: ours[0]])
+    foremost = not has_rival and find_curl_login(text, machine) == (login, passwords[0])
+    return EnrootEntry(passwords, well_formed, foremost)
 
 
-def password_of(line: str) -> str:
-    """Return the password in a line for which is_ours() is true."""
-    return _values(split_words(line)[2:])["password"]
+def find_curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[str]]:
+    """Return login and password that curl sends to a machine: those of the first entry, which may span lines.
 
-
-def curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[str]]:
-    """Return login and password that curl sends to a machine: the first entry in the words of all lines.
-
-    Source: lib/netrc.c of curl 7.88. Keywords and hosts are case-insensitive; a comment ends with its line, a macro at
+    Source: lib/netrc.c of curl 7.88. Keywords and hosts are case-insensitive. A comment ends with its line, a macro at
     an empty line. A quoted word keeps its quotes.
     """
     login: Optional[str] = None
     password: Optional[str] = None
-    expected = "keyword"
+    expected = "keyword"  # the next word; "entry": a keyword of the entry for this machine
     for line in split_lines(text):
-        if expected == "macro" and line[:1] not in "\r\n":
-            continue
         if expected == "macro":
+            if line[:1] not in "\r\n":
+                continue
             expected = "keyword"
         for word in split_words(line):
             if word.startswith("#"):
                 break
             if login and password:
                 return login, password
-            if expected == "macro":
+            if expected == "macro":  # the rest of its first line
                 continue
             if expected == "machine":
                 expected = "entry" if word.lower() == machine.lower() else "keyword"
@@ -110,31 +107,34 @@ def curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[str]]:
 
 
 def put(text: str, machine: str, login: str, password: str) -> str:
-    """Return the text with one line for machine and login: in place of the first one, else at the end.
+    """Return the text with one line for machine and login: before the first line with precedence, else at the end.
 
     Entries of a login at the end have a fixed order, whichever is written first: nvcr.io before authn.nvidia.com.
     """
-    every = split_lines(text)
-    end = "\r\n" if every and every[0].rstrip("\n").endswith("\r") else "\n"
+    lines = split_lines(text)
+    end = "\r\n" if lines and lines[0].rstrip("\n").endswith("\r") else "\n"
     kept: List[str] = []
     place = None
-    for line in every:
-        if place is None and is_rival(line, machine):
+    for line in lines:
+        if place is None and takes_precedence(line, machine):
             place = len(kept)
         if not is_ours(line, machine, login):
             kept.append(line)
-    ours = entry(machine, login, password) + end
+    ours = format_entry(machine, login, password) + end
     if place is None and kept and not kept[-1].endswith("\n"):
-        place = 0  # the last line has no line end and is kept so
+        place = 0  # the last line has no line end, and stays unchanged
     elif place is None:
         place = len(kept)
-        while place and _is_behind(kept[place - 1], machine, login):
+        while place and _belongs_below_ours(kept[place - 1], machine, login):
             place -= 1
     return "".join(kept[:place]) + ours + "".join(kept[place:])
 
 
-def _is_behind(line: str, machine: str, login: str) -> bool:
-    """Return True if a line is an entry of the same login for a machine that comes first in the alphabet."""
+def _belongs_below_ours(line: str, machine: str, login: str) -> bool:
+    """Return True if a line is an entry of the same login for a machine earlier in the alphabet.
+
+    Such a line stays below the entry that is written, so that nvcr.io comes before authn.nvidia.com.
+    """
     other = split_words(line)[1:2]
     return bool(other) and other[0] < machine and is_ours(line, other[0], login)
 
@@ -145,35 +145,35 @@ def without(text: str, machine: str, login: str) -> str:
 
 
 def restore_former(text: str, machine: str, login: str, former: str) -> str:
-    """Return the text in which the lines for machine and login are those of the former text."""
-    if without(text, machine, login) == without(former, machine, login):
+    """Return the text with the lines for machine and login as they were in the former text."""
+    if without(text, machine, login) == without(former, machine, login):  # nothing else has changed
         return former
-    every, kept = split_lines(text), [line for line in split_lines(former) if is_ours(line, machine, login)]
-    place = next((at for at, line in enumerate(every) if is_ours(line, machine, login)), len(every))
-    rest = [line for line in every if not is_ours(line, machine, login)]
-    if kept and rest[place:] and not kept[-1].endswith("\n"):
-        kept[-1] += "\n"
-    return "".join(rest[:place] + kept + rest[place:])
+    lines, restored = split_lines(text), [line for line in split_lines(former) if is_ours(line, machine, login)]
+    place = next((number for number, line in enumerate(lines) if is_ours(line, machine, login)), len(lines))
+    others = [line for line in lines if not is_ours(line, machine, login)]
+    if restored and others[place:] and not restored[-1].endswith("\n"):
+        restored[-1] += "\n"
+    return "".join(others[:place] + restored + others[place:])
 
 
 def problem(text: str, machine: str) -> Optional[str]:
-    """Return why this file cannot be edited by lines, and what to do; None if it can."""
+    """Return why lines of this file cannot be edited, and what to do; None if they can."""
     if text.startswith(BYTE_ORDER_MARK):
         return "the file begins with a byte-order mark, which hides the first line from enroot: delete the mark"
     if "\0" in text:
         return "the file contains a NUL byte, so it is not a text file: inspect it, then move it away"
     for number, line in enumerate(split_lines(text), 1):
-        parts = split_words(line)
-        if parts[:2] == ["machine", machine] and "password" not in parts:
+        words = split_words(line)
+        if words[:2] == ["machine", machine] and "password" not in words:
             return (
                 "line %d begins an entry for %s with several lines, but enroot reads one line per entry:"
                 " delete the entry" % (number, machine)
             )
-        if parts == ["machine"]:
+        if words == ["machine"]:
             return (
                 "line %d contains only 'machine', but enroot reads one line per entry: join the lines of the entry"
                 % number
             )
-        if parts[:1] == ["machine"] and "machine" in parts[3:] and machine in parts:
+        if words[:1] == ["machine"] and "machine" in words[3:] and machine in words:
             return "line %d contains several entries, but enroot reads one entry per line: split the line" % number
     return None

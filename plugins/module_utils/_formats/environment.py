@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Environment variables and PATH entries in the dialects of sh, csh and fish.
 
-Values contain no quote, backslash, exclamation mark or control character (values.py refuses them), so that single
-quotes have the same meaning in all three; parse() is the inverse, for verification.
+Values contain no quote, backslash, exclamation mark or control character (values.py refuses them), so single quotes
+have the same meaning in all three. parse() is the inverse of render(), to verify its result.
 """
 
 import re
@@ -33,14 +33,14 @@ APPEND = {
     "csh": "if ( \":${{PATH}}:\" !~ *:'{0}':* ) setenv PATH \"${{PATH}}\":'{0}'\n",
     "fish": "contains -- '{0}' $PATH; or set -gx PATH $PATH '{0}'\n",
 }
-ON_DEMAND = {  # a command that a file defines when it is first used
+ON_DEMAND = {  # a command {0} that sources its file {1} when it is first used
     "sh": '{0}() {{ if [ -r "{1}" ]; then . "{1}"; {0} "$@"; else echo "{0}: {1} not found" >&2; return 127; fi; }}\n',
     "csh": "alias {0} 'unalias {0}; if ( -r {1} ) source {1}; eval {0} \\!*'\n",
     "fish": "function {0}; functions -e {0}; test -r {1}; and source {1}; {0} $argv; end\n",
 }
-MACHINE = "{machine}"  # in the path of such a file: the architecture of the shell's machine
+MACHINE = "{machine}"  # placeholder in the path of such a file for the architecture of the machine
 MACHINES = {"sh": "$(uname -m)", "csh": "`uname -m`", "fish": "(uname -m)"}
-READ = {
+SOURCE = {  # a line that sources the file {0} below the home, with the mark {1}
     "sh": 'if [ -r "$HOME/{0}" ]; then . "$HOME/{0}"; fi {1}',
     "csh": 'if ( -r "$HOME/{0}" ) source "$HOME/{0}" {1}',
     "fish": 'test -r "$HOME/{0}"; and source "$HOME/{0}" {1}',
@@ -48,9 +48,9 @@ READ = {
 
 
 class ShellSettings(NamedTuple):
-    """What a section sets: variables, folders at the beginning and at the end of PATH in their order, and commands.
+    """The settings of a section: variables, folders at the beginning and at the end of PATH in order, and commands.
 
-    commands: name -> file that defines it in this dialect; its path contains no space.
+    commands: name -> path, without a space, of the file that defines the command in this dialect.
     """
 
     variables: Mapping[str, str] = {}
@@ -60,7 +60,7 @@ class ShellSettings(NamedTuple):
 
 
 def render(dialect: str, settings: ShellSettings) -> str:
-    """Return lines that put the settings into effect."""
+    """Return the lines with which a shell applies the settings."""
     lines = [ASSIGN[dialect] % item for item in sorted(settings.variables.items())]
     lines += [PREPEND[dialect].format(folder) for folder in reversed(settings.path)]
     lines += [APPEND[dialect].format(folder) for folder in settings.path_end]
@@ -70,12 +70,12 @@ def render(dialect: str, settings: ShellSettings) -> str:
 
 
 def source_line(dialect: str, file: str, mark: str) -> str:
-    """Return the line of a start-up file that sources a file, a path below the home, if it exists."""
-    return READ[dialect].format(file, mark)
+    """Return a line for a start-up file that sources another file if that exists. file: its path below the home."""
+    return SOURCE[dialect].format(file, mark)
 
 
 def parse(dialect: str, text: str) -> ShellSettings:
-    """Return the settings in rendered lines."""
+    """Return the settings in the lines that render() has returned."""
     assign = {
         "sh": r"^export (\w+)='([^']*)'$",
         "csh": r"^setenv (\w+) '([^']*)'$",

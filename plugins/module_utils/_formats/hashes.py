@@ -1,17 +1,17 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SHA-256 of short texts without OpenSSL, whose loading by hashlib takes a fifteenth of a run without changes."""
+"""SHA-256 of short texts without OpenSSL: hashlib loads it, which takes a fifteenth of a run without changes."""
 
 try:
     from _sha2 import sha256  # type: ignore[import-not-found]  # Python 3.12 and newer
 except ImportError:
     try:
         from _sha256 import sha256  # type: ignore[import-not-found]
-    except ImportError:  # a distribution may build Python without it
+    except ImportError:  # a distribution may build Python without this module
         from hashlib import sha256
 
 BLOCK = 64  # block size of SHA-256 in bytes
-INNER = bytes(byte ^ 0x36 for byte in range(256))
+INNER = bytes(byte ^ 0x36 for byte in range(256))  # translation tables for the two paddings of HMAC
 OUTER = bytes(byte ^ 0x5C for byte in range(256))
 
 

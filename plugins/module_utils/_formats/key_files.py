@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that may contain keys, by their names alone. Paths are relative to the home."""
+"""Names of files that may contain keys. Paths are relative to the home directory."""
 
 import re
 from typing import List, Tuple
@@ -77,7 +77,7 @@ START_UPS = (
 """Files that shells and logins read when they start."""
 
 START_UP_FOLDERS = ((".config/fish/conf.d", ".fish"), (".config/environment.d", ".conf"), (".bashrc.d", ""))
-"""Folders whose files are read then as well, and the suffixes of these."""
+"""Folders whose files they read as well, and the suffix of these files."""
 
 HISTORIES = (
     ".bash_history",
@@ -93,7 +93,7 @@ HISTORIES = (
     ".viminfo",
     ".lesshst",
 )
-"""Files that record what was typed."""
+"""Files in which shells and other programs record the user's input."""
 
 _SCRIPTS = (".sh", ".bash", ".zsh", ".csh", ".fish", ".sbatch", ".slurm", ".job", ".pbs", ".lsf", ".cmd")
 _TEXTS = (
@@ -162,23 +162,23 @@ _EXAMPLES = frozenset(
         "samples",
     )
     + ("doc", "docs", "documentation", "mock", "mocks", "spec", "tutorial", "tutorials")
-)  # folders of what is not in use
+)  # names of folders for code that is not in use
 _SOURCE = re.compile(r"(?:^|[;&|{)]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE)
 
 
 def is_history(shown: str) -> bool:
-    """Return True if a path that begins with ~/ is a history."""
+    """Return True if a path is a history file. shown: the path, which begins with ~/."""
     return shown[2:] in HISTORIES
 
 
 def is_script(name: str) -> bool:
-    """Return True if a file of this name is a script, such as a job script, or sets variables."""
+    """Return True if a file of this name is a script, such as a job script, or a list of variables (.env)."""
     lower = name.lower()
     return lower.endswith(_SCRIPTS + (".env",)) or lower == ".envrc" or lower.startswith(".env.")
 
 
-def is_of_application(name: str) -> bool:
-    """Return True if an application parses a file of this name: variables, or a compose file."""
+def is_application_file(name: str) -> bool:
+    """Return True if an application, not a shell, reads a file of this name: .env, or a compose file."""
     lower = name.lower()
     return (
         lower.startswith(".env") or lower.endswith(".env") or ("compose" in lower and lower.endswith((".yml", ".yaml")))
@@ -186,33 +186,33 @@ def is_of_application(name: str) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Return True if a file of this name is a text of the user, or what a job has printed."""
+    """Return True if a file of this name is a text of the user, or the output of a job."""
     lower = name.lower()
-    named = lower in ("dockerfile", "makefile", "snakefile", "containerfile", "singularity", "readme", "notes")
-    named = named or _LOG.search(lower) is not None or _OF_KEYS.search(lower) is not None
-    return named or lower.endswith(_TEXTS + _SOURCES + _OUTPUTS) or lower[:1] == "."
+    is_known_name = lower in ("dockerfile", "makefile", "snakefile", "containerfile", "singularity", "readme", "notes")
+    matches = _LOG.search(lower) is not None or _OF_KEYS.search(lower) is not None
+    return is_known_name or matches or lower.endswith(_TEXTS + _SOURCES + _OUTPUTS) or lower[:1] == "."
 
 
 def is_example(path: str) -> bool:
-    """Return True if a folder on the path below the home is for tests, examples or documentation."""
+    """Return True if a path below the home directory has a folder for tests, examples or documentation."""
     return not _EXAMPLES.isdisjoint(path.lower().split("/")[:-1])
 
 
-def is_copy(name: str, of: str) -> bool:
-    """Return True if a file has a name that editors, users and programs give to a copy of another."""
-    if name == of or name.startswith(of + ".d"):
+def is_copy(name: str, original: str) -> bool:
+    """Return True if users, editors or other programs give such a name to a copy of the file with the original name."""
+    if name == original or name.startswith(original + ".d"):  # .d: a folder of further settings
         return False
-    behind = name[len(of) : len(of) + 1]
-    swap = "." + of.lstrip(".")
+    separator = name[len(original) : len(original) + 1]
+    stems = ("." + original.lstrip("."), "." + original)  # of vim's swap files, such as .netrc.swp
     return (
-        (name.startswith(of) and behind in ("~", ".", "-", "_", " "))
-        or any(name.startswith(one + ".sw") and len(name) == len(one) + 4 for one in (swap, "." + of))
-        or name == "#%s#" % of
+        (name.startswith(original) and separator in ("~", ".", "-", "_", " "))
+        or any(name.startswith(stem + ".sw") and len(name) == len(stem) + 4 for stem in stems)
+        or name == "#%s#" % original
     )
 
 
 def find_sourced_files(text: str, home: str) -> List[str]:
-    """Return the paths that a start-up file sources, if they are written without variables but HOME."""
+    """Return the absolute paths that a start-up file sources. Paths with variables other than HOME are skipped."""
     found = []
     for path in _SOURCE.findall(text):
         for word in ("${HOME}/", "$HOME/", "~/"):

@@ -3,10 +3,10 @@
 """The formats of keys of NGC, wandb and Hugging Face.
 
 Sources: nvapi- and 64 characters, and base64 of client:uuid (84 characters) for legacy keys: github.com/NVIDIA/nvcf
-issue 886, github.com/NVIDIA/infra-controller (rest-api/auth) and public scanners for secrets; personal keys live side
-by side and a new legacy key ends the old one: org.ngc.nvidia.com/setup/api-keys. wandb: 40 characters or more
-(github.com/wandb/wandb), hexadecimal of old and now behind wandb_v1_. Hugging Face: hf_ and 34 letters and digits, as
-public scanners for secrets have it; longer ones are let through.
+issue 886, github.com/NVIDIA/infra-controller (rest-api/auth) and public scanners for secrets. Several personal keys can
+be valid at a time, but a new legacy key revokes the old one: org.ngc.nvidia.com/setup/api-keys. wandb: 40 characters or
+more (github.com/wandb/wandb), formerly hexadecimal, today after wandb_v1_. Hugging Face: hf_ and 34 letters and digits,
+as in public scanners for secrets; longer tokens are accepted.
 """
 
 import base64
@@ -26,7 +26,7 @@ class Form(NamedTuple):
     beginning: str
     pattern: str  # of the whole key
     lengths: Tuple[int, int]  # shortest and longest
-    rotates: bool  # old and new can both be valid for a while; else a new one ends the old one
+    rotates: bool  # the old and the new key can both be valid; else a new key revokes the old one
 
 
 NVAPI = Form("personal or service key", NGC, "nvapi-", r"nvapi-[A-Za-z0-9_-]{64}", (70, 70), True)
@@ -40,18 +40,18 @@ _CLIENT = re.compile(rb"[A-Za-z0-9]{26}:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-
 
 
 def form_of(text: str) -> Optional[Form]:
-    """Return the form that the whole text has, or None."""
+    """Return the form that matches the whole text, or None."""
     found = next((form for form in FORMS if re.fullmatch(form.pattern, text)), None)
-    return None if found is LEGACY and not _names_a_client(text) else found
+    return None if found is LEGACY and not _encodes_client(text) else found
 
 
 def title(form: Form) -> str:
-    """Return a kind of key in words: 'NGC legacy key'."""
+    """Return the name of a key form for messages, such as 'NGC legacy key'."""
     return "%s %s" % (TITLES[form.service], form.name)
 
 
-def _names_a_client(text: str) -> bool:
-    """Return True if the text is base64 of client:uuid."""
+def _encodes_client(text: str) -> bool:
+    """Return True if the text is base64 of CLIENT:UUID, as a legacy key is."""
     try:
         return _CLIENT.fullmatch(base64.b64decode(text, validate=True)) is not None
     except binascii.Error:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A netrc file as programs other than enroot parse it: entries of words, on one or several lines.
+"""A netrc file as programs other than enroot parse it: an entry consists of words on one or several lines.
 
 Every byte outside of the edited entry stays. Format: https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html
 """
@@ -9,11 +9,11 @@ import re
 from typing import List, NamedTuple, Optional
 
 WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|[^ \t\r\n]+')  # quoted words may contain spaces
-END = re.compile(r"[ \t\r]*\n")
+LINE_END = re.compile(r"[ \t\r]*\n")
 
 
 class NetrcLogin(NamedTuple):
-    """An entry: its offsets in the text, login and password."""
+    """An entry: its start and end in the text, the login and the password."""
 
     start: int
     end: int
@@ -23,52 +23,54 @@ class NetrcLogin(NamedTuple):
 
 def find_entries(text: str, machine: str) -> List[NetrcLogin]:
     """Return the entries for a machine, in order."""
-    starts = [found for found in _keywords(text) if found.group() in ("machine", "default", "macdef")]
-    ends = [found.start() for found in starts[1:]] + [len(text)]
-    ours = []
-    for found, end in zip(starts, ends):
-        spans = _words(text, found.start(), end)
-        words = [word.group() for word in spans]
+    starts = [word.start() for word in _find_keywords(text) if word.group() in ("machine", "default", "macdef")]
+    entries = []
+    for start, limit in zip(starts, starts[1:] + [len(text)]):
+        matches = _find_words(text, start, limit)
+        words = [match.group() for match in matches]
         if words[:2] == ["machine", machine]:
             values = dict(zip(words[2::2], words[3::2]))
-            last = END.match(text, spans[-1].end())
-            place = last.end() if last else spans[-1].end()  # a comment after it does not belong to the entry
-            ours.append(NetrcLogin(found.start(), place, values.get("login", ""), values.get("password", "")))
-    return ours
+            line_end = LINE_END.match(
+                text, matches[-1].end()
+            )  # None if a comment follows, which is no part of the entry
+            end = line_end.end() if line_end else matches[-1].end()
+            entries.append(NetrcLogin(start, end, values.get("login", ""), values.get("password", "")))
+    return entries
 
 
-def is_read(text: str, machine: str) -> bool:
-    """Return True if programs find an entry for the machine: they stop at a 'default'."""
-    default, found = _find_default(text), find_entries(text, machine)
-    return bool(found) and (default is None or found[0].start < default)
+def has_effective_entry(text: str, machine: str) -> bool:
+    """Return True if the machine has an entry that programs use. They ignore entries below 'default'."""
+    default, entries = _find_default(text), find_entries(text, machine)
+    return bool(entries) and (default is None or entries[0].start < default)
 
 
 def put(text: str, machine: str, login: str, password: str) -> str:
-    """Return the text with one entry for the machine: in place of the first one, else at the end, before a default."""
+    """Return the text with one entry for the machine: in place of the first one, above 'default', or at the end."""
     entry = "machine %s\n  login %s\n  password %s\n" % (machine, login, password)
-    found = find_entries(text, machine)
-    places = [one.start for one in found[:1]] + [place for place in [_find_default(text)] if place is not None]
-    if not places:
-        return text + _gap(text) + entry
-    place = min(places)
-    return without(text[:place], machine) + entry + without(text[place:], machine)
+    offsets = [former.start for former in find_entries(text, machine)[:1]]
+    offsets += [default for default in [_find_default(text)] if default is not None]
+    if not offsets:
+        return text + _separator(text) + entry
+    offset = min(offsets)
+    return without(text[:offset], machine) + entry + without(text[offset:], machine)
 
 
-def _gap(text: str) -> str:
-    """Return what is needed between the text and a new entry: a macro ends at an empty line only."""
-    gap = "" if not text or text.endswith("\n") else "\n"
-    return gap + ("" if len(_keywords(text + gap + "machine x")) > len(_keywords(text)) else "\n")
+def _separator(text: str) -> str:
+    """Return the line ends needed between the text and a new entry. A macro ends only at an empty line."""
+    end = "" if not text or text.endswith("\n") else "\n"
+    is_in_macro = len(_find_keywords(text + end + "machine x")) == len(_find_keywords(text))
+    return end + ("\n" if is_in_macro else "")
 
 
 def _find_default(text: str) -> Optional[int]:
-    """Return the offset of 'default', which applies to every machine."""
-    return next((found.start() for found in _keywords(text) if found.group() == "default"), None)
+    """Return the offset of 'default', which applies to every machine; None without one."""
+    return next((word.start() for word in _find_keywords(text) if word.group() == "default"), None)
 
 
 def without(text: str, machine: str) -> str:
     """Return the text without the entries for the machine."""
-    for one in reversed(find_entries(text, machine)):
-        text = text[: one.start] + text[one.end :]
+    for entry in reversed(find_entries(text, machine)):
+        text = text[: entry.start] + text[entry.end :]
     return text
 
 
@@ -79,43 +81,43 @@ def problem(text: str) -> Optional[str]:
     return None
 
 
-def _keywords(text: str) -> "List[re.Match[str]]":
-    """Return the words at which a keyword is expected, without macros and comments."""
-    found: "List[re.Match[str]]" = []
-    at, expected = 0, 0
+def _find_keywords(text: str) -> "List[re.Match[str]]":
+    """Return the words at the places of keywords, without macros and comments."""
+    keywords: "List[re.Match[str]]" = []
+    offset, is_value = 0, False
     while True:
-        word = WORD.search(text, at)
+        word = WORD.search(text, offset)
         if word is None:
-            return found
-        at = word.end()
-        if expected:
-            expected -= 1
+            return keywords
+        offset = word.end()
+        if is_value:
+            is_value = False
         elif word.group().startswith("#"):
-            at = _line_end(text, at)
+            offset = _find_line_end(text, offset)
         else:
-            found.append(word)
-            expected = 0 if word.group() == "default" else 1
-            if word.group() == "macdef":
-                blank = re.compile(r"\n[ \t\r]*\n").search(text, at)
-                at, expected = (blank.end() if blank else len(text)), 0
+            keywords.append(word)
+            is_value = word.group() != "default"  # every other keyword has a value
+            if word.group() == "macdef":  # skip its name and its body
+                blank = re.compile(r"\n[ \t\r]*\n").search(text, offset)
+                offset, is_value = (blank.end() if blank else len(text)), False
 
 
-def _words(text: str, start: int, end: int) -> "List[re.Match[str]]":
+def _find_words(text: str, start: int, end: int) -> "List[re.Match[str]]":
     """Return the words of an entry, without comments at the ends of lines."""
     words: "List[re.Match[str]]" = []
-    at = start
+    offset = start
     while True:
-        word = WORD.search(text, at, end)
+        word = WORD.search(text, offset, end)
         if word is None:
             return words
-        at = word.end()
-        if word.group().startswith("#") and len(words) % 2 == 0:
-            at = _line_end(text, at)
+        offset = word.end()
+        if word.group().startswith("#") and len(words) % 2 == 0:  # at the place of a keyword; a value may begin with #
+            offset = _find_line_end(text, offset)
         else:
             words.append(word)
 
 
-def _line_end(text: str, at: int) -> int:
-    """Return the offset of the end of the line at an offset."""
-    end = text.find("\n", at)
+def _find_line_end(text: str, offset: int) -> int:
+    """Return the offset of the end of the line in which an offset is."""
+    end = text.find("\n", offset)
     return len(text) if end < 0 else end

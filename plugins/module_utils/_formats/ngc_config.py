@@ -25,48 +25,47 @@ class KeyLine(NamedTuple):
 
 
 def read_keys(text: str) -> List[str]:
-    """Return the keys in [CURRENT]; the last one counts."""
-    return [place.key for place in _places(text) if place.key and place.key != NO_KEY]
+    """Return the keys in [CURRENT]; the program uses the last one."""
+    return [line.key for line in _find_key_lines(text) if line.key and line.key != NO_KEY]
 
 
 def put(text: str, key: str) -> str:
-    """Return the text with this key in [CURRENT], once."""
-    every = split_lines(text)
-    places = _places(text)
-    if places:
-        line = every[places[0].number]
-        every[places[0].number] = APIKEY.sub(lambda found: found.group(1) + key + found.group(3), line)
-        doubles = {place.number for place in places[1:]}
-        return "".join(line for number, line in enumerate(every) if number not in doubles)
-    heading = next((number for number, line in enumerate(every) if _section(line) == SECTION), None)
+    """Return the text with this key on exactly one line of [CURRENT]."""
+    lines = split_lines(text)
+    found = _find_key_lines(text)
+    if found:
+        first, *duplicates = [line.number for line in found]
+        lines[first] = APIKEY.sub(lambda parts: parts.group(1) + key + parts.group(3), lines[first])
+        return "".join(line for number, line in enumerate(lines) if number not in duplicates)
+    heading = next((number for number, line in enumerate(lines) if _read_heading(line) == SECTION), None)
     if heading is not None:
-        end = "\r\n" if every[heading].endswith("\r\n") else "\n"
-        every[heading] = every[heading].rstrip("\r\n") + end
-        return "".join(every[: heading + 1]) + "apikey = %s%s" % (key, end) + "".join(every[heading + 1 :])
+        end = "\r\n" if lines[heading].endswith("\r\n") else "\n"
+        lines[heading] = lines[heading].rstrip("\r\n") + end
+        return "".join(lines[: heading + 1]) + "apikey = %s%s" % (key, end) + "".join(lines[heading + 1 :])
     gap = "" if not text or text.endswith("\n") else "\n"
     return text + gap + "[%s]\napikey = %s\n" % (SECTION, key)
 
 
 def without(text: str) -> str:
-    """Return the text without the key; empty if nothing but the empty section is left."""
-    numbers = {place.number for place in _places(text)}
-    left = "".join(line for number, line in enumerate(split_lines(text)) if number not in numbers)
-    return "" if left.strip() == "[%s]" % SECTION else left
+    """Return the text without the key; "" if only the heading of the section would be left."""
+    key_lines = {line.number for line in _find_key_lines(text)}
+    rest = "".join(line for number, line in enumerate(split_lines(text)) if number not in key_lines)
+    return "" if rest.strip() == "[%s]" % SECTION else rest
 
 
-def _section(line: str) -> Optional[str]:
+def _read_heading(line: str) -> Optional[str]:
     """Return the name of the section that a line opens, or None."""
     found = HEADING.match(line)
     return found.group(1).strip() if found else None
 
 
-def _places(text: str) -> List[KeyLine]:
+def _find_key_lines(text: str) -> List[KeyLine]:
     """Return the lines in [CURRENT] that set apikey, in order."""
-    places = []
+    key_lines = []
     section: Optional[str] = None
     for number, line in enumerate(split_lines(text)):
-        section = _section(line) or section
+        section = _read_heading(line) or section
         found = APIKEY.match(line) if section == SECTION else None
         if found:
-            places.append(KeyLine(number, found.group(2)))
-    return places
+            key_lines.append(KeyLine(number, found.group(2)))
+    return key_lines

@@ -1,12 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parse what the sites' quota commands print: what is left of a limit, and what is used.
+"""Parse the output of the sites' quota commands: limits, usage, and the space that is left.
 
 quota, quota -s: https://sourceforge.net/projects/linuxquota/
 lfs quota: https://doc.lustre.org/lustre_manual.xhtml
 quota at CSCS: https://docs.cscs.ch/storage/filesystems/
 diskusage_report: https://docs.alliancecan.ca/wiki/Storage_and_file_management/en
-dssusrinfo all: https://doku.lrz.de/3-storage-10746646.html names it; no page shows what it prints, users' texts do
+dssusrinfo all: named at https://doku.lrz.de/3-storage-10746646.html; its output is known from users' texts only
 """
 
 import re
@@ -27,8 +27,8 @@ class QuotaLeft(NamedTuple):
 class Usage(NamedTuple):
     """The usage of one limit.
 
-    place: its name in the command's output. what: bytes or files. over: the soft limit is exceeded. grace: the time
-    that is left then, as printed.
+    place: the place's name in the output. what: bytes or files. over: True if the soft limit is exceeded. grace: the
+    time that is then left to remove files, as printed.
     """
 
     place: str
@@ -40,59 +40,59 @@ class Usage(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The parsed limits, and the lines of a known table that could not be parsed."""
+    """The parsed limits, and the lines of a table in a known format that could not be parsed."""
 
     usages: List[Usage]
     unread: List[str]
-    known: bool  # the output has a known table
+    known: bool  # True if the output has a table in a known format
 
 
 Table = Tuple[str, Callable[[str], Optional[List[Usage]]]]
 
 
 def read_usage(text: str) -> Reading:
-    """Return the limits in the output of any quota command; of several for one place the one that is used most."""
+    """Return the limits in the output of any quota command; for each place and kind, the one that is most used."""
     found: Dict[Tuple[str, str], Usage] = {}
     unread: List[str] = []
     known = False
-    for head, row in TABLES:
-        lines = _rows_below(text, head)
+    for heading, parse_row in TABLES:
+        lines = _find_rows(text, heading)
         known = known or lines is not None
         for line in lines or []:
-            usages = row(line)
+            usages = parse_row(line)
             unread += [line.strip()] if usages is None else []
             _keep_fullest(found, usages or [])
-    dss = _dss(text)
+    dss = _parse_dss(text)
     empty = re.search(r"^Disk quotas for .*: none\s*$", text, re.MULTILINE) is not None
     return Reading(sorted(found.values()) + dss, unread, known or empty or bool(dss) or "DSS Container" in text)
 
 
 def _keep_fullest(found: Dict[Tuple[str, str], Usage], usages: List[Usage]) -> None:
-    """Add usages by place and kind; of several the one that is used most stays."""
+    """Add usages to those found, by place and kind. Of two for the same place, keep the one that is most used."""
     for usage in usages:
         other = found.get((usage.place, usage.what))
         if other is None or usage.used * other.limit > other.used * usage.limit:
             found[usage.place, usage.what] = usage
 
 
-def _rows_below(text: str, head: str) -> Optional[List[str]]:
-    """Return the rows below a table's head; None without such a table."""
-    lines: Optional[List[str]] = None
-    held = ""
+def _find_rows(text: str, heading: str) -> Optional[List[str]]:
+    """Return the rows below the lines that match a table's heading; None without such a line."""
+    rows: Optional[List[str]] = None
+    long_name = ""
     for line in text.splitlines():
-        if re.search(head, line):
-            lines = lines or []
-        elif lines is not None and line.strip() and not re.match(r"^[\s+|=-]*\Z", line):
+        if re.search(heading, line):
+            rows = rows or []
+        elif rows is not None and line.strip() and not re.match(r"^[\s+|=-]*\Z", line):
             if len(line.split()) == 1 and "|" not in line:  # quota and df print a long name on its own line
-                held = line.strip()
+                long_name = line.strip()
                 continue
-            lines.append((held + " " + line.strip()).strip())
-        held = ""
-    return lines
+            rows.append((long_name + " " + line.strip()).strip())
+        long_name = ""
+    return rows
 
 
 def parse_amount(word: str, binary: bool = True) -> Optional[float]:
-    """Return the number in 47 GB, 12.5G or 500k; None if it is invalid. binary: K and G alone are powers of 1024."""
+    """Return the number that 47 GB, 12.5G or 500k means; None if invalid. binary: K, M, G alone are powers of 1024."""
     found = NUMBER.match(word.strip())
     if not found:
         return None
@@ -101,7 +101,7 @@ def parse_amount(word: str, binary: bool = True) -> Optional[float]:
 
 
 def _to_usages(place: str, what: str, used: Optional[float], limit: Optional[float], grace: str = "") -> List[Usage]:
-    """Return the usage in a list; an empty one if the limit is zero or unknown."""
+    """Return a list with the usage; an empty list if the limit is zero (no limit) or unknown."""
     if used is None or not limit:
         return []
     return [Usage(place, what, used, limit, used > limit, grace if used > limit else "")]
@@ -110,43 +110,43 @@ def _to_usages(place: str, what: str, used: Optional[float], limit: Optional[flo
 # -- quota and lfs quota ---------------------------------------------------------------------------
 
 
-def _linux(line: str) -> Optional[List[Usage]]:
+def _parse_linux(line: str) -> Optional[List[Usage]]:
     """Parse a row of quota: name, then used soft hard [grace] for space (KiB without a unit) and for files."""
     words = line.split()
-    if sum(_kibibytes(word) is not None for word in words[1:4]) < 2:
+    if sum(_to_bytes(word) is not None for word in words[1:4]) < 2:
         return []  # a heading or a note
-    if len(words) == 8:  # one of the two grace times: words[4], unless that is the number of files
-        first = re.match(r"^\d+(\.\d+)?[kKMG]?\*?\Z", words[4]) is None
-        words = words + ["-"] if first else words[:4] + ["-"] + words[4:]
-    elif len(words) == 7:
+    if len(words) == 8:  # one of the two grace times is printed: words[4], unless that is the number of files
+        is_grace = re.match(r"^\d+(\.\d+)?[kKMG]?\*?\Z", words[4]) is None
+        words = words + ["-"] if is_grace else words[:4] + ["-"] + words[4:]
+    elif len(words) == 7:  # no grace time is printed
         words = words[:4] + ["-"] + words[4:] + ["-"]
     if len(words) != 9:
         return None
-    space = [_kibibytes(word) for word in words[1:4]]
+    space = [_to_bytes(word) for word in words[1:4]]
     files = [parse_amount(word.strip("*[]"), False) for word in words[5:8]]
     if None in space or None in files:
         return None
-    return _to_usages(words[0], "bytes", space[0], space[1] or space[2], _grace(words[4])) + _to_usages(
-        words[0], "files", files[0], files[1] or files[2], _grace(words[8])
+    return _to_usages(words[0], "bytes", space[0], space[1] or space[2], _parse_grace(words[4])) + _to_usages(
+        words[0], "files", files[0], files[1] or files[2], _parse_grace(words[8])
     )
 
 
-def _kibibytes(word: str) -> Optional[float]:
-    """Return the bytes of an amount; a number without a unit is in KiB."""
+def _to_bytes(word: str) -> Optional[float]:
+    """Return the number of bytes of an amount, or None. A number without a unit is in KiB."""
     bare = word.strip("*[]")
     number = parse_amount(bare)
     return number * 1024 if number is not None and bare[-1:].isdigit() else number
 
 
-def _grace(word: str) -> str:
-    """Return the grace time; quota prints 'none' for one that is over."""
+def _parse_grace(word: str) -> str:
+    """Return the grace time in a cell, or "". quota prints 'none' if the time is over."""
     return "" if word in ("-", "0", "Unknown") else {"none": "over"}.get(word, word)
 
 
-# -- the sites' own --------------------------------------------------------------------------------
+# -- commands of sites, and df ---------------------------------------------------------------------
 
 
-def _cscs(line: str) -> Optional[List[Usage]]:
+def _parse_cscs(line: str) -> Optional[List[Usage]]:
     """Parse a row of CSCS: directory, FS, user's used % grace, project's used %, limit; the same for files."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     if cells[0] == "" or "Directory" in cells[0]:
@@ -155,24 +155,24 @@ def _cscs(line: str) -> Optional[List[Usage]]:
         return None
     space = parse_amount(cells[5] if cells[5] != "-" else cells[2])
     files = parse_amount(cells[11] if cells[11] != "-" else cells[8], False)
-    return _to_usages(cells[0], "bytes", space, parse_amount(cells[7]), _grace(cells[4])) + _to_usages(
-        cells[0], "files", files, parse_amount(cells[13], False), _grace(cells[10])
+    return _to_usages(cells[0], "bytes", space, parse_amount(cells[7]), _parse_grace(cells[4])) + _to_usages(
+        cells[0], "files", files, parse_amount(cells[13], False), _parse_grace(cells[10])
     )
 
 
-def _alliance(line: str) -> Optional[List[Usage]]:
+def _parse_alliance(line: str) -> Optional[List[Usage]]:
     """Parse a row of the Alliance: name (owner), used/limit, files/limit."""
     number = r"([\d.]+\s*[kKMGTPE]?i?B?)"
     row = re.match(r"^(\S.*?\))\s+%s\s*/\s*(\S+(?: [kKMGTPE]?i?B)?)\s+%s\s*/\s*(\S+)\Z" % (number, number), line)
     if row is None:
         return None if re.match(r"^\S.*\)\s+\S*\d", line) else []
-    place, used, limit, files, most = row.groups()
+    place, used, limit, files, files_limit = row.groups()
     return _to_usages(place, "bytes", parse_amount(used, False), parse_amount(limit, False)) + _to_usages(
-        place, "files", parse_amount(files, False), parse_amount(most, False)
+        place, "files", parse_amount(files, False), parse_amount(files_limit, False)
     )
 
 
-def _df(line: str) -> Optional[List[Usage]]:
+def _parse_df(line: str) -> Optional[List[Usage]]:
     """Parse a row of df: file system, size, used, available, share, mount point; reserved space counts as used."""
     words = line.split(None, 5)
     numbers = [parse_amount(word) for word in words[1:4]]
@@ -183,14 +183,15 @@ def _df(line: str) -> Optional[List[Usage]]:
 
 
 TABLES: Tuple[Table, ...] = (
-    (r"^\s*Filesystem\s+\w+\s+quota\s+limit\s+grace\s+files\s+quota\s+limit\s+grace", _linux),
-    (r"^\|\s*Directory\s*\|.*Quota limit.*Files limit", _cscs),
-    (r"^\s*Description\s+Space\s+# of files", _alliance),
-    (r"^\s*Filesystem\s+(?:Size|1[KM]?-blocks)\s+Used\s+Avail", _df),
+    (r"^\s*Filesystem\s+\w+\s+quota\s+limit\s+grace\s+files\s+quota\s+limit\s+grace", _parse_linux),
+    (r"^\|\s*Directory\s*\|.*Quota limit.*Files limit", _parse_cscs),
+    (r"^\s*Description\s+Space\s+# of files", _parse_alliance),
+    (r"^\s*Filesystem\s+(?:Size|1[KM]?-blocks)\s+Used\s+Avail", _parse_df),
 )
+"""The heading of each table, as a pattern, and the parser of its rows."""
 
 
-def _dss(text: str) -> List[Usage]:
+def _parse_dss(text: str) -> List[Usage]:
     """Parse the boxes of LRZ: 'NAME at PATH', 'NAME USED of LIMIT GB used'; the home has no name."""
     paths = dict(re.findall(r"^\*\s+(\S+)\s+at\s+(/\S+)\s+\*", text, re.MULTILINE))
     home = re.search(r"home directory is at (/\S+)", text)
@@ -204,26 +205,22 @@ def _dss(text: str) -> List[Usage]:
 
 
 def read_left(text: str, mount: str) -> QuotaLeft:
-    """Return the least that is left of all limits for a mount point, from quota or lfs quota, in KiB."""
-    room = QuotaLeft(None, None)
+    """Return what is left of the strictest limits for a mount point, from the output of quota or lfs quota in KiB."""
+    left = QuotaLeft(None, None)
     for row in re.finditer(ROW % re.escape(mount), text, re.MULTILINE):
         used, soft, hard, files, soft_files, hard_files = (int(number) for number in row.groups())
-        room = tighter(
-            room,
-            QuotaLeft(_amount_left(used * 1024, soft * 1024, hard * 1024), _amount_left(files, soft_files, hard_files)),
-        )
-    return room
+        space = _amount_left(used * 1024, soft * 1024, hard * 1024)
+        left = smaller_quota(left, QuotaLeft(space, _amount_left(files, soft_files, hard_files)))
+    return left
 
 
-def tighter(one: QuotaLeft, other: QuotaLeft) -> QuotaLeft:
-    """Return the smaller values of two."""
-    smallest = [
-        min((number for number in pair if number is not None), default=None) for pair in zip(tuple(one), tuple(other))
-    ]
-    return QuotaLeft(*smallest)
+def smaller_quota(one: QuotaLeft, other: QuotaLeft) -> QuotaLeft:
+    """Return the smaller number of bytes and the smaller number of files of two quotas."""
+    pairs = zip(tuple(one), tuple(other))
+    return QuotaLeft(*[min((number for number in pair if number is not None), default=None) for pair in pairs])
 
 
 def _amount_left(used: int, soft: int, hard: int) -> Optional[int]:
-    """Return what is left below the hard limit, or below the soft one without it; zero means no limit."""
+    """Return the amount left below the hard limit, else below the soft one, else None. A limit of zero is no limit."""
     limit = hard or soft
     return max(0, limit - used) if limit else None

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Named sections in a text of the user; every byte outside of them is preserved."""
+"""Named sections that hpc-onboard writes into a text of the user; every byte outside of them is preserved."""
 
 import re
 from typing import NamedTuple, Optional
@@ -12,7 +12,7 @@ CLOSING = "# <<< %s <<<\n"
 
 
 class Section(NamedTuple):
-    """Offsets of a section in the text, its body, and whether the body is unchanged."""
+    """A section: its offsets in the text, its body, and True if nobody has edited the body."""
 
     start: int
     end: int
@@ -21,28 +21,28 @@ class Section(NamedTuple):
 
 
 def find(text: str, name: str) -> Optional[Section]:
-    """Return the section of that name, or None. Without a closing line it ends at the next opening or the end."""
+    """Return the section of that name, or None. Without a closing line, it ends at the next section or the end."""
     opening = re.search(r"^# >>> %s \(hpc\.onboard ([0-9a-f]{12})\) >>>\n" % re.escape(name), text, re.MULTILINE)
     if not opening:
         return None
     closing = re.compile("^" + re.escape(CLOSING % name), re.MULTILINE).search(text, opening.end())
     if not closing:
-        following = re.compile(r"^# >>> ", re.MULTILINE).search(text, opening.end())
-        end = following.start() if following else len(text)
+        next_opening = re.compile(r"^# >>> ", re.MULTILINE).search(text, opening.end())
+        end = next_opening.start() if next_opening else len(text)
         return Section(opening.start(), end, text[opening.end() : end], False)
     body = text[opening.end() : closing.start()]
     return Section(opening.start(), closing.end(), body, digest(body) == opening.group(1))
 
 
 def put(text: str, name: str, body: str) -> str:
-    """Return the text with the section: replaced in place, else added at the end."""
-    written = OPENING % (name, digest(body)) + body + CLOSING % name
+    """Return the text with this section: in the place of the former one, else at the end."""
+    section = OPENING % (name, digest(body)) + body + CLOSING % name
     found = find(text, name)
     if found:
-        return text[: found.start] + written + text[found.end :]
+        return text[: found.start] + section + text[found.end :]
     if text and not text.endswith("\n"):
         text += "\n"
-    return text + written
+    return text + section
 
 
 def without(text: str, name: str) -> str:
@@ -52,12 +52,12 @@ def without(text: str, name: str) -> str:
 
 
 def has_any(text: str) -> bool:
-    """Return True if the text has any section."""
+    """Return True if the text has a section of any name."""
     return re.search(r"^# >>> .* \(hpc\.onboard [0-9a-f]{12}\) >>>$", text, re.MULTILINE) is not None
 
 
 def first_outside(text: str) -> int:
-    """Return the number of the first line, from 1, that is in no section and is neither blank nor a comment; else 0."""
+    """Return the number, from 1, of the first line outside of sections that is neither empty nor a comment; else 0."""
     name = ""
     for number, line in enumerate(text.split("\n"), 1):
         opening = re.match(r"^# >>> (.*) \(hpc\.onboard [0-9a-f]{12}\) >>>$", line)

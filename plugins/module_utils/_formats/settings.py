@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Variables that single lines of a start-up file set, in the syntax of every shell.
+"""Find the variables that single lines of a start-up file set, in the syntax of any shell.
 
 Texts are decoded as latin-1. Fixes parse lines more strictly: _fixes/shell_text.py.
 """
@@ -9,7 +9,7 @@ import re
 from typing import Iterator, Mapping, NamedTuple, Tuple
 
 from .lines import split_lines
-from .startup import MARK, reads
+from .startup import MARK, refers_to
 
 EXPORT = re.compile(
     r"(?:^|[;&|{)]|\bthen\b)[ \t]*"
@@ -26,47 +26,47 @@ class Setting(NamedTuple):
     """A line that sets a variable: its number from 1, the whole line, the name, and the text after it."""
 
     line: int
-    whole: str
+    whole_line: str
     name: str
     text: str
-    exported: bool  # else it counts only if the variable is in the environment
-    first: bool  # it begins its line; else it may be in a block or after a condition
+    exported: bool  # else it has an effect only on a variable that is in the environment already
+    begins_line: bool  # else it may be in a block or after a condition
 
     def value(self, home: str) -> str:
-        """Return a literal value, with the home for ~ and $HOME; else ""."""
-        return self.expanded({"HOME": home})
+        """Return the value if it is literal, with the home directory for ~ and $HOME; else ""."""
+        return self.expand_value({"HOME": home})
 
-    def expanded(self, variables: Mapping[str, str]) -> str:
-        """Return a value that is literal but for one of these variables at its beginning, or ~; else ""."""
+    def expand_value(self, variables: Mapping[str, str]) -> str:
+        """Return the value if it is literal, except for one of these variables or ~ at its beginning; else ""."""
         found = VALUE.match(self.text)
         literal, quoted, bare = found.groups() if found else ("", "", "")
         value = literal or quoted or bare or ""
-        words = {"~": "HOME"} if bare else {}
+        references = {"~": "HOME"} if bare else {}  # a reference in the value -> the name of the variable
         for name in variables:
-            words.update({"${%s}" % name: name, "$" + name: name})
-        for word in words if not literal else ():
-            if value.startswith(word + "/"):
-                value = variables[words[word]] + value[len(word) :]
+            references.update({"${%s}" % name: name, "$" + name: name})
+        for reference in references if not literal else ():  # literal: in single quotes
+            if value.startswith(reference + "/"):
+                value = variables[references[reference]] + value[len(reference) :]
         return value if PLAIN.match(value) else ""
 
     def is_certain(self, home: str) -> bool:
         """Return True if the line alone shows the variable's value."""
-        return self.first and bool(self.value(home))
+        return self.begins_line and bool(self.value(home))
 
 
 def find_settings(text: str) -> Iterator[Setting]:
-    """Yield what each line sets, first what it exports."""
+    """Yield the settings of each line, the exported ones first."""
     for number, line in enumerate(split_lines(text), 1):
         for pattern in (EXPORT, BARE):
             found = None if line.lstrip().startswith("#") else pattern.search(line)
             if found:
-                first = found.start() == 0 and not line[0].isspace()
+                begins_line = found.start() == 0 and not line[0].isspace()
                 for name, text in _split_pairs(found.group(1), found.group(2)):
-                    yield Setting(number, line, name, text, pattern is EXPORT, first)
+                    yield Setting(number, line, name, text, pattern is EXPORT, begins_line)
 
 
 def _split_pairs(name: str, text: str) -> Iterator[Tuple[str, str]]:
-    """Yield the names and values of 'export A=1 B=2'; the last value keeps what follows it."""
+    """Yield the names and values of 'export A=1 B=2'; the last value includes the rest of the line."""
     following = NEXT.match(text)
     while following:
         yield name, following.group(1)
@@ -76,39 +76,40 @@ def _split_pairs(name: str, text: str) -> Iterator[Tuple[str, str]]:
 
 
 def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Setting]:
-    """Yield the settings after the hpc-onboard line that give a variable another value, or one that is not literal.
+    """Yield the settings after the hpc-onboard line that give a variable a different value, or one that is not literal.
 
-    ours: variable -> value. A line that sources a file with the hpc-onboard line counts as that line. A setting that
-    uses the variable itself is no override: it extends the value, or sets it if it is missing.
+    ours: variable -> value that hpc-onboard sets. A setting that uses the variable itself is no override: it extends
+    the value, or sets it only if it is missing.
     """
-    ways = (MARK, ".bashrc")
-    at = next((number for number, line in enumerate(split_lines(text), 1) if any(reads(line, way) for way in ways)), 0)
-    for one in find_settings(text):
-        is_ours = one.line > at and one.name in ours and one.text.strip()
-        looks = is_ours and re.search(r"\$[{?]*%s\b" % re.escape(one.name), one.whole)
-        if is_ours and not looks and one.value(home) != ours[one.name]:
-            yield one
+    marks = (MARK, ".bashrc")  # a line that reads .bashrc reads the hpc-onboard line in it
+    numbered = enumerate(split_lines(text), 1)
+    our_line = next((number for number, line in numbered if any(refers_to(line, mark) for mark in marks)), 0)
+    for setting in find_settings(text):
+        if setting.line > our_line and setting.name in ours and setting.text.strip():
+            uses_itself = re.search(r"\$[{?]*%s\b" % re.escape(setting.name), setting.whole_line)
+            if not uses_itself and setting.value(home) != ours[setting.name]:
+                yield setting
 
 
-_OF_JOBS = re.compile(r"\$\{?(?:SLURM|PBS|LSB|SLURMD)_\w+|\?SLURM_\w+|\bset -q SLURM_\w+|\bIN_JOB\b")
+_JOB_VARIABLE = re.compile(r"\$\{?(?:SLURM|PBS|LSB|SLURMD)_\w+|\?SLURM_\w+|\bset -q SLURM_\w+|\bIN_JOB\b")
 _OPENS = re.compile(r"^[ \t]*(?:if|case|switch)\b")
 _CLOSES = re.compile(r"^[ \t]*(?:fi|esac|endif|endsw|end)\b|\b(?:fi|esac)[ \t]*;?[ \t]*(?:#.*)?$")
 _UNSETS = r"\b(?:unset|unsetenv|set(?: -\w+)* -\w*e\w*|export -n)\b[^\n;#]*\b%s\b"
 
 
-def find_for_jobs(text: str, ours: Mapping[str, str], home: str) -> Iterator[Tuple[int, str]]:
-    """Yield the lines that only a job runs and that set one of these variables to another value, or unset it.
+def find_job_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Tuple[int, str]]:
+    """Yield line and name for each line that overrides or unsets one of these variables in jobs only.
 
-    Such a line is below a condition, or behind one, that asks for a variable of the scheduler.
+    Such a line is in the block of a condition, or on the line of one, that tests a variable of the scheduler.
     """
-    is_for_jobs = False
+    is_in_block = False
     for number, line in enumerate(split_lines(text), 1):
         code = "" if line.lstrip().startswith("#") else line
-        asks = _OF_JOBS.search(code) is not None
-        is_for_jobs = is_for_jobs or (asks and _OPENS.match(code) is not None)
-        for name in ours if is_for_jobs or asks else ():
-            sets = [one for one in find_settings(code.strip()) if one.name == name]
-            other = [one for one in sets if name not in one.text and one.value(home) != ours[name]]
-            if name in code and (other or re.search(_UNSETS % name, code)):
+        tests_job = _JOB_VARIABLE.search(code) is not None
+        is_in_block = is_in_block or (tests_job and _OPENS.match(code) is not None)
+        for name in ours if is_in_block or tests_job else ():
+            settings = [setting for setting in find_settings(code.strip()) if setting.name == name]
+            overrides = [one for one in settings if name not in one.text and one.value(home) != ours[name]]
+            if name in code and (overrides or re.search(_UNSETS % name, code)):
                 yield number, name
-        is_for_jobs = is_for_jobs and _CLOSES.search(code) is None
+        is_in_block = is_in_block and _CLOSES.search(code) is None

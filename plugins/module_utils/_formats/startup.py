@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The line of hpc-onboard in a start-up file, before everything that could return early.
+"""The line of hpc-onboard in a start-up file: the first one, because a later line might not be reached.
 
 Texts are decoded as latin-1, so that every byte is preserved.
 """
@@ -29,14 +29,14 @@ FILES = (
 
 
 class Block(NamedTuple):
-    """A block that a program has written: the number of its first line, and the program."""
+    """A block of lines that a program has written: the number of its first line, and the program's name."""
 
     line: int
     program: str
 
 
-def our_line(text: str) -> Optional[str]:
-    """Return the line with the mark, without its end, or None."""
+def find_our_line(text: str) -> Optional[str]:
+    """Return the line of hpc-onboard, by its mark and without its line end, or None."""
     for line in split_lines(text):
         if line.rstrip().endswith(MARK):
             return line.rstrip("\r\n")
@@ -45,28 +45,27 @@ def our_line(text: str) -> Optional[str]:
 
 def has_conda_block(text: str) -> bool:
     """Return True if the text has a block of 'conda init'."""
-    return any(block.program == "conda" for block in init_blocks(text))
+    return any(block.program == "conda" for block in find_init_blocks(text))
 
 
-def init_blocks(text: str) -> List[Block]:
+def find_init_blocks(text: str) -> List[Block]:
     """Return the blocks that 'conda init' and 'mamba shell init' have written."""
     heads = {"# >>> %s initialize >>>" % program: program for program in ("conda", "mamba")}
     found = [(number, heads.get(line.strip())) for number, line in enumerate(split_lines(text), 1)]
     return [Block(number, program) for number, program in found if program]
 
 
-def reads(text: str, name: str) -> bool:
-    """Return True if a line that is no comment names another start-up file."""
+def refers_to(text: str, name: str) -> bool:
+    """Return True if a line other than a comment contains the name of another start-up file."""
     return any(name in line and not line.lstrip(" \t").startswith("#") for line in split_lines(text))
 
 
 def insert(text: str, line: str) -> str:
-    """Return the text with the line first (after #!), with the line ends of the text."""
-    end = "\r\n" if "\r\n" in text[: text.find("\n") + 1] else "\n"
-    head = ""
-    if text.startswith("#!") and "\n" in text:
-        head, text = text[: text.find("\n") + 1], text[text.find("\n") + 1 :]
-    return head + line + end + text
+    """Return the text with the line at the top, or below #!, and with the line end that the text uses."""
+    first_line = text[: text.find("\n") + 1]
+    end = "\r\n" if "\r\n" in first_line else "\n"
+    head = first_line if text.startswith("#!") else ""
+    return head + line + end + text[len(head) :]
 
 
 def remove(text: str, line: str) -> str:
@@ -75,7 +74,7 @@ def remove(text: str, line: str) -> str:
         whole = line + end
         if text.startswith(whole):
             return text[len(whole) :]
-        at = text.find("\n" + whole)
-        if at >= 0:
-            return text[: at + 1] + text[at + 1 + len(whole) :]
+        before, found, after = text.partition("\n" + whole)
+        if found:
+            return before + "\n" + after
     return text

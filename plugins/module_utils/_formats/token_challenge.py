@@ -1,11 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parse which address a registry names for tokens, and decide if a key may be sent there.
+"""Parse the address to which a registry sends its clients for tokens, and decide if a key may be sent there.
 
-A registry answers 401 and names, in WWW-Authenticate, the realm that hands out tokens. A hostile or broken registry
-can name any address, so a key goes only to a realm with https on a host that is allowed for that registry, and the
-token is asked for pulling one repository, whatever scope the registry would like. The controller and the account read
-a challenge by these functions and by no others: of two parsers, the laxer one would decide where a key goes.
+A registry answers 401 and names, in WWW-Authenticate, the realm that issues tokens. A hostile or broken registry can
+name any address. So a key is sent only to a realm with https on a host that is allowed for that registry, and the token
+is requested for pulling one repository, whatever scope the registry names. The controller and the account both use
+these functions: with two parsers, the laxer one would decide where a key goes.
 Sources: distribution.github.io/distribution/spec/auth/token, RFC 9110 sections 11.2 to 11.6.
 """
 
@@ -14,7 +14,7 @@ import json
 import re
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-LONGEST = 8192
+LONGEST = 8192  # bytes of a header
 REALMS = {"nvcr.io": ("nvcr.io", "authn.nvidia.com"), "registry-1.docker.io": ("auth.docker.io",)}
 MANIFEST_TYPES = ", ".join(
     "application/vnd.%s+json" % kind
@@ -39,67 +39,67 @@ class ChallengeRefused(Exception):
 
 
 class Challenge(NamedTuple):
-    """What a registry names: an address, the service there, and a scope."""
+    """The address for tokens that a registry names (realm), the service there, and the scope."""
 
     realm: str
     service: str
     scope: str
 
 
-def allowed_hosts(registry: str, named: Sequence[str] = ()) -> Tuple[str, ...]:
-    """Return the hosts that may get a key of a registry: the named ones, else the known ones, else the registry.
+def allowed_hosts(registry: str, configured: Sequence[str] = ()) -> Tuple[str, ...]:
+    """Return the hosts that may get a key of a registry: the configured ones, else those in REALMS, else the registry.
 
-    registry and named: hosts, or host:port for another port than 443.
+    All are given as HOST, or as HOST:PORT for a port other than 443.
     """
-    return tuple(named) or REALMS.get(registry, (registry,))
+    return tuple(configured) or REALMS.get(registry, (registry,))
 
 
 def read_challenge(headers: Sequence[str]) -> Challenge:
-    """Return the only Bearer challenge of these WWW-Authenticate headers. Raise ChallengeRefused."""
-    found = [params for header in headers for scheme, params in _challenges(header) if scheme == "bearer"]
-    if len(found) != 1 or not found[0].get("realm"):
+    """Return the Bearer challenge of these WWW-Authenticate headers. Raise ChallengeRefused unless only one exists."""
+    bearers = [params for header in headers for scheme, params in _parse_challenges(header) if scheme == "bearer"]
+    if len(bearers) != 1 or not bearers[0].get("realm"):
         raise ChallengeRefused("the registry names no token address, or several: check the registry's address")
-    return Challenge(found[0]["realm"], found[0].get("service", ""), found[0].get("scope", ""))
+    return Challenge(bearers[0]["realm"], bearers[0].get("service", ""), bearers[0].get("scope", ""))
 
 
-def wants_basic(headers: Sequence[str]) -> bool:
-    """Return True if a registry has no token service and takes user and key itself, as a private one may."""
-    schemes = {scheme for header in headers for scheme, _parameters in _challenges(header)}
+def needs_basic_login(headers: Sequence[str]) -> bool:
+    """Return True if a registry has no token service and expects user and key itself, as some private ones do."""
+    schemes = {scheme for header in headers for scheme, _parameters in _parse_challenges(header)}
     return "basic" in schemes and "bearer" not in schemes
 
 
-def _challenges(header: str) -> List[Tuple[str, Dict[str, str]]]:
-    """Return scheme (in lower case) and parameters of each challenge in a header; none if it is invalid."""
-    found: List[Tuple[str, Dict[str, str]]] = []
-    at = 0
-    while at < len(header) <= LONGEST:
-        parameter, scheme = _PARAMETER.match(header, at), _SCHEME.match(header, at)
+def _parse_challenges(header: str) -> List[Tuple[str, Dict[str, str]]]:
+    """Return scheme (in lower case) and parameters of each challenge in a header; an empty list if it is invalid."""
+    challenges: List[Tuple[str, Dict[str, str]]] = []
+    offset = 0
+    while offset < len(header) <= LONGEST:
+        parameter, scheme = _PARAMETER.match(header, offset), _SCHEME.match(header, offset)
         if parameter:
             name, quoted, bare = parameter.group(1).lower(), parameter.group(2), parameter.group(3)
-            if not found or name in found[-1][1]:
+            if not challenges or name in challenges[-1][1]:  # no scheme before it, or twice
                 return []
-            found[-1][1][name] = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
-            at = parameter.end()
+            challenges[-1][1][name] = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+            offset = parameter.end()
         elif scheme:
-            found.append((scheme.group(1).lower(), {}))
-            at = scheme.end()
+            challenges.append((scheme.group(1).lower(), {}))
+            offset = scheme.end()
         else:
-            return [] if header[at:].strip(" ,\t\r\n") else found
-    return found
+            return [] if header[offset:].strip(" ,\t\r\n") else challenges
+    return challenges
 
 
 def token_address(challenge: Challenge, allowed: Sequence[str], repository: str) -> str:
-    """Return the URL for a token to pull the repository, built from checked parts. Raise ChallengeRefused.
+    """Return the URL that issues a token for pulling the repository. Raise ChallengeRefused if its host is not allowed.
 
     allowed: see allowed_hosts.
     """
-    from urllib.parse import parse_qsl, urlencode  # an account needs it only for this check
+    from urllib.parse import parse_qsl, urlencode  # imported late: few runs check a key
 
     host, path, query = _check_realm(challenge.realm, allowed)
-    kept = [(name, value) for name, value in parse_qsl(query) if name not in ("scope", "service")]
+    others = [(name, value) for name, value in parse_qsl(query) if name not in ("scope", "service")]
     service = [("service", challenge.service)] if challenge.service else []
     scope = [("scope", "repository:%s:pull" % repository)]
-    return "https://%s%s?%s" % (host, path or "/", urlencode(kept + service + scope))
+    return "https://%s%s?%s" % (host, path or "/", urlencode(others + service + scope))
 
 
 def basic_authorization(user: str, password: str) -> str:
@@ -108,25 +108,25 @@ def basic_authorization(user: str, password: str) -> str:
 
 
 def read_token(body: bytes) -> Optional[str]:
-    """Return the token in a response, which registries call by two names; None if it contains none."""
+    """Return the token in a response, or None. Registries use two names for its field."""
     try:
         document = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-    found = [document.get(name) for name in ("token", "access_token")] if isinstance(document, dict) else []
-    return next((value for value in found if isinstance(value, str) and _BEARER.fullmatch(value)), None)
+    values = [document.get(name) for name in ("token", "access_token")] if isinstance(document, dict) else []
+    return next((value for value in values if isinstance(value, str) and _BEARER.fullmatch(value)), None)
 
 
 def _check_realm(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
-    """Return host (with its port), path and query of a realm that may get a key. Raise ChallengeRefused."""
+    """Return host (with port), path and query of a realm. Raise ChallengeRefused if the realm must not get a key."""
     shown = "".join(c if c.isprintable() else "?" for c in realm[:100])
     parts = _PLAIN.fullmatch(realm)
     if not parts or re.search(r"[\\#]", realm):
         raise ChallengeRefused(
             "the registry asks for the key at %s, which is not a plain https address. The key was not sent" % shown
         )
-    host = _with_port(parts.group("host"))
-    if host is None or host not in [_with_port(one) for one in allowed]:
+    host = _normalise_host(parts.group("host"))
+    if host is None or host not in [_normalise_host(name) for name in allowed]:
         raise ChallengeRefused(
             "the registry asks for the key at %s, a host that is not allowed to get its keys. The key was not sent."
             " If the host is correct, add it to the allowed realms" % shown
@@ -134,8 +134,8 @@ def _check_realm(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
     return host, parts.group("path"), parts.group("query") or ""
 
 
-def _with_port(netloc: str) -> Optional[str]:
-    """Return the host in lower case, with its port unless it is 443; None if it is invalid."""
+def _normalise_host(netloc: str) -> Optional[str]:
+    """Return HOST or HOST:PORT in lower case and without port 443, for comparison; None if invalid."""
     found = _HOST.fullmatch(netloc.lower())
     if not found:
         return None

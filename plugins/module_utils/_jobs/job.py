@@ -103,7 +103,7 @@ class Job:
         os.umask(os.umask(0) | 0o022)  # files in a group's area inherit the group, which must not change programs
         try:
             folder = open_job_folder(above, self.name, self.folder)
-            has_lock = LockFile(folder, LOCK).take()  # until this process ends
+            has_lock = LockFile(folder, LOCK).try_acquire()  # until this process ends
         except AccountError as error:
             os.write(writer, str(error).encode("utf-8"))
             return

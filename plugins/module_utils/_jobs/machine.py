@@ -12,7 +12,7 @@ from .._core.host import Host
 from .._core.mounts import mount_of, mount_points
 from .._core.program import run_program
 from .._core.search_path import find_program
-from .._formats.quota import QuotaLeft, read_left, tighter
+from .._formats.quota import QuotaLeft, read_left, smaller_quota
 
 SECONDS = 10
 QUOTA = ["quota", "-u", "-g", "-w", "-p", "--show-mntpoint", "--hide-device"]
@@ -45,7 +45,7 @@ def _measure(path: str) -> Tuple[QuotaLeft, QuotaLeft]:
     system = QuotaLeft(status.f_bavail * status.f_frsize, status.f_favail if status.f_files else None)
     mount = mount_of(os.path.realpath(path), mount_points())
     text = _run(QUOTA)
-    return system, tighter(
+    return system, smaller_quota(
         read_left(text, mount), read_left(_join_wrapped_path(_run(["lfs", "quota", "-q", path]), path), path)
     )
 

@@ -88,7 +88,7 @@ class ScatteredKeys(AuditCheck):
 
     def _why_left(self, path: str, marks: FrozenSet[str], replacements: List[List[Tuple[str, str]]]) -> str:
         """Return why hpc-onboard leaves these keys to the user, as a case; empty if it may remove them."""
-        if key_files.is_of_application(os.path.basename(path)):
+        if key_files.is_application_file(os.path.basename(path)):
             return APPLICATION
         if not all(mark in self.options["secrets"] for mark in marks):
             return UNKNOWN_KEY

@@ -78,7 +78,7 @@ class UnreadKeys(AuditCheck):
 
 
 def _logins(text: str) -> "List[Tuple[str, docker_auth.RegistryLogin]]":
-    found = [(name, docker_auth.find(text, name)) for name in docker_auth.registries(text)]
+    found = [(name, docker_auth.find(text, name)) for name in docker_auth.list_registries(text)]
     return [(name, login) for name, login in found if login]
 
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The engines that an account keeps (_engine/kept_engine.py), next to its receipt, and removed with it."""
+"""The engine files that an account keeps (_engine/kept_engine.py). They are next to its receipt and removed with it."""
 
 import os
 import re
@@ -14,6 +14,6 @@ NAME = re.compile(r"\.?%s[0-9a-f]{16}(\.hpc\.onboard-draft)?\Z" % PREFIX)
 
 
 def find_engines(host: Host) -> List[str]:
-    """Return the paths of the kept engines, of all versions, and of their drafts."""
+    """Return the paths of the kept engines of all versions, and of their drafts."""
     folder = os.path.join(host.home, FOLDER)
     return [os.path.join(folder, name) for name in host.names(folder) if NAME.match(name)]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Notice that an account has lost its receipt, and recover the notes from the sender's copy of it."""
+"""Detect that an account has lost its receipt, and recover the notes from the copy on the sender's machine."""
 
 from typing import Dict, Mapping, Optional
 
@@ -10,30 +10,30 @@ from .notes import Document
 
 
 def shows_loss(host: Host, noted: Mapping[str, Document], copy: Mapping[str, Document]) -> bool:
-    """Return True if the sender's copy has a thing that hpc-onboard created, and the receipt does not say so any more.
+    """Return True if hpc-onboard created something according to the sender's copy, but not according to the receipt.
 
-    If another machine offboarded the account, its receipt is gone too, but so are its links and scripts. A key alone
-    shows a loss only if nothing else was created: the user may have written it since then.
+    If another machine offboarded the account, its receipt is missing too, but so are its links and scripts. Without
+    those in the copy, a missing receipt counts as lost. Keys show nothing: the user may have written them since then.
     """
     created = {key: note for key, note in copy.items() if note["made"] and not note["for"] and not is_key_note(note)}
     for key, note in created.items():
-        own, path = noted.get(key), note["options"].get("path")
-        if own and not own["made"] and own["hashes"] == note["hashes"]:
+        found, path = noted.get(key), note["options"].get("path")
+        if found and not found["made"] and found["hashes"] == note["hashes"]:
             return True
-        # only the home is known to answer; an environment has a list of paths
-        if not own and isinstance(path, str) and path.startswith("~/") and host.entry(host.expand(path)):
+        # only the home's file system is known to respond; an environment has a list of paths
+        if not found and isinstance(path, str) and path.startswith("~/") and host.entry(host.expand(path)):
             return True
     return not created
 
 
-def recover_notes(news: Mapping[str, Optional[Document]], copy: Mapping[str, Document]) -> Dict[str, Document]:
-    """Return the notes of the sender's copy that the lost receipt had: of unchanged created resources, and the rest.
+def recover_notes(changes: Mapping[str, Optional[Document]], copy: Mapping[str, Document]) -> Dict[str, Document]:
+    """Return the notes of the sender's copy that a lost receipt had and the changes of this run do not.
 
-    The rest is no longer declared, or a folder that was created for something; offboarding looks before it removes any.
-    Former values that a run changed are the user's, whoever created the resource.
+    A note of this run for an unchanged resource gets "made" from the copy, and every note gets the user's former
+    values ("was"). The other notes are of folders or of resources no longer declared, which offboarding inspects.
     """
-    found = {key: note for key, note in copy.items() if key not in news}
-    for key, new in news.items():
+    found = {key: note for key, note in copy.items() if key not in changes}
+    for key, new in changes.items():
         old = copy.get(key)
         if not (new and old):
             continue

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Commands with which a user sets a conflicting file aside and restores it.
+"""Commands with which a user renames a conflicting file and restores it later.
 
-The new name follows from the old one, so nothing is recorded: when its successor is removed, the old one is found.
+The new name is computed from the old one, so it is not recorded: it is found when the resource in its place is removed.
 """
 
 import shlex
@@ -14,22 +14,22 @@ SUFFIX = ".mine"
 
 
 def set_aside_command(path: str) -> List[str]:
-    """Return the command, as a list of words, that sets a path aside."""
+    """Return the command, as a list of words, that renames a path to PATH.mine."""
     return ["mv", "-n", path, path + SUFFIX]
 
 
 def restore_command(path: str) -> List[str]:
-    """Return the command, as a list of words, that restores it."""
+    """Return the command, as a list of words, that renames PATH.mine to the path."""
     return ["mv", "-n", path + SUFFIX, path]
 
 
 def advice(shown: str) -> str:
-    """Return what to do about a path that blocks a resource."""
+    """Return the advice for a path that blocks a resource."""
     return "move it away (%s), then run again" % _quote_line(set_aside_command(shown))
 
 
 def restore_notes(path: str, host: Host) -> List[str]:
-    """Return how to restore what a user set aside, if its place is free again."""
+    """Return a note on how to restore a file that was renamed, if its path is free again; else an empty list."""
     if host.entry(path) or not host.entry(path + SUFFIX):
         return []
     shown = host.shown(path)
@@ -38,5 +38,5 @@ def restore_notes(path: str, host: Host) -> List[str]:
 
 
 def _quote_line(words: List[str]) -> str:
-    """Return the words as a shell reads them; a leading ~/ stays the home."""
+    """Return the words as a shell command line. A ~/ at the beginning of a word stays unquoted."""
     return " ".join("~/" + shlex.quote(word[2:]) if word[:2] == "~/" else shlex.quote(word) for word in words)

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drafts that a killed run left: files and folders that do not have their final name yet.
+"""Drafts that a killed run has left: files and folders that do not have their final name yet.
 
-The next run that creates the same thing replaces its draft. Offboarding creates nothing, so it removes them here.
+A run that creates the same file again replaces its draft. Offboarding creates no files, so it removes the drafts.
 """
 
 import os
@@ -18,7 +18,7 @@ from .receipt import PLACE, empty_draft
 
 
 class StaleDrafts(Resource):
-    """The drafts next to all paths of some resources, and of the receipt's own folders; all are removed."""
+    """The drafts next to the paths of some resources and of the receipt. The desired state has none of them."""
 
     KIND = "drafts"
 
@@ -36,11 +36,11 @@ class StaleDrafts(Resource):
         return []
 
     def desired(self, host: Host) -> State:
-        """Return nothing: no draft is desired."""
+        """Return an empty state: no draft is desired."""
         return {}
 
     def inspect(self, host: Host) -> State:
-        """Return the drafts next to all paths of the resources, path to kind."""
+        """Return the drafts next to the paths of the resources and of the receipt: path -> kind."""
         receipt = os.path.join(host.home, PLACE)
         paths = [os.path.dirname(os.path.dirname(receipt)), os.path.dirname(receipt), receipt]
         for resource in self._resources:
@@ -48,7 +48,7 @@ class StaleDrafts(Resource):
                 paths += resource.bound(host).touches(host)
                 paths.append(former_copies.copy_path(host, note_key(resource.KIND, resource.identity)))
             except AccountError:
-                pass  # its own outcome says so
+                pass  # the outcome of the resource reports the error
         found = {}
         for path in sorted(set(paths) | {host.resolve(path) or path for path in paths}):
             draft = host.entry(draft_path(path))

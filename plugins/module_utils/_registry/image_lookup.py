@@ -18,10 +18,10 @@ from .._formats.token_challenge import (
     ChallengeRefused,
     allowed_hosts,
     basic_authorization,
+    needs_basic_login,
     read_challenge,
     read_token,
     token_address,
-    wants_basic,
 )
 from .._options.image_name import ImageName
 from .token_check import RegistryResponse, RegistryUnclear, fetch
@@ -68,7 +68,7 @@ def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, s
         return {}
     headers = {"Authorization": basic_authorization(*login)} if login[1] else {}
     hosts = allowed_hosts(image.registry)
-    if wants_basic(first.challenges) and image.registry in hosts:
+    if needs_basic_login(first.challenges) and image.registry in hosts:
         return headers
     try:
         where = token_address(read_challenge(first.challenges), hosts, image.repository)
@@ -119,7 +119,7 @@ def find_login(text: Optional[str], is_enroot: bool, registry: str) -> Tuple[str
     if not text:
         return "", ""
     if is_enroot:
-        user, key = enroot.curl_login(text, registry.partition(":")[0])
+        user, key = enroot.find_curl_login(text, registry.partition(":")[0])
         return user or "", key or ""
     found = docker_auth.find(text, registry)
     return (found.user, found.password) if found else ("", "")

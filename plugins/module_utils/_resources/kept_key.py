@@ -227,7 +227,7 @@ def text_of(host: Host, path: str) -> str:
 def _why_unsafe(host: Host, folder: str) -> Optional[str]:
     """Return why no key may be in this folder, or None. Its own mode is corrected, those of folders above are not."""
     if folder == host.home:
-        return host.unsafe_folder(folder)
+        return host.why_unsafe_folder(folder)
     found = host.entry(folder)
     if found and (found.kind != "folder" or not found.mine):
         owner = "" if found.mine else " of another user"
@@ -236,4 +236,4 @@ def _why_unsafe(host: Host, folder: str) -> Optional[str]:
             found.kind,
             owner,
         )
-    return host.unsafe_folder(os.path.dirname(folder))
+    return host.why_unsafe_folder(os.path.dirname(folder))

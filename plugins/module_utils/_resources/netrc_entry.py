@@ -22,7 +22,7 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
         found = netrc.find_entries(text, self.options["machine"])
         if not found:
             return None
-        read = netrc.is_read(text, self.options["machine"])
+        read = netrc.has_effective_entry(text, self.options["machine"])
         order = "before any default" if read else "after a default entry, never read"
         form = {"login": found[0].login, "entries": str(len(found)), "order": order}
         return KeyEntry([one.password for one in found], form)

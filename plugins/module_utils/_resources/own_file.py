@@ -130,7 +130,7 @@ class OwnFile(OwnFileOptions, Resource):
             host.remove(path)
             return
         if self.keeps_copy:
-            former_copies.move_there(host, note_key(self.KIND, self.identity), path)
+            former_copies.move_to_copies(host, note_key(self.KIND, self.identity), path)
         host.make_folders(os.path.dirname(path), 0o755)
         old = host.read(path) if host.entry(path) else None
         problem = self.obstacle(self.inspect(host), host)

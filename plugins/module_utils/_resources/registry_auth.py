@@ -33,7 +33,7 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return that the entry has another name of the registry, which its readers know as well."""
-        names = docker_auth.names_of(text_of(host, self.path), self.options["registry"]) if "login" in before else []
+        names = docker_auth.find_names(text_of(host, self.path), self.options["registry"]) if "login" in before else []
         is_other = names and self.options["registry"] not in names
         return dict(super().evidence(before, host), **{"adopted": "equivalent"} if is_other else {})
 
@@ -56,9 +56,9 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         dockers = os.path.join(host.home, DOCKERS)
         if self.path != os.path.join(host.home, APPTAINER_AUTH_FILE) or host.resolved_kind(dockers) != "file":
             return []
-        own = docker_auth.registries(text_of(host, self.path)) if host.resolved_kind(self.path) == "file" else []
-        hidden = docker_auth.registries(text_of(host, host.resolve(dockers) or dockers))
-        same = docker_auth.names_of(text_of(host, host.resolve(dockers) or dockers), self.options["registry"])
+        own = docker_auth.list_registries(text_of(host, self.path)) if host.resolved_kind(self.path) == "file" else []
+        hidden = docker_auth.list_registries(text_of(host, host.resolve(dockers) or dockers))
+        same = docker_auth.find_names(text_of(host, host.resolve(dockers) or dockers), self.options["registry"])
         lost = [name for name in hidden if name not in own and name not in same]
         if not lost:
             return []

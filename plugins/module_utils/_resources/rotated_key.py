@@ -80,7 +80,7 @@ class RotatedKey(Resource):
             if kind is None:
                 raise AccountError("places: unknown type %r; available: %s" % (place.get("kind"), ", ".join(PLACES)))
             given = {name: value for name, value in place.items() if name != "kind"}
-            whole = kind.whole(given)
+            whole = kind.with_defaults(given)
             whole.update(path=self.options["path"], password=self.options["password"], state="present")
             parts.append(kind(whole))
         return parts

@@ -101,7 +101,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         if self._others_need_the_line(host) if self.options["state"] == "absent" else not state:
             return state
         for path in start_up_files(host):
-            line = startup.our_line(read_edited_file(host, path).text)
+            line = startup.find_our_line(read_edited_file(host, path).text)
             if line:
                 state[host.shown(path)] = line
         return state
@@ -127,7 +127,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
                     host.shown(path),
                 )
         for path in start_up_files(host):
-            line = startup.our_line(read_edited_file(host, path).text)
+            line = startup.find_our_line(read_edited_file(host, path).text)
             if line and line != _line(host):
                 text = "the hpc-onboard line in %s was changed by hand: delete it (it ends with '%s'), then run again"
                 return text % (host.shown(path), startup.MARK)
@@ -181,7 +181,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             write_edited_file(host, file, new)
         for path in files:
             file = read_edited_file(host, path)
-            if not startup.our_line(file.text):
+            if not startup.find_our_line(file.text):
                 host.make_folders(os.path.dirname(path), 0o755)
                 write_edited_file(host, file, startup.insert(file.text, _line(host)))
 

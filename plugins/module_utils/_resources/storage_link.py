@@ -110,7 +110,7 @@ class StorageLink(StorageLinkOptions, Resource):
             host.remove(path)
             return
         if self.keeps_copy:
-            former_copies.move_there(host, note_key(self.KIND, self.identity), path)
+            former_copies.move_to_copies(host, note_key(self.KIND, self.identity), path)
         found = host.entry(path)
         if found and (found.kind != "link" or not self._is_ours({"target": found.target}, host)):
             raise AccountError("%s was created by another program: run again" % host.shown(path))

@@ -68,8 +68,8 @@ def _reads_bashrc(host: Host, login: str) -> bool:
     """Return True if bash's file for a login reads .bashrc, or .profile that does."""
     text = read_edited_file(host, login).text if host.resolved_kind(login) == "file" else ""
     profile = host.home + "/.profile"
-    follows = login != profile and not startup.reads(text, ".bashrc") and startup.reads(text, ".profile")
-    return _reads_bashrc(host, profile) if follows else startup.reads(text, ".bashrc")
+    follows = login != profile and not startup.refers_to(text, ".bashrc") and startup.refers_to(text, ".profile")
+    return _reads_bashrc(host, profile) if follows else startup.refers_to(text, ".bashrc")
 
 
 def _login_file(host: Host) -> str:

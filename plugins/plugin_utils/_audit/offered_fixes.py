@@ -31,7 +31,7 @@ def read_offer(offer: ResourceEntry | None) -> ResourceEntry | None:
     is_known = set(options) <= set(kind.OPTIONS) and str(options.get("path", "")).startswith(("~", "/"))
     if not is_known or not all(_fits(options.get(name), spec) for name, spec in kind.OPTIONS.items()):
         return None
-    return {"kind": offer["kind"], "options": kind.whole(options)}
+    return {"kind": offer["kind"], "options": kind.with_defaults(options)}
 
 
 def _fits(value: Any, spec: Mapping[str, Any]) -> bool:

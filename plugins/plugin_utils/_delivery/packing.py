@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Packs the engine for sending, without docstrings and types.
+"""Packs the engine for sending, without docstrings, comments and types.
 
 If there is nothing to do, an account spends most time on compiling. Types and docstrings are a third of the text, and
 the types would load Python's 'typing'. Lines keep their numbers, so that tracebacks point to the sources.
@@ -9,7 +9,9 @@ the types would load Python's 'typing'. Lines keep their numbers, so that traceb
 from __future__ import annotations
 
 import ast
+import io
 import os
+import tokenize
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -134,10 +136,20 @@ def list_required(module: str, imports: Mapping[str, list[str]]) -> list[str]:
 
 
 def strip_types(source: str) -> str:
-    """Return a source without docstrings and types, with the same behaviour."""
-    untyped = EngineSource(source.encode())
+    """Return a source without docstrings, comments and types, with the same behaviour."""
+    untyped = EngineSource(_strip_comments(source).encode())
     loose = EngineSource(untyped.apply(_cut_types(untyped)))
     return loose.apply(_cut_unused_imports(loose)).decode()
+
+
+def _strip_comments(source: str) -> str:
+    """Return a source without comments, on the same lines."""
+    lines = source.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column].rstrip()
+    return "\n".join(lines)
 
 
 def _cut_types(source: EngineSource) -> Iterator[Cut]:

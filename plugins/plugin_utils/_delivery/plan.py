@@ -224,7 +224,7 @@ def _complete(entry: PlanEntry, options: Given) -> Given:
         expected = TYPES[specs[name]["type"]]
         if not isinstance(value, expected) and value is not None:
             raise AccountError(f"{role}: {name} of {kind} must be of type {expected.__name__}")
-    complete = checker.whole(options)
+    complete = checker.with_defaults(options)
     for name, spec in specs.items():
         if "choices" in spec and complete.get(name) not in spec["choices"]:
             raise AccountError(

@@ -48,7 +48,7 @@ class SshNames(Resource):
     def inspect(self, host: Host) -> State:
         included, config = _included(host), _config(host)
         state: State = {}
-        if included.there:
+        if included.exists:
             state[texts.FILE] = included.text
             if included.mode != FILE_MODE:
                 state["mode of it"] = f"{included.mode:04o}"
@@ -120,7 +120,7 @@ class SshNames(Resource):
         folder, name = os.path.split(included.path)
         if texts.FOLDER in created and host.names(folder) == [name]:
             host.empty_and_remove(folder, lambda draft: host.remove(os.path.join(draft, name)))
-        elif included.there:
+        elif included.exists:
             host.remove(included.path)
 
 
@@ -147,7 +147,7 @@ def _drafts(host: Host) -> list[str]:
 
 def _write(host: Host, included: EditedFile, new: str) -> None:
     host.write(
-        included.path, included.text.encode("latin-1") if included.there else None, new.encode("latin-1"), FILE_MODE
+        included.path, included.text.encode("latin-1") if included.exists else None, new.encode("latin-1"), FILE_MODE
     )
 
 

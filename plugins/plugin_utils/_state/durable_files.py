@@ -165,7 +165,7 @@ def replace_file(folder: int, name: str, content: bytes) -> None:
 @contextmanager
 def hold_lock(folder: int, name: str, holder: str, wait_seconds: float) -> Iterator[None]:
     """Hold the lock file of that name. holder: starts the error if another process holds it for too long."""
-    lock = LockFile(folder, name, opened=lambda: open_file(folder, name, os.O_RDWR | os.O_CREAT))
+    lock = LockFile(folder, name, opener=lambda: open_file(folder, name, os.O_RDWR | os.O_CREAT))
     try:
         lock.acquire(wait_seconds)
     except LockBusy as error:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.enroot import entry
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.enroot import format_entry
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Transport
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import check_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import ValidationSettings, judge_key
@@ -70,5 +70,5 @@ def allowed_key(registry: Registry, *repositories: str, legacy: bool = False) ->
 def credentials(folder: Path, key: str, *hosts: str) -> Path:
     """A file in enroot's form."""
     path = folder / ".credentials"
-    path.write_text("".join(entry(host, "$oauthtoken", key) + "\n" for host in hosts), encoding="ascii")
+    path.write_text("".join(format_entry(host, "$oauthtoken", key) + "\n" for host in hosts), encoding="ascii")
     return path

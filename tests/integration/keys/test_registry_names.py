@@ -19,7 +19,7 @@ NAMES = ("nvcr.io", "authn.nvidia.com", "api.ngc.nvidia.com")
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.enroot import entry
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.enroot import format_entry
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Transport
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import check_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import ValidationSettings, judge_key
@@ -37,7 +37,7 @@ with Registry(names, listen="0.0.0.0", port=443, realm=realm) as registry:
         if repositories is not None:
             registry.allow(key, repositories)
         path = folder / case
-        path.write_text("".join(entry(host, "$oauthtoken", key) + "\\n" for host in names[:2]))
+        path.write_text("".join(format_entry(host, "$oauthtoken", key) + "\\n" for host in names[:2]))
         found = judge_key(check_key(key, "ngc"), settings)
         curl = curl_as_enroot.pull("nvcr.io", image, path, registry.ca_file)
         told[case] = [found.verdict, [one.level for one in found.findings if one.is_measured], curl.verdict]

@@ -131,7 +131,10 @@ def test_a_damaged_receipt_stops_what_would_be_made_and_is_told(bed: Any) -> Non
         ran = home.run(playbook, home.first)
         assert ran.code == 2, ran.text
         said = " ".join(ran.text.split())
-        assert "~/.config/hpc.onboard/receipt.json (what hpc-onboard created on this account) is damaged" in said
+        assert (
+            "~/.config/hpc.onboard/receipt.json, the record of what hpc-onboard created on this account, is damaged"
+            in said
+        )
         assert ("RUN-003" in said) == (playbook == "audit.yml")
         assert f"move it away ({MOVED}); then run again" in said
     assert tree(home.account) == before

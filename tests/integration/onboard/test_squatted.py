@@ -36,7 +36,7 @@ SQUATTED = {  # a shell's words, in the home of the account, and what is said
     "five MiB": (f"truncate -s 5M {RECEIPT}", "is larger than 4 MiB"),
     "deep": (
         f'python3 -c \'print("[" * 100000 + "]" * 100000)\' > {RECEIPT}',
-        "(what hpc-onboard created on this account) is damaged",
+        "the record of what hpc-onboard created on this account, is damaged",
     ),
 }
 

@@ -208,7 +208,7 @@ def test_what_a_link_led_to_went_with_the_site_or_with_time(purged: tuple[str, .
 
 @pytest.mark.parametrize("status", ["failed", "unknown", "blocked"])
 def test_what_was_not_looked_at_is_said(status: str) -> None:
-    unmet = {**Outcome.unmet("the thing", status, "it hangs").document(), "capability": "some"}
+    unmet = {**Outcome.of_failure("the thing", status, "it hangs").document(), "capability": "some"}
     said = resource_findings({"kind": "directory", "options": {}}, "k", unmet, look())
     assert [(one["rule"], one["class"], one["text"]) for one in said] == [("RUN-001", "unknown", "it hangs")]
 

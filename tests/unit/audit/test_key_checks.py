@@ -104,7 +104,7 @@ def test_an_account_that_was_just_set_up_has_no_finding_but_what_the_site_forbid
 
 def test_options_are_complete_and_no_key_is_in_them() -> None:
     for entry in checks_of(cluster("lrz"), declared("lrz"), {"key 0123": "the key of 'ngc'"}):
-        assert set(KINDS[entry["kind"]].whole(entry["options"])) == set(KINDS[entry["kind"]].OPTIONS)
+        assert set(KINDS[entry["kind"]].with_defaults(entry["options"])) == set(KINDS[entry["kind"]].OPTIONS)
         assert entry["capability"] == "watch"
         KINDS[entry["kind"]](entry["options"])
     assert json.dumps(checks_of(cluster("lrz"), [])) == json.dumps(checks_of(cluster("lrz"), []))

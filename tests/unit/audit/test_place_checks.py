@@ -72,7 +72,7 @@ def test_the_checks_get_options_that_they_know(name: str) -> None:
     ]
     for kind, options in given(name).items():
         specs = WATCHED[kind].OPTIONS
-        assert set(WATCHED[kind].whole(options)) == set(specs)
+        assert set(WATCHED[kind].with_defaults(options)) == set(specs)
         assert all(isinstance(value, TYPES[specs[option]["type"]]) for option, value in options.items())
         assert all(value in specs[option].get("choices", [value]) for option, value in options.items())
     assert "{user}" not in json.dumps(given(name))

@@ -243,4 +243,4 @@ def test_a_home_with_more_names_than_are_looked_into_is_said(scene: Scene) -> No
 def test_any_text_can_be_read(text: str) -> None:
     items = condarc.read_list(text, "channels") or []
     assert all(1 <= item.line <= text.count("\n") + 1 for item in items)
-    assert all(block.line <= text.count("\n") + 1 for block in startup.init_blocks(text))
+    assert all(block.line <= text.count("\n") + 1 for block in startup.find_init_blocks(text))

@@ -28,7 +28,7 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
     account = Account(str(home), "/bin/bash", {})
     account.found["slurm"] = {"default": "p1", "missed": [], "fresh": True, **offers}
     host = Host(account, b"k" * 32)
-    return examine(JobRequests(JobRequests.whole(options)).bound(host), host).before
+    return examine(JobRequests(JobRequests.with_defaults(options)).bound(host), host).before
 
 
 @pytest.mark.parametrize(

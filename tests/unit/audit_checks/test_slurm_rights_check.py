@@ -23,7 +23,7 @@ def looked(accounts: Any, there: Any = GPU, missed: Any = (), **options: Any) ->
     known = {"accounts": accounts, "default": "p1", "partitions": there, "missed": list(missed), "fresh": True}
     account.found["slurm"] = known
     host = Host(account, b"k" * 32)
-    return examine(SlurmRights(SlurmRights.whole(options)).bound(host), host)
+    return examine(SlurmRights(SlurmRights.with_defaults(options)).bound(host), host)
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_without_the_newer_call_every_mount_is_closed_by_itself(monkeypatch: pyt
     monkeypatch.setattr(
         sandboxed_program,
         "_make_read_only",
-        lambda kernel: sandboxed_program.close_each(kernel, sandboxed_program.mounts()),
+        lambda kernel: sandboxed_program.make_each_read_only(kernel, sandboxed_program.read_mounts()),
     )
     with tempfile.TemporaryDirectory() as folder:
         line = ["/bin/sh", "-c", f"touch {folder}/new; echo end"]

@@ -109,7 +109,7 @@ def test_a_lock_says_who_holds_it_and_since_when(tmp_path: Path, folder: int, by
     assert is_held(str(tmp_path / "lock"))
     with pytest.raises(LockBusy, match=rf"^{os.uname().nodename}, process {pid}, since .*, 5 minutes ago$"):
         lock().acquire(0.1)
-    assert not lock().take()
+    assert not lock().try_acquire()
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     after = lock()
@@ -146,7 +146,7 @@ def test_what_a_stranger_wrote_into_a_lock_moves_no_cursor(tmp_path: Path) -> No
     reader, writer = os.pipe()
 
     def hold() -> None:
-        LockFile(str(tmp_path), "lock").take()
+        LockFile(str(tmp_path), "lock").try_acquire()
         handle = os.open(tmp_path / "lock", os.O_WRONLY)
         os.write(handle, b"\x1b[2Jme\n")
         os.write(writer, b"!")

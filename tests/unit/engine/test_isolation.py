@@ -83,7 +83,7 @@ def taken(
         ("die", "failed", "the process was killed"),
         ("raise", "failed", "a bug of hpc.onboard: ValueError in test_isolation.py:"),
         ("refuse", "failed", "it cannot be looked at"),
-        ("unchanging", "failed", "still not up to date after the change: is"),
+        ("unchanging", "failed", "still different after the change: is"),
     ],
 )
 def test_one_bad_resource_costs_only_its_own(does: str, status: str, reason: str, check: bool, scene: Scene) -> None:

@@ -18,7 +18,7 @@ RC = "~/.bashrc"
 
 def fix(scene: Scene, kind: str, foresee: bool = False, **options: Any) -> dict[str, Any]:
     """The outcome of one fix."""
-    whole = KINDS[kind].whole(options)
+    whole = KINDS[kind].with_defaults(options)
     document = {
         "resources": [{"kind": kind, "capability": "watch", "options": whole}],
         "work": "examine",

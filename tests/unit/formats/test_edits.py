@@ -29,9 +29,9 @@ bodies = st.lists(st.sampled_from(["export A='1'\n", "setenv B '# >>> own >>>'\n
 @example("#!/bin/sh\r\nexport A=1\r\n")
 @example("case $- in *i*) ;; *) return;; esac\n")
 def test_removing_our_line_is_the_exact_inverse_of_inserting_it(text: str) -> None:
-    assume(startup.our_line(text) is None)
+    assume(startup.find_our_line(text) is None)
     new = startup.insert(text, LINE)
-    assert startup.our_line(new) == LINE
+    assert startup.find_our_line(new) == LINE
     assert startup.remove(new, LINE) == text
 
 
@@ -58,7 +58,7 @@ def test_our_line_ends_as_the_text_ends_its_lines() -> None:
     ],
 )
 def test_a_comment_about_a_start_up_file_does_not_read_it(text: str, reads: bool) -> None:
-    assert startup.reads(text, ".bashrc") is reads
+    assert startup.refers_to(text, ".bashrc") is reads
 
 
 @given(texts, names, bodies)

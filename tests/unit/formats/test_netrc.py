@@ -70,10 +70,10 @@ def test_doubles_go_and_an_unterminated_file_is_ended() -> None:
 
 def test_an_entry_behind_a_default_is_brought_before_it() -> None:
     default = "default login a password b\n"
-    assert not netrc.is_read(default + OLD[0], MACHINE)
+    assert not netrc.has_effective_entry(default + OLD[0], MACHINE)
     for text in (default + OLD[0], default):
         assert netrc.put(text, MACHINE, "user", "new") == ENTRY + default
-    assert netrc.is_read(ENTRY + default, MACHINE)
+    assert netrc.has_effective_entry(ENTRY + default, MACHINE)
 
 
 def test_what_is_no_text_is_refused() -> None:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.settings import find_for_jobs, find_overrides
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.settings import find_job_overrides, find_overrides
 
 HOME = "/home/ada"
 OURS = {"CACHE": "/work/ada/cache"}
@@ -106,4 +106,4 @@ def test_a_value_is_told_where_it_is_written_out() -> None:
     ],
 )
 def test_a_line_for_jobs_alone_is_told(text: str, lines: list[int]) -> None:
-    assert [line for line, _name in find_for_jobs(text, OURS, HOME)] == lines
+    assert [line for line, _name in find_job_overrides(text, OURS, HOME)] == lines

@@ -13,9 +13,9 @@ from ansible_collections.hpc.onboard.plugins.module_utils._formats.token_challen
     Challenge,
     ChallengeRefused,
     allowed_hosts,
+    needs_basic_login,
     read_challenge,
     token_address,
-    wants_basic,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -191,7 +191,7 @@ HEADERS = st.lists(PARTS | (REALMS | LURES).map('Bearer realm="{}"'.format), min
     ],
 )
 def test_a_registry_without_tokens_is_told_by_its_challenge(headers: list[str], basic: bool) -> None:
-    assert wants_basic(headers) is basic
+    assert needs_basic_login(headers) is basic
 
 
 @given(HEADERS)

@@ -108,7 +108,7 @@ def test_an_image(tmp_path: Path, case: Case) -> None:
 )
 def test_what_must_not_reach_an_account_is_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(AccountError) as refused:
-        ContainerImageOptions(ContainerImageOptions.whole({**IMAGE, **options}))
+        ContainerImageOptions(ContainerImageOptions.with_defaults({**IMAGE, **options}))
     assert said in str(refused.value)
 
 
@@ -128,7 +128,7 @@ def test_what_goes_and_what_stays_is_said_with_its_size(
     (images / f"{Path(PLAIN).name}.sqsh").symlink_to(Path(file(DIGEST)).name)
     host = Host(Account(str(tmp_path), "/bin/bash", {}), b"k" * 32)
     asked = {**IMAGE, "folder": str(images), "root": str(tmp_path), "state": "absent"}
-    image = ContainerImage(ContainerImage.whole(asked))
+    image = ContainerImage(ContainerImage.with_defaults(asked))
     assert image.inspect(host)["size"] == size
     assert image.remarks(host) == (
         [f"{Path(file(OLD)).name} ({stays}) was changed after the import and is not removed"] if stays else []

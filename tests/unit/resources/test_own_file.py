@@ -93,4 +93,4 @@ def test_what_a_file_of_the_users_holds_is_not_said(scene: Scene) -> None:
 )
 def test_what_is_no_such_file_is_refused(options: dict[str, str], words: str) -> None:
     with pytest.raises(AccountError, match=words):
-        OwnFile(OwnFile.whole({"path": "~/a", **options}))
+        OwnFile(OwnFile.with_defaults({"path": "~/a", **options}))

@@ -18,7 +18,7 @@ BELOW: dict[str, Any] = {"path": "/data/ada/envs/ml", "packages": ["numpy"]}
 ML: dict[str, Any] = {"path": "/data/ada/ml", "root": "/data", "packages": ["numpy"]}
 OTHER = {**ML, "packages": ["numpy<2"]}
 GONE = {**ML, "state": "absent"}
-WHOLE = PythonEnv.whole(ML)
+WHOLE = PythonEnv.with_defaults(ML)
 MARK = EnvSpec(WHOLE).mark(["numpy==2.1"])
 VERSION = "/data/ada/.ml.versions/one"
 SITE = f"{VERSION}/lib/python3.11/site-packages"
@@ -47,7 +47,7 @@ def without(*names: str) -> dict[str, Thing]:
 
 def made(options: dict[str, Any]) -> dict[str, Thing]:
     """What a run leaves that only foresees the work."""
-    wanted = EnvSpec(PythonEnv.whole(options))
+    wanted = EnvSpec(PythonEnv.with_defaults(options))
     name = wanted.names()[0]
     link = options["path"]
     versions = link.replace("/ml", "/.ml.versions")
@@ -133,7 +133,7 @@ def test_python_env(scene: Scene, case: Case) -> None:
 )
 def test_what_a_shell_or_pip_would_take_for_more_is_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(AccountError, match=said):
-        PythonEnv(PythonEnv.whole({**ML, **wrong}))
+        PythonEnv(PythonEnv.with_defaults({**ML, **wrong}))
 
 
 def test_a_mark_says_what_an_environment_was_made_from() -> None:

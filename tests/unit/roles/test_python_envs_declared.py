@@ -45,9 +45,9 @@ def test_elsewhere_they_lie_in_the_area_where_conda_belongs_and_come_from_the_si
 def test_an_index_without_tls_is_refused_and_no_certificate_is_left_unchecked() -> None:
     (plain,) = declared("dfki", {"name": "ml"}, index="http://evil.example:8080/simple")
     with pytest.raises(AccountError, match="is not valid; expected the https:// address of a package index"):
-        PythonEnvOptions(PythonEnvOptions.whole(plain))
+        PythonEnvOptions(PythonEnvOptions.with_defaults(plain))
     (sound,) = declared("dfki", {"name": "ml"}, index="https://pypi.example.org/simple")
-    options = PythonEnvOptions(PythonEnvOptions.whole(sound)).options
+    options = PythonEnvOptions(PythonEnvOptions.with_defaults(sound)).options
     assert EnvSpec(options).index_options() == ["--index-url", "https://pypi.example.org/simple"]
 
 

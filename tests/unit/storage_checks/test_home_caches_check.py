@@ -244,4 +244,4 @@ def test_images_in_the_home_are_found(tmp_path: Path, tree: dict[str, Thing], pl
     scene.make(tree)
     account = Account(HOME, "/bin/bash", {})
     host = Host(account, bytes.fromhex(KEY), str(scene.root))
-    assert HomeCaches(HomeCaches.whole({})).inspect(host) == {f"IMG-003 {place}": said}
+    assert HomeCaches(HomeCaches.with_defaults({})).inspect(host) == {f"IMG-003 {place}": said}
