@@ -172,9 +172,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             super().v2_runner_on_ok(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import refused_settings
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_refused_settings
 
-        sentences = refused_settings(result.result) if self._display.verbosity < 2 else []
+        sentences = read_refused_settings(result.result) if self._display.verbosity < 2 else []
         if not self._is_ours(result) and not sentences:
             super().v2_runner_on_failed(result, ignore_errors)
             return

@@ -124,7 +124,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost, build_hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import practice_or
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import find_accounts_file
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
     Mistakes,
     YamlText,
@@ -148,7 +148,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
     def verify_file(self, path: str) -> bool:
         """Files that name this plugin, and those called accounts.yml that name none."""
-        path = str(practice_or(Path(path)))
+        path = str(find_accounts_file(Path(path)))
         if not super().verify_file(path):
             self._check_readable(path)
             return False
@@ -160,7 +160,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Put the accounts into the inventory, or end the run with what is wrong."""
-        path = str(practice_or(Path(path)))
+        path = str(find_accounts_file(Path(path)))
         super().parse(inventory, loader, path, cache)
         self._check_tags()
         try:
@@ -243,7 +243,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         """A -l that names nothing of this file, when this file is all there is."""
         limit: str | None = context.CLIARGS.get("subset")
         sources: list[str] = list(context.CLIARGS.get("inventory") or ())
-        if not limit or len(sources) != 1 or not practice_or(Path(sources[0])).is_file():
+        if not limit or len(sources) != 1 or not find_accounts_file(Path(sources[0])).is_file():
             return
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import (
             find_unknown_host,  # -l alone

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .._authentication import turns
 from .._authentication.unattended import LoginQuestion, unattended
-from .._input.ssh_arguments import SSH_VARIABLES, login_of, mentions_proxy, typed_arguments
+from .._input.ssh_arguments import SSH_VARIABLES, find_login, mentions_proxy, typed_arguments
 from .._state.kept_engines import KnownEngine
 from . import answer as _answer
 from . import payload, session_limits
@@ -193,7 +193,7 @@ class AccountConnection:
         """Return a wait for a free place at the login node, in a run of many accounts."""
         if len(self.host_variables.get("ansible_play_hosts_all") or ()) <= MANY:
             return nullcontext()
-        return turns.turn(login_of(self.variables, self._name)[1])
+        return turns.turn(find_login(self.variables, self._name)[1])
 
 
 def retry_dropped(
