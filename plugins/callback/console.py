@@ -34,7 +34,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Clock, Ticker
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean_line
 
 PIPED = 80
 NO_ACCOUNTS = "no accounts file was read, so there are no accounts; name yours by -i FILE"
@@ -57,7 +57,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._story = summary.Story()
         self._recorder = last_runs.RunRecorder()
         self._said = 0  # lines of the account before
-        self._clock = Clock(BOARD.waited)
+        self._clock = Clock(BOARD.seconds_waited)
         self._replaceable: list[str] = []
         self._steps: dict[str, str] = {}
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
@@ -106,7 +106,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             if BOARD.is_hushed() or not self._clock.under_way:
                 self._line.clear()
                 return
-            line = self._line.at(self._clock.moment(), BOARD.entries, lambda: self._view(False).terminal)
+            line = self._line.at(self._clock.read_moment(), BOARD.entries, lambda: self._view(False).terminal)
             if line is not None:
                 self._line.draw("".join(map(painted, line)), layout.count_cells(layout.plain(line)))
 
@@ -115,7 +115,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             return
         for name, step in BOARD.new_steps(self._steps).items():
             self._steps[name] = step
-            for line in layout.indented_lines(f"{name}  {flat(step)}", 0, self._view(False).terminal):
+            for line in layout.indented_lines(f"{name}  {clean_line(step)}", 0, self._view(False).terminal):
                 self._display.display(layout.plain(line))
 
     def _clear(self) -> None:

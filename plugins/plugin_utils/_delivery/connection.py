@@ -85,12 +85,12 @@ class AccountConnection:
             rest = {name: value for name, value in plan.items() if name != "engine"}
             return self._send(command, payload.build_payload(rest, self._places), plan)
         if kept.digests:
-            short = payload.build_short_payload(kept.settle_wish(plan), self._places, kept.digests)
+            short = payload.build_short_payload(kept.drop_needless_request(plan), self._places, kept.digests)
             output = self._send(command, short, plan)
             if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):
                 return output
             kept.note_gone()
-        return self._send(command, payload.build_payload(kept.settle_wish(plan), self._places), plan)
+        return self._send(command, payload.build_payload(kept.drop_needless_request(plan), self._places), plan)
 
     def put_file(self, local: str, remote: str) -> None:
         """Copy a file of this machine to the account."""

@@ -13,7 +13,7 @@ from .outcome import Severity, State
 Class = Literal["missing", "changed", "stale", "unmanaged", "orphan", "broken", "at_risk", "not_applicable", "unknown"]
 Cause = Literal["spec", "hand", "site", "time", "unknown"]
 Cell = Literal["ok", "critical", "high", "medium", "low", "info", "not_applicable", "unknown"]
-"""The result for a role on an account: its most severe finding that is not waived."""
+"""The result for a role on an account: the severity of its most severe finding, or another state."""
 
 _Classed = TypedDict("_Classed", {"class": Class})  # `class` is a keyword, so the class syntax cannot declare it
 
@@ -35,9 +35,9 @@ class Difference(_Classed):
 class FoundDifference(Difference):
     """A difference as the audit of one account returns it.
 
-    auto_fix: the resource with which fix.yml fixes it. blocked: onboarding cannot fix it. in_the_way: the user's file in
-    its place. case: selects the advice if a rule has several. fix: manual steps, if no subcommand fixes it.
-    diff: of content with several lines.
+    auto_fix: the resource with which fix.yml fixes it. blocked: onboarding cannot fix it. in_the_way: the path of the
+    user's file in its place. case: selects the advice if a rule has several. fix: manual steps, if no subcommand fixes
+    it. diff: of content with several lines.
     """
 
     auto_fix: NotRequired[ResourceEntry]

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Mapping
 from datetime import date
 
-from .._state.fingerprint_key import derived, local_key, shown_by, state_folder
+from .._state.fingerprint_key import account_fingerprint, derive_key, local_key, state_folder
 from . import versions
 from .backends import MissingKey
 from .session import SESSION
@@ -28,7 +28,7 @@ def seal(value: str, name: str, version: str, key: bytes) -> str:
 
 
 def _apply_pad(digest: bytes, name: str, version: str, key: bytes) -> bytes:
-    pad = derived(key, "seal of a version", f"{name}@{version}")
+    pad = derive_key(key, "seal of a version", f"{name}@{version}")
     return bytes(one ^ other for one, other in zip(digest, pad, strict=True))
 
 
@@ -39,7 +39,7 @@ def account_marks(secrets: Mapping[str, Secret], account: str, key: bytes) -> Ma
         for one in secret.versions:
             digest = _value_digest(name, one, key)
             if digest:
-                found[name, one.id] = shown_by(account, digest)
+                found[name, one.id] = account_fingerprint(account, digest)
     return found
 
 
@@ -49,7 +49,8 @@ def describe_keys(account: str, values: Mapping[str, str], today: date) -> dict[
     values: name of a secret -> its current value. Raises StateError, VersionError.
     """
     found = {
-        shown_by(account, hashlib.sha256(value.encode()).digest()): f"key {name}" for name, value in values.items()
+        account_fingerprint(account, hashlib.sha256(value.encode()).digest()): f"key {name}"
+        for name, value in values.items()
     }
     if not (state_folder() / "secrets").is_dir():
         return found

@@ -31,7 +31,7 @@ def ask(question: str, is_hidden: bool = False) -> str:
     """Return what is typed at the terminal. is_hidden: without echo. Raises NoTerminal, NotAnswered."""
     end_with_parent()  # which passes the question on, and the answer back
     try:
-        with BOARD.hushed():
+        with BOARD.hush():
             time.sleep(SETTLED)
             if HIDDEN_OUTPUT_TERMINAL:
                 with open(HIDDEN_OUTPUT_TERMINAL, "w", encoding="utf-8") as terminal:

@@ -32,7 +32,7 @@ class KeySession:
     def value(self, name: str) -> tuple[str, list[str]]:
         """Return the key and the warnings to show (once). Raises MissingKey."""
         warnings: list[str] = []
-        with self._shared.held() as known:
+        with self._shared.lock() as known:
             answers = known.setdefault("answers", {})
             if name not in answers:
                 refusal = known.get("refusal")
@@ -54,22 +54,22 @@ class KeySession:
 
     def keep(self, name: str, value: str) -> None:
         """Keep a value for this run alone, outside the keyring."""
-        with self._shared.held() as known:
+        with self._shared.lock() as known:
             known.setdefault("answers", {})[name] = {"value": value, "source": "this run"}
 
     def get_kept(self, name: str) -> str | None:
         """Return a value that this run has, without asking the keyring."""
-        with self._shared.held() as known:
+        with self._shared.lock() as known:
             return known.get("answers", {}).get(name, {}).get("value")  # type: ignore[no-any-return]  # JSON may be anything
 
     def stored(self, name: str) -> str | None:
         """Return what the keyring itself has now. Raises MissingKey if it does not answer."""
-        with self._shared.held() as known:
+        with self._shared.lock() as known:
             return _read_key(choose_backend()[0], name, known)[0]
 
     def store(self, name: str, value: str | None) -> None:
         """Put a value into the keyring, or remove it (None), and read it back. Raises MissingKey."""
-        with self._shared.held() as known:
+        with self._shared.lock() as known:
             backend, _warnings = choose_backend()
             before = _read_key(backend, name, known)[0]
             try:

@@ -232,8 +232,8 @@ def serialize(secret: Secret, seq: int, key: bytes) -> bytes:
 
 
 def _mac(document: Mapping[str, Any], key: bytes) -> str:
-    signing = signed_record.subkey(key, "versions")
-    return hmac.digest(signing, signed_record.canonical(document).encode(), "sha256").hex()
+    signing = signed_record.derive_subkey(key, "versions")
+    return hmac.digest(signing, signed_record.canonical_json(document).encode(), "sha256").hex()
 
 
 def deserialize(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:

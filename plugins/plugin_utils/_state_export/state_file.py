@@ -27,7 +27,7 @@ from .._secrets.version_store import BELOW, VersionStore
 from .._secrets.versions import Secret, VersionError
 from .._state import audit_history, done_steps, last_runs, receipts
 from .._state.fingerprint_key import machine_id, state_folder
-from .._state.signed_record import canonical
+from .._state.signed_record import canonical_json
 from .._state.state_document import Document, parse_document
 from .._text.amounts import count
 
@@ -54,7 +54,7 @@ class ImportedState:
 def hash_document(document: Mapping[str, Any]) -> str:
     """Return the checksum of all that the document says."""
     rest = {name: value for name, value in document.items() if name != "checksum"}
-    return hashlib.sha256(canonical(rest).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(rest).encode()).hexdigest()
 
 
 def collect_state() -> Document:
@@ -170,10 +170,10 @@ def import_state(document: Document) -> ImportedState:
 
 def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the records that are not among the others, in their order. Equal records count each."""
-    left = Counter(canonical(record) for record in others)
+    left = Counter(canonical_json(record) for record in others)
     found = []
     for record in records:
-        text = canonical(record)
+        text = canonical_json(record)
         if left[text]:
             left[text] -= 1
         else:

@@ -44,7 +44,7 @@ SPECS: dict[str, Mapping[str, Any]] = {
     ("settings", "place", "code", "said"),
     [
         ({"r_by": "me"}, ("r_by",), "choice", "r_by must be one of us, site; got me"),
-        ({"r_key": "canary"}, ("r_key",), "choice", "r_key must be one of a; got another value"),
+        ({"r_key": "canary"}, ("r_key",), "choice", "r_key must be one of a; got a different value"),
         ({"r_count": "x"}, ("r_count",), "type", 'r_count must be a whole number; got "x"'),
         ({"r_count": "1.5"}, ("r_count",), "type", 'r_count must be a whole number; got "1.5"'),
         ({"r_count": None}, ("r_count",), "type", "r_count must be a whole number; got nothing"),
