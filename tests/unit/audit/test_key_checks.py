@@ -133,7 +133,7 @@ def test_the_login_shell_is_not_asked_where_no_key_is_kept() -> None:
 
 def test_versions_are_known_by_fingerprint_and_label() -> None:
     version = versions.KeyVersion(versions.new_id(), "personal")
-    secret = versions.begin(versions.adopt("ngc", "personal"), version)
+    secret = versions.add_pending(versions.adopt("ngc", "personal"), version)
     marks = {("ngc", "first"): "key " + "0" * 12, ("ngc", version.id): "key " + "1" * 12}
     assert known_keys({"ngc": secret}, marks, {}) == {
         "key " + "0" * 12: ("ngc", "the key of 'ngc'"),
