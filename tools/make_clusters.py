@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.field_types 
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import BY_NAME, FIELDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue, SourcedProfile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.profile_words import size
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.profile_words import format_size
 
 HEAD = """# Clusters
 
@@ -76,7 +76,7 @@ def area(entry: dict[str, Any]) -> str:
     """One storage area: where it is, how much it holds, when it is purged."""
     where = entry.get("path") or entry.get("variable") or "path by account"
     said = [f"`{entry['name']}`: {where if where == 'path by account' else f'`{where}`'}"]
-    said += [size(entry["bytes"])] if "bytes" in entry else []
+    said += [format_size(entry["bytes"])] if "bytes" in entry else []
     said += [f"{entry['files']} files"] if "files" in entry else []
     said += [f"purged after {entry['purge']['days']} days"] if "purge" in entry else []
     return ", ".join(said)
@@ -153,7 +153,7 @@ def dated(fact: Fact, profile: dict[str, Any]) -> str:
 def shown(fact: Fact) -> str:
     """The value of a fact as a person reads it."""
     if fact.field.endswith("bytes"):
-        return size(fact.value)
+        return format_size(fact.value)
     if isinstance(fact.value, bool):
         return "yes" if fact.value else "no"
     if isinstance(fact.value, list):

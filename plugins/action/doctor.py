@@ -25,7 +25,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import credential, renewers, ssh_login
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import practice_or
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import find_accounts_file
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import run_program
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import parse_settings, ssh_arguments
@@ -154,7 +154,7 @@ def inspect_accounts_files(sources: Sequence[str]) -> tuple[list[DoctorCheck], l
 
 def find_yaml_files(sources: Sequence[str]) -> Iterator[Path]:
     """Yield the YAML files among these sources and in the folders among them."""
-    for source in (practice_or(Path(one)) for one in sources):
+    for source in (find_accounts_file(Path(one)) for one in sources):
         for path in sorted(source.iterdir()) if source.is_dir() else [source]:
             if path.is_file() and path.suffix in (".yml", ".yaml"):
                 yield path

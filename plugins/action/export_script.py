@@ -25,7 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_session import ScriptSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import relative_path
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import login_of, scp_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import find_login, scp_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exported_scripts, receipts
@@ -67,7 +67,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     if output and len(session.variables.get("ansible_play_hosts_all") or ()) > 1:
         raise AccountError("one script is for one account: name the account")
     target = Path(output or f"onboard-{session.name.replace('@', '-')}.py").expanduser().absolute()
-    user, _host = login_of(session.connection.variables, session.name)
+    user, _host = find_login(session.connection.variables, session.name)
     if not user:
         raise AccountError("the user on the account is unknown: set ansible_user in its vars")
     names = list(ROLES)

@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows people what came of their accounts. What it says is decided in plugin_utils/_terminal/account.py."""
+"""The stdout callback of hpc-onboard: the result of each account. The texts are in plugin_utils/_terminal."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Clock, Ticker
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean_line
 
-PIPED = 80
-NO_ACCOUNTS = "no accounts file was read, so there are no accounts; name yours by -i FILE"
-META = ("meta", "ansible.builtin.meta")  # what a playbook of hpc-onboard does after a no
-STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # as Ansible's settings name them
+PIPED = 80  # columns of output that is not a terminal
+NO_ACCOUNTS = "no accounts file was read; set yours with -i FILE"
+META = ("meta", "ansible.builtin.meta")  # action that ends the play after the user declines
+STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # style -> COLOR_... setting of Ansible
 STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
 
 
@@ -52,130 +52,128 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def __init__(self) -> None:
         super().__init__()
-        self._unsaid: Any = None  # a play whose banner is said as soon as a task of others needs it
-        self._others = False
+        self._pending_play: Any = None  # a play whose banner is shown only if a task of another collection follows
+        self._has_other_tasks = False
         self._story = summary.Story()
         self._recorder = last_runs.RunRecorder()
-        self._said = 0  # lines of the account before
-        self._clock = Clock(BOARD.waited)
+        self._last_length = 0  # lines of the last account
+        self._clock = Clock(BOARD.seconds_waited)
         self._replaceable: list[str] = []
         self._steps: dict[str, str] = {}
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
-        self._line: Any = None  # where one can be drawn over
-        self._typing: Any = None  # a terminal, which shows nothing that is typed while a run works
+        self._line: Any = None  # the live line, at a terminal
+        self._typing: Any = None  # the terminal's echo, which is off while a run works
         if sys.stdin and sys.stdin.isatty():
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import signals
 
             self._typing = signals.Typing()
             signals.set_back_when_ended(BOARD.is_hushed, self._typing.show)
-        if sys.stdout.isatty():  # what draws is loaded here, not by the thread: a fork then would leave a lock behind
+        if sys.stdout.isatty():  # imported here, not in the thread: a fork during an import leaves its lock held
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line
 
             if live_line.is_live(os.environ, True, self._display.verbosity):
-                self._line = live_line.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
+                self._line = live_line.LiveLine(self._count_columns, bool(color.ANSIBLE_COLOR))
                 live_line.guard(self._display, self._lock, self._line.clear)
-        self._watch = Ticker(self._live if self._line else self._say_steps, self._clear)
+        self._ticker = Ticker(self._draw_live_line if self._line else self._print_steps, self._clear_live_line)
 
-    # What is shown, and how
+    def _is_own_task(self, task: Any) -> bool:
+        """Return True if this callback shows the task; other tasks are left to Ansible's default callback."""
+        is_own = task.action in account.KINDS or account.REQUIRES_ACCOUNTS in str(task.get_path())
+        return is_own and bool(self._display.verbosity < 2)
 
-    def _speaks(self, task: Any) -> bool:
-        ours = task.action in account.KINDS or account.REQUIRES_ACCOUNTS in str(task.get_path())
-        return ours and bool(self._display.verbosity < 2)
-
-    def _columns(self) -> int:
+    def _count_columns(self) -> int:
         try:
             return os.get_terminal_size(sys.stdout.fileno()).columns or PIPED
         except (OSError, ValueError):
             return PIPED
 
-    def _view(self, check: bool) -> account.View:
-        width = layout.limit_width(self._columns())
-        letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+    def _make_view(self, check: bool) -> account.View:
+        width = layout.limit_width(self._count_columns())
+        encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         number = max(self._clock.total, len(self._story.accounts))
         detail = account.detail_of(number, self._display.verbosity, bool(context.CLIARGS.get("diff")))
-        return account.View(layout.Terminal(width, letters != "utf8"), check, detail)
+        return account.View(layout.Terminal(width, encoding != "utf8"), check, detail)
 
-    def _say(self, lines: list[layout.Line]) -> None:
+    def _print(self, lines: list[layout.Line]) -> None:
         BOARD.wait_for_answers()
         for line in lines:
-            self._display.display("".join(map(painted, line)), screen_only=True)
+            self._display.display("".join(map(add_color, line)), screen_only=True)
             self._display.display(layout.plain(line), log_only=True)
 
-    def _live(self) -> None:  # drawn by a thread
+    def _draw_live_line(self) -> None:  # runs in a thread
         with self._lock:
             if BOARD.is_hushed() or not self._clock.under_way:
                 self._line.clear()
                 return
-            line = self._line.at(self._clock.moment(), BOARD.entries, lambda: self._view(False).terminal)
+            line = self._line.at(self._clock.read_moment(), BOARD.entries, lambda: self._make_view(False).terminal)
             if line is not None:
-                self._line.draw("".join(map(painted, line)), layout.count_cells(layout.plain(line)))
+                self._line.draw("".join(map(add_color, line)), layout.count_cells(layout.plain(line)))
 
-    def _say_steps(self) -> None:
+    def _print_steps(self) -> None:  # runs in a thread
         if BOARD.is_hushed():
             return
         for name, step in BOARD.new_steps(self._steps).items():
             self._steps[name] = step
-            for line in layout.indented_lines(f"{name}  {flat(step)}", 0, self._view(False).terminal):
+            for line in layout.indented_lines(f"{name}  {clean_line(step)}", 0, self._make_view(False).terminal):
                 self._display.display(layout.plain(line))
 
-    def _clear(self) -> None:
+    def _clear_live_line(self) -> None:
         if self._line:
             with self._lock:
                 self._line.clear()
 
-    # What Ansible tells
-
     def v2_playbook_on_start(self, playbook: Any) -> None:
         play = next((play for play in playbook.get_plays() if account.REQUIRES_ACCOUNTS in str(play.get_path())), None)
-        inventory = _inventory(play) if play else None
-        known = inventory and inventory.get_groups_dict().get("accounts")
-        if inventory and not (known and inventory.get_hosts("accounts")):  # the play would say it in more lines
+        inventory = _find_inventory(play) if play else None
+        accounts = inventory and inventory.get_groups_dict().get("accounts")
+        if inventory and not (accounts and inventory.get_hosts("accounts")):  # the play would report it in more lines
             limit = f"-l {context.CLIARGS['subset']} excludes all accounts"
-            self._display.error(limit if known else NO_ACCOUNTS)
+            self._display.error(limit if accounts else NO_ACCOUNTS)
             raise SystemExit(2)
         super().v2_playbook_on_start(playbook)
 
     def v2_playbook_on_no_hosts_matched(self) -> None:
-        if self._others or self._display.verbosity >= 2:
+        if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_no_hosts_matched()
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
-        self._unsaid = play
-        self._clock.total = len(_inventory(play).get_hosts(play.hosts)) if _inventory(play) else 0
+        self._pending_play = play
+        inventory = _find_inventory(play)
+        self._clock.total = len(inventory.get_hosts(play.hosts)) if inventory else 0
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
         if task.action in META:
             return
-        ours = self._speaks(task)
-        self._say_plans()
+        is_own = self._is_own_task(task)
+        self._print_plans()
         if self._typing:
-            self._typing.set_hidden(ours)
+            self._typing.set_hidden(is_own)
         self._clock.begin_task()
-        if ours:
-            self._watch.start()
-        if not ours or self._others:
-            if self._unsaid is not None:
-                super().v2_playbook_on_play_start(self._unsaid)
-                self._unsaid = None
-            self._others = True
+        if is_own:
+            self._ticker.start()
+        if not is_own or self._has_other_tasks:
+            if self._pending_play is not None:
+                super().v2_playbook_on_play_start(self._pending_play)
+                self._pending_play = None
+            self._has_other_tasks = True
             super().v2_playbook_on_task_start(task, is_conditional)
 
     def v2_runner_on_start(self, host: Any, task: Any) -> None:
-        self._clock.begin(host.get_name(), self._speaks(task))
-        if not self._speaks(task):
+        self._clock.begin(host.get_name(), self._is_own_task(task))
+        if not self._is_own_task(task):
             super().v2_runner_on_start(host, task)
 
     def v2_runner_on_ok(self, result: Any) -> None:
-        if self._is_ours(result):
+        if self._is_own_result(result):
             self._show(result, result.result)
         else:
             super().v2_runner_on_ok(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import refused_settings
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_refused_settings
 
-        sentences = refused_settings(result.result) if self._display.verbosity < 2 else []
-        if not self._is_ours(result) and not sentences:
+        sentences = read_refused_settings(result.result) if self._display.verbosity < 2 else []
+        if not self._is_own_result(result) and not sentences:
             super().v2_runner_on_failed(result, ignore_errors)
             return
         if sentences:
@@ -183,64 +181,65 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         ignored = ignore_errors and not _renderer(result).is_judged_later
         self._show(result, {**result.result, "failed": True}, ignored)
         if ignored:
-            self._say([(layout.Span("...ignoring", "note"),)])
+            self._print([(layout.Span("...ignoring", "note"),)])
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        if self._is_ours(result):
+        if self._is_own_result(result):
             self._show(result, {**result.result, "unreachable": True})
         else:
             super().v2_runner_on_unreachable(result)
 
     def v2_runner_on_skipped(self, result: Any) -> None:
-        if self._is_ours(result):
+        if self._is_own_result(result):
             self._clock.end(result.host.get_name())
             if _renderer(result).tells_skips:
-                self._say([(layout.Span(f"- {result.host.get_name()}  skipped", "note"),)])
+                self._print([(layout.Span(f"- {result.host.get_name()}  skipped", "note"),)])
         elif result.task.action not in META:
             super().v2_runner_on_skipped(result)
 
     def v2_on_file_diff(self, result: Any) -> None:
-        if not self._is_ours(result):
+        if not self._is_own_result(result):
             super().v2_on_file_diff(result)
 
     def v2_playbook_on_no_hosts_remaining(self) -> None:
-        if self._others or self._display.verbosity >= 2:
+        if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_no_hosts_remaining()
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        self._watch.stop()
+        self._ticker.stop()
         if self._typing:
             self._typing.show()
-        seen, failed, dark, changed = map(len, (stats.processed, stats.failures, stats.dark, stats.changed))
-        verdict.send_totals(verdict.RunTotals(seen, failed, dark, changed, tuple(self._replaceable)))
-        trouble = self._recorder.write({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
-        if trouble:
-            self._display.warning(f"How this run ended is not remembered here: {trouble}")
-        if self._others or self._display.verbosity >= 2:
+        seen, failed, unreachable, changed = map(len, (stats.processed, stats.failures, stats.dark, stats.changed))
+        verdict.send_totals(verdict.RunTotals(seen, failed, unreachable, changed, tuple(self._replaceable)))
+        reason = self._recorder.write({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
+        if reason:
+            self._display.warning(f"The results of this run could not be stored: {reason}")
+        if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
-            self._say(summary.keys(tuple(self._story.keyrings), self._view(False).terminal))
+            self._print(summary.keys(tuple(self._story.keyrings), self._make_view(False).terminal))
         elif self._story.accounts or self._story.then:
-            view = self._view(bool(context.CLIARGS.get("check", False)))
-            self._say_plans(summary.took(self._clock.elapsed()))
-            self._say(summary.recap(self._story.accounts, view, self._run()))
-            self._remind(view.terminal)
+            view = self._make_view(bool(context.CLIARGS.get("check", False)))
+            self._print_plans(summary.took(self._clock.elapsed()))
+            self._print(summary.recap(self._story.accounts, view, self._summarise_run()))
+            self._print_reminders(view.terminal)
         else:
-            self._say(summary.practised(self._near(), self._view(False).terminal))
+            self._print(summary.practised(self._list_sandboxes(), self._make_view(False).terminal))
 
-    def _is_ours(self, result: Any) -> bool:
-        return self._speaks(result.task) and "results" not in result.result  # Ansible has shown the items of a loop
+    def _is_own_result(self, result: Any) -> bool:
+        # of a loop, the items were shown: "results" repeats them
+        return self._is_own_task(result.task) and "results" not in result.result
 
     def _show(self, result: Any, found: account.Result, ignored: bool = False) -> None:
         name, shown, renderer = result.host.get_name(), dict(found), _renderer(result)
         seconds = self._clock.end(name)
         end = account.AccountEnd("ok") if ignored else renderer.find_end(shown, bool(shown.get("unreachable")))
         self._story.add(name, shown, end, renderer)
-        if any(one.get("evidence", {}).get("unknown_key") for one in shown.get("outcomes", ())):
+        if any(outcome.get("evidence", {}).get("unknown_key") for outcome in shown.get("outcomes", ())):
             self._replaceable.append(name)
         if not result.task.check_mode:
             self._recorder.add_result(result.task.action, name, shown)
         self._handle_warnings(result.result)
-        view = self._view(bool(result.task.check_mode))
+        view = self._make_view(bool(result.task.check_mode))
         if renderer.error(shown):
             self._display.error(renderer.error(shown), wrap_text=False)
         if renderer.is_quiet(shown, view) and not renderer.is_planned(shown, view):
@@ -252,48 +251,50 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), shown)
             return
         lines = renderer.lines(name, shown, view, self._story.same_as(name, end))
-        apart = bool(self._said) and max(len(lines), self._said) > 1  # more is said than a line
-        self._said = len(lines)
-        self._say([(), *lines] if apart else lines)
+        is_separated = bool(self._last_length) and max(len(lines), self._last_length) > 1  # by an empty line
+        self._last_length = len(lines)
+        self._print([(), *lines] if is_separated else lines)
 
-    def _say_plans(self, took: str = "") -> None:
-        lines = self._story.take_plans(self._view(True).terminal, took)
-        self._say([*([()] if lines and self._said else []), *lines])
+    def _print_plans(self, took: str = "") -> None:
+        lines = self._story.take_plans(self._make_view(True).terminal, took)
+        self._print([*([()] if lines and self._last_length else []), *lines])
 
-    def _remind(self, terminal: layout.Terminal) -> None:
-        """Say which rotation is open and which old key lives on, where a run was about keys."""
+    def _print_reminders(self, terminal: layout.Terminal) -> None:
+        """After a run about keys, print open rotations and old keys that are still valid."""
         if self._story.is_about_keys and (state_folder() / "secrets").is_dir():
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import rotation
 
-            self._say(rotation.reminder_lines(terminal))
+            self._print(rotation.reminder_lines(terminal))
 
-    def _run(self) -> summary.RunSummary:
+    def _summarise_run(self) -> summary.RunSummary:
         story, options = self._story, context.CLIARGS
-        words = sys.argv[1:], options.get("args") or ()
-        typed = _command_line().repeat_command(options, *words) if story.is_bad() else ""
-        return story.summarise(typed, self._clock.elapsed(), self._near())
+        arguments = sys.argv[1:], options.get("args") or ()
+        command = _import_command_line().repeat_command(options, *arguments) if story.is_bad() else ""
+        return story.summarise(command, self._clock.elapsed(), self._list_sandboxes())
 
-    def _near(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(_command_line().relative_path(folder) for folder in self._story.sandboxes))
+    def _list_sandboxes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(_import_command_line().relative_path(folder) for folder in self._story.sandboxes))
 
 
 def _renderer(result: Any) -> account.Renderer:
     return account.renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
 
 
-def _command_line() -> Any:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line  # few runs print a command
+def _import_command_line() -> Any:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import (
+        command_line,
+    )  # imported late: few runs print a command
 
     return command_line
 
 
-def painted(span: layout.Span) -> str:
-    """The text of a span with its colour, a setting of Ansible's, when there are colours."""
+def add_color(span: layout.Span) -> str:
+    """Return the text of a span in the color of its style, unless Ansible's settings disable colors."""
     if span.style in ("bold", "faint"):
         return f"\033[{1 + (span.style == 'faint')}m{span.text}\033[0m" if color.ANSIBLE_COLOR else span.text
     return str(color.stringc(span.text, getattr(constants, f"COLOR_{STYLES[span.style]}"))) if span.style else span.text
 
 
-def _inventory(play: Any) -> Any:
-    """The inventory of a run; None when Ansible does not tell."""
+def _find_inventory(play: Any) -> Any:
+    """Return the inventory of the run; None if this version of Ansible does not provide it."""
     return getattr(play.get_variable_manager(), "_inventory", None)

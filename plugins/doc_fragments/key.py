@@ -13,9 +13,9 @@ class ModuleDocFragment:
 options:
   replace:
     description:
-      - Whether a key is replaced that hpc-onboard did not write, and that may exist nowhere else. Without it the task
-        fails, and the key stays.
-      - A private copy of the file is kept on the account first, and C(offboard) puts the key back.
+      - Replaces a key that hpc-onboard did not write, and that may exist nowhere else. If V(false), the task fails, and
+        the key stays.
+      - A private copy of the file is kept on the account, and C(offboard) restores the key.
     type: bool
     default: false
 """

@@ -29,18 +29,17 @@ attributes:
   delegation:
     description: C(delegate_to) may name another account. With this machine, the task fails.
     support: partial
-    details: The account and its connection are those of the other host; the settings stay.
+    details: The account and its connection are those of the other host; the options are those of the current host.
 options:
   fingerprint_key:
     description:
-      - The key for fingerprints of secrets, in hexadecimal. By default, the key of this machine for the account is
-        used.
+      - The key for fingerprints of secrets, in hexadecimal. The default is this machine's key for the account.
     type: str
 requirements:
   - python >= 3.6 on the account
 notes:
-  - What it creates is recorded on the account (C(~/.config/hpc.onboard/receipt.json)). It changes and removes only what
-    it has created itself and what is unchanged since then; C(offboard) removes that, too.
+  - The module records what it creates on the account (C(~/.config/hpc.onboard/receipt.json)). It changes and removes
+    only what it has created and what is unchanged since then. C(offboard) removes the same.
 seealso:
   - module: hpc.onboard.converge
 """

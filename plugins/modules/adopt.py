@@ -8,16 +8,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: adopt
-short_description: Use what an account has already
+short_description: Use what already exists on an account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(adopt.yml). Looks at an account with one command over one connection, and lists what its user has set up
-    before - equal to the desired state, equivalent to it, or different.
+  - Used by C(adopt.yml). Examines an account with one command over one connection, and lists what its user has already
+    set up - equal to the desired state, equivalent to it, or different.
   - Asks what to use from now on, and adds the answers to the accounts file. It changes nothing on the account.
 options:
   part:
-    description: Check the settings, look at one account, ask about what is different, or write the accounts file.
+    description: Check the settings, examine one account, ask about the differences, or write the accounts file.
     type: str
     required: true
     choices:
@@ -40,12 +40,12 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: Look at the account
+- name: Examine the account
   hpc.onboard.adopt:
     part: account
   register: hpc_onboard_existing
 
-- name: Ask about what is different
+- name: Ask about the differences
   hpc.onboard.adopt:
     part: ask
   run_once: true
@@ -68,7 +68,7 @@ things:
   elements: dict
   returned: by an account
 unclear:
-  description: What could not be told safely, and was left.
+  description: Sentences about what could not be determined, and was skipped.
   type: list
   elements: str
   returned: by an account
@@ -81,11 +81,11 @@ after:
   type: str
   returned: by ask
 left:
-  description: How many different things were left, since there was no terminal to ask at.
+  description: Number of differences that were skipped, because no terminal was available for questions.
   type: int
   returned: by ask
 next:
-  description: The command that shows what follows.
+  description: The command to run next.
   type: list
   elements: str
   returned: by write

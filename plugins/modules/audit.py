@@ -12,11 +12,11 @@ short_description: Report drift of an account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(audit.yml). Examines each account with one command over one connection, and changes nothing there.
+  - Used by C(audit.yml). Examines each account with one command over one connection, and changes nothing there.
   - Compares the account with its desired state (see M(hpc.onboard.converge)), and runs the audit checks.
   - Then makes one report of all accounts. It fails if a finding is as severe as C(audit_fail_on) (default V(high)), or
     if an account could not be examined, unless C(audit_incomplete) is V(ignore).
-  - Asks no questions. ssh fails where it would ask.
+  - Asks no questions. If ssh would prompt, the connection fails.
 options:
   part:
     description: >-
@@ -42,10 +42,10 @@ options:
     default: 30
 attributes:
   check_mode:
-    description: It never changes anything.
+    description: Changes nothing in any mode.
     support: full
   diff_mode:
-    description: It never changes anything.
+    description: Changes nothing in any mode.
     support: none
   action:
     description: Runs on the controller.

@@ -12,21 +12,21 @@ short_description: Log in at the terminal, and keep the session for later runs
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(connect.yml), and for the playbooks that change accounts. If a site asks for something at every
-    connection (a code, a password, the passphrase of a key), ssh itself asks you, once and hidden, also for a jump
-    host. The session stays open for this run and for later ones.
-  - A session ends after four hours without use, or after the time that the cluster's profile names.
+  - Used by C(connect.yml), and by the playbooks that change accounts. If a site prompts at every connection (for a
+    code, a password, the passphrase of a key), ssh itself prompts you, once and with hidden input, also for a jump
+    host. The session stays open for this run and for later runs.
+  - A session ends after four hours without use, or after the time in the cluster's profile.
   - If a certificate or a Kerberos ticket has expired, or expires within minutes, the program that the profile names is
     offered first, and run at the terminal if you agree. This collection sets its arguments.
-  - Without a terminal, an account with an interactive login is not tried, and the command that opens a session is
-    printed.
-  - If the host key of a login node is unknown, ssh asks for it here, too. It is compared with the fingerprints in the
-    cluster's profile; one that the site does not publish ends the attempt. Nothing is trusted without a check.
-  - For any other account, one connection without questions is tried. If any host asks a question, it is asked at the
+  - Without a terminal, no login is attempted for an account with an interactive login. The command that opens a session
+    is printed.
+  - If the host key of a login node is unknown, it is compared with the fingerprints in the cluster's profile. A key
+    that the site does not publish ends the attempt. No host key is trusted without a check.
+  - For any other account, one connection without prompts is attempted. If a host prompts, you are asked at the
     terminal. An account with an open session is skipped.
 options:
   ahead:
-    description: More work follows in this run, which reports an account that is not reached.
+    description: V(true) if later tasks of this run report an unreachable account.
     type: bool
     default: false
 attributes:

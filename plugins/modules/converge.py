@@ -12,13 +12,13 @@ short_description: Bring an account to its desired state, with one command over 
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Sends what the named roles declare, and resources given directly, to the account as one plan.
-  - The plan and the program that applies it go through standard input, and one answer comes back. Nothing is copied, no
-    remote temporary directory is created, and nothing stays on the account but the requested resources, the receipt and
-    the program, which later runs need not send again (C(-e onboard_keep_engine=false) leaves none).
+  - Sends the resources of the named roles, and resources given directly, to the account as one plan.
+  - The plan and the program that applies it go through standard input, and one response comes back. No file is copied
+    and no remote temporary directory is created. Only the requested resources, the receipt and the program stay on the
+    account. Later runs need not send the program again; C(-e onboard_keep_engine=false) does not store it.
   - Examines every resource, changes it if it differs, and examines it again. A failure, or a file system that hangs,
     affects only its own resources and what depends on them, never the rest.
-  - Overwrites nothing of the user's. A conflict is reported as C(blocked).
+  - Never overwrites the user's own files. A conflict is reported as C(blocked).
 options:
   capabilities:
     description:
@@ -40,8 +40,8 @@ options:
     default: 30
   wait:
     description:
-      - How long to wait for work that takes minutes and continues in the background on the account, in seconds. What is
-        not done by then continues; the next run waits for it.
+      - How long to wait for work that continues in the background on the account, in seconds. Work that takes longer
+        continues, and the next run waits for it.
     type: int
     default: 3600
 attributes:
@@ -119,11 +119,11 @@ remarks:
   elements: dict
   returned: always
 adoption:
-  description: How many things (C(things)) of yours an account has already, and the C(command) that shows them.
+  description: The number of your own C(things) on the account, and the C(command) that shows them.
   type: dict
-  returned: in check mode, if a thing of yours is in the place of another, or would be hidden
+  returned: in check mode, if a resource would replace or hide something of your own
 notes:
-  description: Why a role declared less than it could, each with its role (C(capability)), C(code), C(text) and, if it
+  description: Why a role skipped a resource, each with its role (C(capability)), C(code), C(text) and, if it
     is about one, the storage C(area).
   type: list
   elements: dict

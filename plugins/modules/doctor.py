@@ -8,14 +8,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: doctor
-short_description: Look whether this machine has what a run needs
+short_description: Check that this machine meets the requirements of a run
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Looks at the versions of Python, ansible-core and ssh, the keyring, the ssh agent, the accounts file, and how each
-    account would be reached. Connects to nothing and changes nothing.
-  - Fails when something is found that would make a run fail.
-  - It reads the accounts files among the sources of the inventory itself, and tells their mistakes with file and line.
+  - Checks the versions of Python, ansible-core and ssh, the keyring, the ssh agent, the accounts file, and the ssh
+    settings of each account. Connects to no host and changes nothing.
+  - Fails if it finds a problem that would make a run fail.
+  - Reads the accounts files of the inventory itself, and reports their mistakes with file and line.
 options:
   key:
     description: The key to look for in the keyring. Its value is not shown.
@@ -26,36 +26,36 @@ attributes:
     description: Changes nothing in any mode.
     support: full
   diff_mode:
-    description: There is nothing to compare.
+    description: Changes nothing in any mode.
     support: none
   action:
-    description: Runs on the controller alone.
+    description: Runs only on the controller.
     support: full
 """
 
 EXAMPLES = r"""
-- name: Look at this machine
+- name: Check this machine
   hosts: localhost
   connection: local
   gather_facts: false
   tasks:
-    - name: Look at all that a run needs
+    - name: Check the requirements of a run
       hpc.onboard.doctor:
 """
 
 RETURN = r"""
 kind:
-  description: What the result is of, by which the console shows it - C(doctor).
+  description: The type of the result, for the console - C(doctor).
   type: str
   returned: always
 checks:
-  description: One for each thing that was looked at.
+  description: The result of each check.
   type: list
   elements: dict
   returned: always
   contains:
-    name: {description: What was looked at., type: str}
+    name: {description: The name of the check., type: str}
     status: {description: "C(ok), C(warning) or C(failed).", type: str}
-    text: {description: What was found., type: str}
-    next: {description: What to do about it. Empty for nothing., type: str}
+    text: {description: The result in words., type: str}
+    next: {description: What to do; may be empty., type: str}
 """

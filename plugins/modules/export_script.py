@@ -8,25 +8,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: export_script
-short_description: Write a script that sets up an account where no program may log in
+short_description: Write a script that sets up an account without automated login
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(export_script.yml). Writes one script for Python 3.6 and newer, which the owner of the account runs on
-    the login node. It does what onboarding, an audit and offboarding do over ssh.
-  - The script holds no key and no fingerprint of one. It asks for keys without showing them, and only at a terminal.
-  - It leaves its result in the home of the account. M(hpc.onboard.import_result) imports it.
+  - Used by C(export_script.yml). Writes one script for Python 3.6 or newer, which the owner of the account runs on the
+    login node. The script does what onboarding, an audit and offboarding do over ssh.
+  - The script contains no key and no fingerprint of a key. It prompts for keys with hidden input, only at a terminal.
+  - The script writes its result to the home directory of the account. M(hpc.onboard.import_result) imports it.
 options:
   output:
-    description: The script. Another file of this name stays, and the task fails.
+    description: The path of the script. If the file exists already, it stays, and the task fails.
     type: str
     default: ""
 attributes:
   check_mode:
-    description: It writes the script in check mode, too.
+    description: Writes the script in check mode, too.
     support: none
   diff_mode:
-    description: It shows none.
+    description: Shows no differences.
     support: none
   action:
     description: Runs on the controller.
@@ -43,7 +43,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 file:
-  description: The script.
+  description: The path of the script.
   type: str
   returned: success
 questions:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: fix
-short_description: Fix what the last audit found on an account
+short_description: Fix the findings of the last audit of an account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(fix.yml). Takes the findings of the last M(hpc.onboard.audit) from this machine that can be fixed without
-    a loss, shows them and asks. Then fixes each account and audits it again, with one command over one connection.
-  - Locates each thing by the fingerprint of what was found. What has changed since then, or is used elsewhere, stays.
+  - Used by C(fix.yml). Shows the findings of the last M(hpc.onboard.audit) from this machine that can be fixed without
+    a loss, and asks. Then fixes each account and audits it again, with one command over one connection.
+  - Identifies the object of a finding by its fingerprint. An object that has changed since the audit, or that is used
+    elsewhere, stays.
   - Resources of roles are fixed by M(hpc.onboard.converge), not here.
 options:
   part:
@@ -44,7 +45,7 @@ attributes:
     description: Asks no questions, and reports what would be fixed on the account.
     support: full
   diff_mode:
-    description: It reports what it fixes.
+    description: Reports what it fixes instead.
     support: none
   action:
     description: Runs on the controller.
@@ -59,7 +60,7 @@ EXAMPLES = r"""
     part: show
   run_once: true
 
-- name: Ask, unless fix_sure says so
+- name: Ask, unless fix_sure is true
   hpc.onboard.fix:
     part: ask
   run_once: true

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: import_result
-short_description: Import the result of a script that was run where no program may log in
+short_description: Import the result of an exported script
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(import_result.yml). Reads the result file that a script of M(hpc.onboard.export_script) has left on an
-    account. Checks that it is of this account and of a script from this machine, unchanged and new, and uses it as if
-    it had come over ssh.
-  - The copy of the receipt, the ledger and the report of an audit then include it.
+  - Used by C(import_result.yml). Reads the result file that a script of M(hpc.onboard.export_script) has written on an
+    account. Checks that the result is from this account and from a script of this machine, is unchanged, and was not
+    imported before. Then uses the result as if it had arrived over ssh.
+  - The copy of the receipt, the ledger and the report of an audit then include the result.
 options:
   file:
-    description: The result, as it was copied from the account.
+    description: The path of the result file, copied from the account.
     type: str
     required: true
 attributes:
   check_mode:
-    description: Reports the result, and keeps nothing.
+    description: Reports the result, and stores nothing.
     support: full
   diff_mode:
-    description: It shows none.
+    description: Shows no differences.
     support: none
   action:
     description: Runs on the controller.
@@ -43,7 +43,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 outcomes:
-  description: What came of each resource.
+  description: The result of each resource; see M(hpc.onboard.converge).
   type: list
   elements: dict
   returned: for onboard and offboard

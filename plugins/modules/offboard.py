@@ -8,15 +8,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: offboard
-short_description: Remove from an account what hpc-onboard created there
+short_description: Remove what hpc-onboard created on an account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Removes what M(hpc.onboard.converge) has created on the account, with one command over one connection. Keys go
     first.
-  - What existed before stays, by the account's receipt, and so does every folder that is not empty. Empty folders that
-    were created for a resource are removed with it.
-  - A role with invalid settings needs none here, since the receipt lists what was created for it. A note reports that.
+  - Whatever existed before stays, according to the account's receipt, and so does every folder that is not empty. Empty
+    folders that were created for a resource are removed with it.
+  - A role with invalid settings can be offboarded, because the receipt lists what was created for it. A note reports
+    this.
 options:
   part:
     description:

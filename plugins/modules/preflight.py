@@ -8,16 +8,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: Check that accounts can be reached now, without questions
+short_description: Check that accounts are reachable now, without prompts
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(preflight.yml). Distinguishes an account that can be reached, an expired ticket or certificate, an
+  - Used by C(preflight.yml). Distinguishes a reachable account, an expired ticket or certificate, an
     interactive login without a session, a refused key, an unknown or changed host key, a name that is not found, a
-    missing network or VPN, a login node that refuses connections, and a login that works while Python, home or quota
-    do not fit.
-  - Opens at most one connection to each account, with one attempt, and none if this machine knows that the login would
-    fail. Changes nothing and asks no questions.
+    missing network or VPN, a login node that refuses connections, and a login that works although Python, the home
+    directory or the quota do not meet the requirements.
+  - Opens at most one connection to each account, with one attempt, and none if the login is certain to fail.
+    Changes nothing and asks no questions.
   - C(-e preflight_output=FILE) writes the results as JSON; the schema is C(docs/schemas/preflight.schema.json).
 options:
   part:
@@ -30,10 +30,10 @@ options:
     - report
 attributes:
   check_mode:
-    description: It changes nothing.
+    description: Changes nothing in any mode.
     support: full
   diff_mode:
-    description: It changes nothing.
+    description: Changes nothing in any mode.
     support: none
   action:
     description: Runs on the controller.
@@ -43,7 +43,7 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: Check that the account can be reached
+- name: Check that the account is reachable
   hpc.onboard.preflight:
     part: account
   register: looked

@@ -12,12 +12,12 @@ short_description: Compare a profile with the cluster
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(probe.yml). Looks at an account with one command over one connection, and compares the facts of the
-    cluster's profile with what the account shows. It submits no job and changes nothing on the account.
-  - Can write a first profile of a cluster, or the facts that differ into a profile of your own.
+  - Used by C(probe.yml). Examines an account with one command over one connection, and compares the site facts in the
+    cluster's profile with the account. It submits no job and changes nothing on the account.
+  - Can write a first profile of a cluster, or correct the facts that differ in your own profile.
 options:
   part:
-    description: Check the settings, look at one account, or write profiles.
+    description: Check the settings, examine one account, or write profiles.
     type: str
     required: true
     choices:
@@ -39,12 +39,12 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: Look at the account
+- name: Examine the account
   hpc.onboard.probe:
     part: account
   register: hpc_onboard_probed
 
-- name: Write what it has shown
+- name: Write the differences to my profile
   hpc.onboard.probe:
     part: write
   run_once: true
@@ -56,12 +56,12 @@ kind:
   type: str
   returned: always
 facts:
-  description: Each fact that could be compared, with fact, result, says, seen, by and, where it is certain, value.
+  description: Each fact that could be compared, with fact, result, says, seen, by and, if certain, value.
   type: list
   elements: dict
   returned: by an account
 observed:
-  description: What the account has shown, by name.
+  description: Values that were read on the account, by name.
   type: dict
   returned: by an account
 slurm:
@@ -69,7 +69,7 @@ slurm:
   type: dict
   returned: by an account
 unclear:
-  description: What could not be asked.
+  description: Sentences about what could not be compared.
   type: list
   elements: str
   returned: by an account
@@ -78,7 +78,7 @@ files:
   type: dict
   returned: by write
 next:
-  description: The command that follows.
+  description: The command to run next.
   type: list
   elements: str
   returned: by write

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: rotate
-short_description: Take a part in the rotation of a key
+short_description: Run a part of the rotation of a key
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(rotate_ngc.yml) and C(rotate.yml). The coordinator (part V(lead)) decides from the records what comes
-    next and takes every step that needs no account. Each account takes its share of a step with one command over one
+  - Used by C(rotate_ngc.yml) and C(rotate.yml). The coordinator (part V(lead)) reads the records, determines the next
+    step, and takes all steps that need no account. Each account takes its part of a step with one command over one
     connection.
-  - The new key comes from a prompt, from the file that C(rotate_key_file) names, or with C(-) from standard input.
+  - The new key is read from a prompt, from the file in C(rotate_key_file), or, if that is C(-), from standard input.
   - The settings are variables that begin with C(rotate_); docs/rotation.md lists them. An unknown one is an error.
     Sandboxes are skipped, because their keys are simulated.
 options:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ssh_config
-short_description: Let ssh know all accounts by a short name
+short_description: Set up short names for all accounts in ssh_config
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(ssh_config.yml); works in your own playbook as one task with C(run_once). Afterwards C(ssh wilson)
+  - Used by C(ssh_config.yml), and in your own playbook as one task with C(run_once). Afterwards C(ssh wilson)
     connects to the account on C(wilson), and C(ssh simone-wilson) if there are two accounts.
-  - Writes the entries of all accounts of the inventory, whatever C(--limit) is, into C(~/.ssh/hpc.onboard.conf) on this
+  - Writes entries for all accounts of the inventory, regardless of C(--limit), to C(~/.ssh/hpc.onboard.conf) on this
     machine, and three lines at the end of C(~/.ssh/config) that include it. Nothing else in that file changes. ssh uses
-    the first value that it finds, so your own settings win.
+    the first value that it finds, so your own settings take precedence.
   - An entry has the options that runs use for ssh, with your own settings of the login host. Sessions are shared with
     runs if the site allows it.
-  - A name that your own settings mention stays yours. Sandboxes have no entry, nor do accounts with ssh settings that
-    an entry cannot express; the result says why.
-  - Connects to nothing.
+  - A name in your own settings is not used. Sandboxes, and accounts with ssh settings that an entry cannot express,
+    have no entry; the result says why.
+  - Connects to no host.
 options:
   part:
     description:
@@ -37,7 +37,7 @@ options:
   state:
     description:
       - The desired state of the entries. C(absent) removes all of them, with the lines in C(~/.ssh/config).
-      - C(offboarded) removes those of the accounts that are still in the play; M(hpc.onboard.offboard) runs before.
+      - C(offboarded) removes the entries of the accounts that are still in the play, after M(hpc.onboard.offboard).
       - C(-e ssh_config_state=absent) sets it for a run; the default is C(present).
     type: str
     choices:
@@ -80,7 +80,7 @@ names:
       name: wilson
       text: ""
 outcome:
-  description: The state before, and the state now; see M(hpc.onboard.converge).
+  description: The former and the current state; see M(hpc.onboard.converge).
   type: dict
   returned: always
 """

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: test_job
-short_description: Try on a compute node what an account was set up for
+short_description: Test the setup of an account in a job on a compute node
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Made for C(test_job.yml). Submits one small Slurm job with minimal resources. The job reports whether it sees home
-    and storage areas, can write there, finds the key file (not its content), loads the environment, reaches the
-    registry or the proxy, and starts the container.
+  - Used by C(test_job.yml). Submits one small Slurm job with minimal resources. The job tests that it can read and
+    write the home directory and the storage areas, find the key file (not its content), load the environment, connect
+    to the registry or the proxy, and start the container.
   - C(-e test_job_gpu=true) requests a GPU as well. C(-e test_job_wait=SECONDS) is how long the run waits for the job
-    (300 by default). The next run looks at a job that is still pending, and submits no second one.
+    (300 by default). The next run checks a job that is still pending, and submits no second one.
   - C(-e test_job_output=FILE) writes the results as JSON; the schema is C(docs/schemas/test-job.schema.json).
-  - Once it is done, the job's files are gone. C(offboard.yml) cancels one that waits.
+  - The job's files are removed when the job has ended. C(offboard.yml) cancels a pending job.
 options:
   part:
-    description: Whether to check the settings of the run, to try it on one account, or to report on all of them.
+    description: Check the settings of the run, test one account, or report on all accounts.
     type: str
     default: account
     choices:
@@ -30,10 +30,10 @@ options:
     - report
 attributes:
   check_mode:
-    description: Asks Slurm whether it would take the job (C(sbatch --test-only)).
+    description: Lets Slurm check the job without submitting it (C(sbatch --test-only)).
     support: full
   diff_mode:
-    description: There is no difference to show.
+    description: Shows no differences.
     support: none
   action:
     description: Runs on the controller.
@@ -43,13 +43,13 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: Let a small job try it
+- name: Run the test job
   hpc.onboard.test_job:
   register: tried
   ignore_errors: true
   ignore_unreachable: true
 
-- name: Say what was found
+- name: Report the results
   hpc.onboard.test_job:
     part: report
   run_once: true
@@ -57,16 +57,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 outcomes:
-  description: One for each thing that was tried; see M(hpc.onboard.converge).
+  description: The result of each resource; see M(hpc.onboard.converge).
   type: list
   elements: dict
   returned: by an account
 tried:
-  description: State, checks and what was not tried, as the schema has them.
+  description: State, checks and skipped checks, in the form of the schema.
   type: dict
   returned: by an account
 accounts:
-  description: The same of all accounts, with their names.
+  description: The same for all accounts, with their names.
   type: list
   elements: dict
   returned: by the report

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._input.diagnostics import MistakeList, Place, describe_impossible_day, is_day, nearest
-from .._input.json_schema import is_template, mapping
+from .._input.json_schema import as_mapping, is_template
 from .._input.role_specs import RoleSpecs
 from .defaults import Entry
 from .profiles import Catalogue, Profile
@@ -85,7 +85,7 @@ def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSp
             mistakes.add(
                 (*place, word), f'"{word}" {what} one account; move it to the entry of that account.', at_key=True
             )
-    for name, text in unknown_variables(mapping(entry.get("vars"))).items():
+    for name, text in unknown_variables(as_mapping(entry.get("vars"))).items():
         mistakes.add((*place, "vars", name), text, at_key=True)
 
 
@@ -95,7 +95,7 @@ def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile
         text = f'"jump_user" has no effect: {profile["id"]} has no jump host. Remove it.'
         mistakes.add((*place, "jump_user"), text, at_key=True)
     areas = {area["name"] for area in profile["storage"]}
-    for name, text in misspelt_areas(mapping(entry.get("storage")), areas).items():
+    for name, text in misspelt_areas(as_mapping(entry.get("storage")), areas).items():
         mistakes.add((*place, "storage", name), text, at_key=True)
     _check_steps(mistakes, place, entry, [profile])
 
@@ -106,7 +106,7 @@ def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profi
         text = '"jump_user" has no effect: no cluster of these accounts has a jump host. Remove it.'
         mistakes.add(("defaults", "jump_user"), text, at_key=True)
     areas = {area["name"] for one in clusters for area in one["storage"]}
-    for word in mapping(entry.get("storage")).keys() - areas:
+    for word in as_mapping(entry.get("storage")).keys() - areas:
         advice = nearest(str(word), areas)
         text = (
             f'no cluster of these accounts has a storage area "{word}"; {advice} To link to another folder, use '
@@ -118,13 +118,13 @@ def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profi
 
 def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Sequence[Profile]) -> None:
     known = {step["id"]: step for one in clusters for step in one.get("human_steps", ())}
-    for name, step in mapping(entry.get("steps")).items():
+    for name, step in as_mapping(entry.get("steps")).items():
         text = ""
         if "done" in known.get(name, {}):
             text = f'"{name}" is checked automatically and cannot be changed here. Give your own step another name.'
-        elif name not in known and "text" not in mapping(step):
+        elif name not in known and "text" not in as_mapping(step):
             text = f'unknown step "{name}"; {nearest(name, known)} To add your own step, give it "text: WHAT TO DO".'
-        elif DAY.fullmatch(str(mapping(step).get("due"))) and not is_day(str(step["due"])):
+        elif DAY.fullmatch(str(as_mapping(step).get("due"))) and not is_day(str(step["due"])):
             text = describe_impossible_day(str(step["due"]))
         if text:
             mistakes.add((*place, "steps", name), text, at_key=True)

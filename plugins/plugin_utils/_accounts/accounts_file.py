@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .._input.diagnostics import Mistake, MistakeList, Mistakes, Place, YamlText
-from .._input.json_schema import Checker, Schema, mapping
+from .._input.json_schema import Checker, Schema, as_mapping
 from .._input.role_specs import RoleSpecs
 from .account_checks import check_defaults, check_entry, check_for_cluster, find_cluster
 from .defaults import Entry, merge_defaults, merge_steps
@@ -53,12 +53,12 @@ class AccountsFile:
         if not self.document:
             raise Mistakes([Mistake(self.lines.file, 0, 'is empty; add "plugin" and "accounts".')])
         mistakes = MistakeList(self.lines)
-        entries, written = (mapping(mapping(self.document).get(part)) for part in ("accounts", "defaults"))
+        entries, written = (as_mapping(as_mapping(self.document).get(part)) for part in ("accounts", "defaults"))
         sound = self._check_schema(mistakes, [*entries.values(), written])
         if not entries:
             mistakes.raise_any()
         catalogue = self.catalogue(mistakes)
-        shared = mapping(sound.get("defaults"))
+        shared = as_mapping(sound.get("defaults"))
         check_entry(mistakes, ("defaults",), shared, self.roles)
         accounts: list[ResolvedAccount] = []
         for name, entry in entries.items():
@@ -66,14 +66,14 @@ class AccountsFile:
             profile = find_cluster(mistakes, str(name), catalogue)
             if profile is None:
                 continue
-            own = mapping(sound["accounts"].get(name))
+            own = as_mapping(sound["accounts"].get(name))
             check_entry(mistakes, place, own, self.roles)
             check_for_cluster(mistakes, place, own, profile)
             account = self._resolve(str(name), merge_defaults(shared, own, profile), profile)
             accounts.append(account)
             lacking = find_placeholder({part: account.cluster.get(part) for part in PATTERNS}, "project")
             # A key that is wrong may be the one that was meant to be the project.
-            wrong_keys = (mapping(entry).keys() - own.keys()) | (written.keys() - shared.keys())
+            wrong_keys = (as_mapping(entry).keys() - own.keys()) | (written.keys() - shared.keys())
             if lacking and not self._may_be_project(wrong_keys):
                 text = f'"{name}" needs "project: NAME"; on {profile["id"]} the project is part of {lacking}.'
                 mistakes.add(place, text, at_key=True)
@@ -84,11 +84,11 @@ class AccountsFile:
 
     def _check_schema(self, mistakes: MistakeList, entries: Iterable[Any]) -> dict[str, Any]:
         """Check the form of all values; return the document without the wrong ones, so that the rest can be checked."""
-        used = {str(key) for entry in entries for key in mapping(entry)}
+        used = {str(key) for entry in entries for key in as_mapping(entry)}
         violations = list(Checker(accounts_schema(self.roles, used), templates=True).violations(self.document))
         for each in violations:
             mistakes.add(each.place, each.text, each.at_key)
-        return mapping(_without(self.document, [each.place for each in violations if each.place]))
+        return as_mapping(_without(self.document, [each.place for each in violations if each.place]))
 
     def _may_be_project(self, wrong: Iterable[str]) -> bool:
         """Return True if one of these keys of an entry is unknown, or is the project with a wrong value."""
@@ -113,9 +113,9 @@ class AccountsFile:
         user = name.rpartition("@")[0]
         project = str(entry["project"]) if entry.get("project") else None
         names = {"user": user, **({"project": project} if project else {})}
-        cluster = render(profile, names, mapping(entry.get("storage")))
+        cluster = render(profile, names, as_mapping(entry.get("storage")))
         if entry.get("steps"):
-            steps = merge_steps(cluster.get("human_steps", ()), mapping(entry["steps"]))
+            steps = merge_steps(cluster.get("human_steps", ()), as_mapping(entry["steps"]))
             cluster = {**cluster, "human_steps": steps}
         sandbox = entry.get("sandbox", self.document.get("sandbox", False))
         return ResolvedAccount(name, user, project, entry, cluster, bool(sandbox))
@@ -129,7 +129,7 @@ def _without(node: Any, places: Sequence[Place]) -> Any:
     if isinstance(node, list):
         items = enumerate(node)
         return [None if at in wrong else _without(item, _below(places, at)) for at, item in items]
-    return {key: _without(item, _below(places, key)) for key, item in mapping(node).items() if key not in wrong}
+    return {key: _without(item, _below(places, key)) for key, item in as_mapping(node).items() if key not in wrong}
 
 
 def _below(places: Sequence[Place], step: str | int) -> list[Place]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._input.json_schema import is_template, mapping
+from .._input.json_schema import as_mapping, is_template
 from .._roles.site import site_settings
 from .._roles.table import prepare_roles
 from .accounts_file import AccountsFile, ResolvedAccount
@@ -43,7 +43,7 @@ def build_hosts(file: AccountsFile) -> list[InventoryHost]:
 def build_host(account: ResolvedAccount, file: AccountsFile) -> InventoryHost:
     """Return the host of one account. The account's own vars come last and win."""
     folder = file.lines.file.parent
-    slurm_account = str(mapping(account.entry.get("scheduler")).get("account") or "")
+    slurm_account = str(as_mapping(account.entry.get("scheduler")).get("account") or "")
     variables = {
         "cluster": account.cluster,
         "account": {
@@ -119,8 +119,8 @@ def role_settings(account: ResolvedAccount, file: AccountsFile) -> dict[str, Any
         for role in file.roles.names() & account.entry.keys()
         for key, value in (account.entry[role] or {}).items()
     }
-    links = mapping(account.entry.get("links"))
-    return {**own, "storage_links_own": {**links, **mapping(own.get("storage_links_own"))}} if links else own
+    links = as_mapping(account.entry.get("links"))
+    return {**own, "storage_links_own": {**links, **as_mapping(own.get("storage_links_own"))}} if links else own
 
 
 def describe_sandbox(account: ResolvedAccount, folder: Path) -> dict[str, Any]:

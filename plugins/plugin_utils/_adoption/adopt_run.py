@@ -99,7 +99,7 @@ def _ask_about(account: str, thing: ExistingUse, ask: Ask) -> AccountSettings:
     answer = ask(f"{account}, {thing['thing']}. Keep yours? [Y/n] ")  # the list says the rest
     if answer is None:
         raise AccountError(
-            describe_no_answer(AGREEMENT.nothing, shlex.join(command_line.command_for("adopt", ["--yes"])))
+            describe_no_answer(AGREEMENT.not_done, shlex.join(command_line.command_for("adopt", ["--yes"])))
         )
     return (thing["replace"] or {}) if answer.lower() in NOES else thing["keep"]
 

@@ -18,7 +18,7 @@ from ...module_utils._key_search.issuers import find_issued
 from ...module_utils._key_search.keys_in_texts import find_keys
 from ...module_utils._receipt.notes import DONE, is_keyed
 from .._roles.table import ELSEWHERE
-from .._text.sanitise import flat
+from .._text.sanitise import clean_line
 from . import offered_fixes
 from .resource_rules import RULES_BY_TYPE, AccountContext, RuleBreak, end_sentence
 from .rules.catalogue import RULES, SEVERITIES
@@ -137,7 +137,7 @@ def _finding(entry: PlanEntry, outcome: ResourceOutcome, found: RuleBreak, cause
         "class": found.found_class,
         "cause": cause,
         "severity": found.severity or RULES[found.rule].severity,
-        "text": flat(text),
+        "text": clean_line(text),
         "desired": _shorten(outcome["after"], fields, outcome["after"]),
         "actual": _shorten(outcome["before"], fields, outcome["after"]),
         "diff": diff_contents(outcome["after"], outcome["before"], fields),

@@ -14,7 +14,7 @@ from .._roles.enroot_credentials import token_folders
 from .._roles.table import key_files, usual_path
 from .._secrets.backends import MissingKey
 from .._secrets.versions import Secret
-from .._state.fingerprint_key import shown_by
+from .._state.fingerprint_key import account_fingerprint
 
 KnownKeys = Mapping[str, tuple[str, str]]
 """By fingerprint: the name of the secret, and which key of it that is, in words."""
@@ -137,5 +137,5 @@ def current_marks(names: Iterable[str], account: str, key: Callable[[str], str])
     found = {}
     for name in sorted(names):
         with suppress(MissingKey):
-            found[name] = shown_by(account, hashlib.sha256(key(name).encode()).digest())
+            found[name] = account_fingerprint(account, hashlib.sha256(key(name).encode()).digest())
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._delivery.plan import ResourceTypes
-from .._input.collection import practice_or
+from .._input.collection import find_accounts_file
 from .._roles.table import class_name
 from .._state import audit_history, last_runs
 from .._state.audit_history import Known
@@ -92,7 +92,7 @@ def was_audited(options: Mapping[str, Any]) -> bool:
 
 def accounts_files(options: Mapping[str, Any]) -> list[str]:
     """Return the paths of a run's accounts files; each combination has records of its own."""
-    return [str(practice_or(Path(source).resolve())) for source in options.get("inventory") or ()]
+    return [str(find_accounts_file(Path(source).resolve())) for source in options.get("inventory") or ()]
 
 
 def _known(options: Mapping[str, Any]) -> Known:

@@ -226,7 +226,7 @@ class _DeclaredLines:
                 self._files[file] = None
         lines = self._files[file]
         return (
-            {"file": command_line.relative_path(file), "line": lines.of(("accounts", name), at_key=True)}
+            {"file": command_line.relative_path(file), "line": lines.line_of(("accounts", name), at_key=True)}
             if lines
             else None
         )

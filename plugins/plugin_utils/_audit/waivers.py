@@ -77,7 +77,7 @@ def read(file: Path, today: date) -> list[Waiver]:
 
 
 def _waiver(lines: YamlText, at: int, entry: Entry) -> Waiver:
-    where = f"{display_path(lines.file)}:{lines.of(('waivers', at))}"
+    where = f"{display_path(lines.file)}:{lines.line_of(('waivers', at))}"
     optional = {"resource": str(entry.get("resource") or "*"), "by": str(entry.get("by") or "")}
     required = {name: str(entry[name]) for name in ("rule", "account", "justification", "expires")}
     return Waiver(**required, **optional, where=where)

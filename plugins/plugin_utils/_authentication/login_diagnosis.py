@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from .._input.command_line import command_for
 from .._input.programs import run_program, ssh_settings
 from .._input.ssh_arguments import ssh_arguments, typed_arguments
-from .._text.ssh_words import PROXY_ENDED, State, host_of, meaning, removal
+from .._text.ssh_words import PROXY_ENDED, State, find_failing_host, find_login_state, find_removal_command
 from . import host_keys
 from .unattended import LoginQuestion
 
@@ -66,8 +66,8 @@ class FailedLogin:
             text = f"{self._name_host(asked.hop)} asks for input that only you can give: {asked.text}"
             return Diagnosis("needs_person", text, f"At a terminal, run: {self._connect}")
         new = next((question for question in questions if question.is_of_host_key), None)
-        state: State = "host_key_unknown" if new else meaning(output)
-        hop = new.hop if new else host_of(output)
+        state: State = "host_key_unknown" if new else find_login_state(output)
+        hop = new.hop if new else find_failing_host(output)
         if state == "refused":
             return self._diagnose_refusal(output, hop)
         if state == "host_key_unknown":
@@ -107,7 +107,7 @@ class FailedLogin:
             f"{self._name_host(hop)} presents {f'the key {key[0]}' if key else 'a key'}, but your known_hosts has a "
             f"different key"
         )
-        remove = removal(output) or ["ssh-keygen", "-R", str(self.arguments[-1])]
+        remove = find_removal_command(output) or ["ssh-keygen", "-R", str(self.arguments[-1])]
         advice = f"Do not connect until the site confirms the new key. Then remove the old one: {shlex.join(remove)}"
         return Diagnosis("host_key_changed", text, advice)
 

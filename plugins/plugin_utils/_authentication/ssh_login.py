@@ -26,8 +26,8 @@ from typing import Any
 from ...module_utils._core.errors import AccountError
 from .._input.programs import run_program as run
 from .._state.fingerprint_key import make_private, state_folder
-from .._text.sanitise import flat
-from .._text.ssh_words import without_asides
+from .._text.sanitise import clean_line
+from .._text.ssh_words import strip_debug_lines
 from . import askpass
 from .unattended import LoginQuestion, askpass_environment, unattended, write_askpass
 
@@ -104,7 +104,7 @@ def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestio
     """Let ssh connect once without asking. Return its output if it failed, else an empty text, and its questions."""
     with unattended() as questions:
         done = run(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
-    return "" if done.code == 0 else _join_lines(without_asides(done.errors)) or SILENT, questions
+    return "" if done.code == 0 else _join_lines(strip_debug_lines(done.errors)) or SILENT, questions
 
 
 @contextmanager
@@ -184,7 +184,7 @@ def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], passphra
     with client, client.makefile("rw", encoding="utf-8") as stream:
         kind, question = json.loads(stream.readline())
         if kind == NOTICE:
-            tell(flat(question))
+            tell(clean_line(question))
             return
         answer = passphrases.get(question)
         if answer is None:
@@ -196,4 +196,4 @@ def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], passphra
 
 def _join_lines(output: str) -> str:
     """Return the end of the output of ssh in one line."""
-    return " | ".join(flat(line) for line in output.replace("\r", "").split("\n") if line.strip())[-MOST:]
+    return " | ".join(clean_line(line) for line in output.replace("\r", "").split("\n") if line.strip())[-MOST:]

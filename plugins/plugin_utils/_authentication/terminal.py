@@ -41,7 +41,7 @@ def run_at_terminal(command: Sequence[str], terminal: str) -> int:
         return os.read(master, 1024)
 
     try:
-        with BOARD.hushed():
+        with BOARD.hush():
             for number in (0, 1):
                 os.dup2(user_terminal, number)
             os.write(user_terminal, b"\r\n")  # the cursor is still after the answer to a question

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._state.fingerprint_key import make_private, state_folder
-from .._text.sanitise import flat
+from .._text.sanitise import clean_line
 from . import askpass
 
 HOST_KEY = re.compile(r"The authenticity of host '(?P<host>[^' ]+)")
@@ -88,4 +88,4 @@ def write_askpass() -> Path:
 
 def _read_question(question: str) -> LoginQuestion:
     named = HOST_KEY.search(question) or TYPED.match(question)
-    return LoginQuestion(flat(question.strip()), named["host"] if named else "")
+    return LoginQuestion(clean_line(question.strip()), named["host"] if named else "")

@@ -13,7 +13,7 @@ from .._secrets import backends
 from .._secrets.encrypted_file import STALE
 from .._secrets.file_errors import StoreError, display_path
 from .._secrets.keyring_backend import Keyring
-from .._text.amounts import duration
+from .._text.amounts import format_duration
 from .._unlocked import held_key
 from .accounts import CommandError
 
@@ -88,4 +88,6 @@ def _describe(keyring: Keyring, _options: argparse.Namespace) -> str:
 def _say_unlocked(file: Path, held: held_key.HeldKey) -> str:
     left = held.until - time.time()
     end = time.strftime("%H:%M" if left < USUAL * 2 else "%a %d %b %H:%M", time.localtime(held.until))
-    return f"{display_path(file)} is unlocked until {end} ({duration(round(left))} left), by {held.holder}.\n{LOCK}"
+    return (
+        f"{display_path(file)} is unlocked until {end} ({format_duration(round(left))} left), by {held.holder}.\n{LOCK}"
+    )

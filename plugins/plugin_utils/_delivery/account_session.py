@@ -84,7 +84,7 @@ class AccountSession:
         """Return the value of a key from the keyring, or a simulated one for a sandbox. Raise MissingKey."""
         if self.sandbox:
             return f"nvapi-not-a-real-key-{name}-of-the-sandbox"
-        value, warnings = SESSION.usable_value(current_keyring_name(name))
+        value, warnings = SESSION.read_usable_key(current_keyring_name(name))
         for warning in warnings:
             self.warn(warning)
         return value

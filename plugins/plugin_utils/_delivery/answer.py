@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ...module_utils._core import document_version
 from .._state.kept_engines import DIGEST
-from .._text.sanitise import bounded, harmless, harmless_lines, harmless_values
-from .._text.slurm_answer import offers
+from .._text.sanitise import harmless, harmless_lines, harmless_values, limit_number
+from .._text.slurm_answer import parse_offers
 from . import payload
 from .result import WORDS
 
@@ -128,7 +128,7 @@ def _read_evidence(found: Document) -> Evidence:
     if "verdict" in found:
         evidence["verdict"] = read_choice(VERDICTS, found["verdict"])
     if "leftovers" in found:
-        evidence["leftovers"] = bounded(found["leftovers"])
+        evidence["leftovers"] = limit_number(found["leftovers"])
     if "severities" in found:
         evidence["severities"] = {harmless(k, 500): v for k, v in found["severities"].items() if v in SEVERITIES}
     if "fixes" in found:
@@ -153,7 +153,7 @@ def _read_evidence(found: Document) -> Evidence:
         if mapping in found:
             evidence[mapping] = _read_state(found[mapping])
     if "slurm" in found:
-        evidence["slurm"] = offers(found["slurm"])
+        evidence["slurm"] = parse_offers(found["slurm"])
     for flag in FLAGS:
         if flag in found:
             evidence[flag] = found[flag] is True
@@ -202,12 +202,12 @@ def _read_progress(progress: Document | None) -> Progress | None:
     done, total = progress["done"], progress["total"]
     under_way: JobProgress = {
         "step": harmless(progress["step"], 200),
-        "done": None if done is None else bounded(done),
-        "total": None if total is None else bounded(total),
+        "done": None if done is None else limit_number(done),
+        "total": None if total is None else limit_number(total),
         "unit": read_choice(UNITS, progress["unit"]),
     }
     waits: JobProgress = (
-        {**under_way, "patience": bounded(progress["patience"])} if "patience" in progress else under_way
+        {**under_way, "patience": limit_number(progress["patience"])} if "patience" in progress else under_way
     )
     return {**waits, "why": harmless(progress["why"], 200)} if "why" in progress else waits
 
@@ -234,7 +234,7 @@ def _read_engine(file: Document | None) -> EngineFile | None:
 def _read_mark(mark: Document) -> RotationMark:
     """Return which rotation last installed a key."""
     return {
-        "sequence": bounded(mark["sequence"]),
+        "sequence": limit_number(mark["sequence"]),
         "rotation": harmless(mark["rotation"], 100),
         "machine": harmless(mark["machine"], 100),
         "controller": harmless(mark.get("controller", ""), 100),

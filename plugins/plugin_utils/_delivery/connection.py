@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .._authentication import turns
 from .._authentication.unattended import LoginQuestion, unattended
-from .._input.ssh_arguments import SSH_VARIABLES, login_of, mentions_proxy, typed_arguments
+from .._input.ssh_arguments import SSH_VARIABLES, find_login, mentions_proxy, typed_arguments
 from .._state.kept_engines import KnownEngine
 from . import answer as _answer
 from . import payload, session_limits
@@ -85,12 +85,12 @@ class AccountConnection:
             rest = {name: value for name, value in plan.items() if name != "engine"}
             return self._send(command, payload.build_payload(rest, self._places), plan)
         if kept.digests:
-            short = payload.build_short_payload(kept.settle_wish(plan), self._places, kept.digests)
+            short = payload.build_short_payload(kept.drop_needless_request(plan), self._places, kept.digests)
             output = self._send(command, short, plan)
             if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):
                 return output
             kept.note_gone()
-        return self._send(command, payload.build_payload(kept.settle_wish(plan), self._places), plan)
+        return self._send(command, payload.build_payload(kept.drop_needless_request(plan), self._places), plan)
 
     def put_file(self, local: str, remote: str) -> None:
         """Copy a file of this machine to the account."""
@@ -193,7 +193,7 @@ class AccountConnection:
         """Return a wait for a free place at the login node, in a run of many accounts."""
         if len(self.host_variables.get("ansible_play_hosts_all") or ()) <= MANY:
             return nullcontext()
-        return turns.turn(login_of(self.variables, self._name)[1])
+        return turns.turn(find_login(self.variables, self._name)[1])
 
 
 def retry_dropped(

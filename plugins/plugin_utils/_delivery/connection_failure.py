@@ -46,25 +46,25 @@ def explain(connection: AccountConnection, error: Exception) -> ConnectionFailur
     is_cut = is_over_ssh and isinstance(error.__context__, OSError)
     printed = f"{error}{_read_rest(error)}" if is_cut else str(error)
     began = connection.was_answered or (not is_cut and (not is_over_ssh or payload.BEGUN in printed))
-    lines = harmless_lines(ssh_words.without_asides(printed), 2000).split("\n")
+    lines = harmless_lines(ssh_words.strip_debug_lines(printed), 2000).split("\n")
     output = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
         reason = f" ({output})" if output else ""
         text = f"the connection was lost{reason}. The state of the account is unknown; run again to check and continue"
         return ConnectionFailure(text, began, output)
-    if ssh_words.is_session_taken(output):
+    if ssh_words.is_session_refused(output):
         text = "the login node refused a second session in the open connection (MaxSessions): log out of the shell that"
         return ConnectionFailure(f"{text} uses it, then run again ({output})", began, output)
     if connection.blocked or connection.control_socket:
         before = (connection.host_variables.get(LOGIN_BEFORE) or {}).get("msg")
         return ConnectionFailure(connection.blocked or before or login_check.advise_connect(connection.name), began)
-    if ssh_words.is_dropped_at_the_door(output) and not connection.unanswered:
+    if ssh_words.is_dropped_before_greeting(output) and not connection.unanswered:
         text = (
             f"the login node closed the connection before the login, perhaps because of too many connections at once "
             f"({output})"
         )
         advice = "Run again later, or with fewer accounts at a time (-f 2)"
-        return ConnectionFailure(f"{text}. {advice}", began, output, ssh_words.may_knock_again(output))
+        return ConnectionFailure(f"{text}. {advice}", began, output, ssh_words.is_worth_retrying(output))
     diagnosis = login_diagnosis.FailedLogin(connection.name, connection.variables).diagnose(
         output, connection.unanswered
     )

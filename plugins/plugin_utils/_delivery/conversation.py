@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...module_utils._core.errors import AccountError
 from .._secrets.backends import MissingKey
 from .._state import slurm_offers
-from .._state.fingerprint_key import account_key, shown_by, state_folder
+from .._state.fingerprint_key import account_fingerprint, account_key, state_folder
 from .._state.run_memory import BOARD
 from .._text.sanitise import harmless
 
@@ -144,7 +144,7 @@ def _describe_keys(session: AccountSession, entries: Iterable[PlanEntry]) -> dic
 def _current_fingerprint(session: AccountSession, name: str) -> list[str]:
     """Return the fingerprint of the key that is current here, as the account shows it; [] if there is no key."""
     try:
-        return [shown_by(session.name, hashlib.sha256(session.key(name).encode()).digest())]
+        return [account_fingerprint(session.name, hashlib.sha256(session.key(name).encode()).digest())]
     except MissingKey:
         return []
 

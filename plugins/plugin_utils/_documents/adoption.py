@@ -1,29 +1,29 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What adopt gives to Ansible: what an account has already, what is used from now on, and the changed accounts file."""
+"""Results of adopt's tasks: what exists on an account, what will be used, and the changed accounts file."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
 Relation = Literal["equal", "equivalent", "different", "left"]
-"""To the desired state: left is what hpc-onboard neither uses nor touches."""
+"""How an existing thing compares with the desired state. left: hpc-onboard neither uses nor changes the thing."""
 AccountSettings = dict[str, Any]
-"""Settings of an account in the accounts file, to be added to those that it has."""
+"""Settings to add to an account in the accounts file."""
 
 
 class AdoptionOffer(TypedDict):
-    """That the user has things on the account already: how many, and the command that shows them."""
+    """The number of things that the user already has on the account, and the command that shows them."""
 
     things: int
     command: list[str]
 
 
 class ExistingUse(TypedDict):
-    """One thing of the user's. use: what is used from now on, in words.
+    """An existing thing of the user. use: a sentence about what will be used.
 
-    keep: the settings by which it is used; empty where none is needed. replace: those by which hpc-onboard's own takes
-    its place; None where that is no question. lost: what hpc-onboard's own does not do.
+    keep: settings that use the existing thing; {} if none is needed. replace: settings that use hpc-onboard's own
+    instead; None if the user need not choose. lost: what hpc-onboard's own cannot do.
     """
 
     relation: Relation
@@ -35,7 +35,7 @@ class ExistingUse(TypedDict):
 
 
 class AdoptAccount(TypedDict):
-    """Of the part of adopt that looks at one account. unclear: sentences about what was left. sandbox: its folder."""
+    """Result for one account. unclear: sentences about what was skipped. sandbox: the folder of a sandbox."""
 
     kind: Literal["adopt_account"]
     changed: Literal[False]
@@ -45,7 +45,7 @@ class AdoptAccount(TypedDict):
 
 
 class AdoptPart(TypedDict):
-    """Of a part of adopt that shows nothing, or that the user has said no to."""
+    """Result of a task of adopt without output, or one that the user has cancelled."""
 
     kind: Literal["adopt_part"]
     changed: Literal[False]
@@ -53,9 +53,9 @@ class AdoptPart(TypedDict):
 
 
 class AdoptChosen(TypedDict):
-    """Of the part that asks about what is different. before, after: the text of the accounts file.
+    """Result of the task that asks what to keep. before, after: the text of the accounts file.
 
-    left: how many different things the user was not asked about.
+    left: number of things that differ and that the user was not asked about.
     """
 
     kind: Literal["adopt_chosen"]
@@ -67,7 +67,7 @@ class AdoptChosen(TypedDict):
 
 
 class AdoptWritten(TypedDict):
-    """Of the part that writes the accounts file. next: the command that shows what follows."""
+    """Result of the task that writes the accounts file. next: the command to run next."""
 
     kind: Literal["adopt_written"]
     changed: Literal[True]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an account answers, as docs/schemas/answer.schema.json has it, and what is noted there (receipt.schema.json)."""
+"""The engine's response on an account (docs/schemas/answer.schema.json), and its receipt (receipt.schema.json)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ ReceiptNote = TypedDict(
         "for": str,
     },
 )
-"""One thing that was made on an account (module_utils/_receipt/notes.py)."""
+"""The entry of a receipt about one resource of an account (module_utils/_receipt/notes.py)."""
 
 Notes = dict[str, ReceiptNote]
 
 
 class RotationMark(TypedDict):
-    """Which rotation last installed a key. controller: the name of the machine that led it, where that is known."""
+    """The rotation that last installed a key. controller: the name of the machine that ran it, if known."""
 
     sequence: int
     rotation: str
@@ -45,10 +45,10 @@ class RotationMark(TypedDict):
 
 
 class KeyRotations(TypedDict):
-    """What this machine tells an account of a key's rotations (docs/schemas/plan.schema.json).
+    """What a plan says about a key's rotations (docs/schemas/plan.schema.json).
 
-    sequence: the highest of those that it knows. known: their ids. mark: of the one whose key is sent; None: of none.
-    held: fingerprints of the key that is current here; versions: of all others that this machine can recognise.
+    sequence: the highest known on this machine. known: ids of the known rotations. mark: the rotation whose key is
+    sent; None for a key without one. held: fingerprints of the current key. versions: those of all other versions.
     """
 
     sequence: int
@@ -59,7 +59,7 @@ class KeyRotations(TypedDict):
 
 
 class AccountReceipt(TypedDict):
-    """What is noted on the account. keys: by secret. problem: why nothing could be noted."""
+    """The receipt of an account. keys: secret -> its last rotation. problem: why the receipt could not be written."""
 
     notes: Notes
     keys: dict[str, RotationMark]
@@ -67,23 +67,23 @@ class AccountReceipt(TypedDict):
 
 
 class AccountOwner(TypedDict):
-    """Whose account answered: its home and its login shell, absolute paths; empty where an older engine answers."""
+    """Home directory and login shell of the account; empty in the response of an older engine."""
 
     home: str
     shell: str
 
 
 class EngineFile(TypedDict):
-    """The engine that an account keeps. python: the version for which it is. digest: of its index, in hex."""
+    """The engine that is stored on an account. python: the Python version it is for. digest: of its index, in hex."""
 
     python: str
     digest: str
 
 
 class EngineAnswer(TypedDict):
-    """The answer to one plan. receipt: None where the plan did not ask for it. seconds: how long the engine worked.
+    """The response to one plan. receipt: None if the plan did not request it. seconds: how long the engine worked.
 
-    engine: the file that it keeps; None where it was not asked to, or could not.
+    engine: the stored engine; None if the plan did not request one, or it could not be stored.
     """
 
     outcomes: list[ResourceOutcome]

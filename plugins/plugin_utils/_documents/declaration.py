@@ -1,29 +1,29 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a capability declares: entries of the plan, and why there are no more of them."""
+"""What a role declares: entries of the plan, and the reasons for skipped ones."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
 Code = Literal[
-    "without",  # the accounts file says so
+    "without",  # excluded in the accounts file
     "made_by_site",
-    "not_here",  # the site has nothing of the kind
-    "path_unknown",  # of a storage area, which area names
-    "place_unknown",  # where this site's programs read, or where things may lie
+    "not_here",  # not available at this site
+    "path_unknown",  # of the storage area in `area`
+    "place_unknown",  # where programs of this site read, or where files may be stored
     "refused",  # by the site's rules
-    "to_decide",  # by the person, who has to say so
-    "rotation_open",  # which alone says what its files hold
-    "terms",  # of others, which go with what is declared
-    "key_absent",  # and nobody has asked for what needs it
-    "kept",  # the user's own thing, as the accounts file says
-    "settings_refused",  # by the role, so that the receipt alone says what is its own
+    "to_decide",  # the user has to choose in the accounts file
+    "rotation_open",  # only the open rotation may write the files of the key
+    "terms",  # licence terms of what is declared
+    "key_absent",  # not in the keyring, and no setting requires the key
+    "kept",  # the accounts file keeps the user's own
+    "settings_refused",  # invalid settings of the role, so only the receipt knows its resources
 ]
 
 
 class SkipReason(TypedDict):
-    """Why something is not declared, or what goes with it. text: for people alone."""
+    """Why a resource is not declared, or a remark about a declared one. text: for users; programs read the code."""
 
     code: Code
     text: str
@@ -31,27 +31,27 @@ class SkipReason(TypedDict):
 
 
 class Note(SkipReason):
-    """A reason with the capability that gives it."""
+    """A reason with the name of the role."""
 
     capability: str
 
 
 Options = dict[str, Any]
-"""What a resource is told: each kind has its own (module_utils/_options); _delivery/plan.py checks them."""
+"""Options of a resource, which depend on its type (module_utils/_options); _delivery/plan.py checks them."""
 
 
 class ResourceEntry(TypedDict):
-    """One resource of a kind, not checked yet."""
+    """A declared resource, not checked yet. kind: its type."""
 
     kind: str
     options: Options
 
 
 class PlanEntry(ResourceEntry):
-    """One resource of a plan, with the capability that declares it. key: as it is sent, NAME or NAME@VERSION.
+    """A resource of a plan, with the role that declares it. key: NAME or NAME@VERSION of the key to send.
 
-    replace: the user agreed that a thing of theirs in its place is moved away, and put back by offboarding.
-    is_unasked: it follows from the site alone, and the account can do without it where its key is missing.
+    replace: the user agreed to replace an existing key; offboarding restores it.
+    is_unasked: the site's profile requests the resource, not the user, so it is skipped if its key is missing.
     """
 
     capability: str
@@ -61,7 +61,7 @@ class PlanEntry(ResourceEntry):
 
 
 class Declaration(TypedDict):
-    """What one capability declares."""
+    """What one role declares."""
 
     resources: list[ResourceEntry]
     notes: list[SkipReason]

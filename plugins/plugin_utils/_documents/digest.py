@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a digest of an audit says, as docs/schemas/audit-digest.schema.json has it."""
+"""The digest of an audit (docs/schemas/audit-digest.schema.json)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .outcome import Severity
 
 
 class DigestEvent(TypedDict):
-    """Findings that are one event. place, age: of all of them, or empty. some: the first of the accounts."""
+    """Findings with one cause. place, age: empty unless all findings share them. some: the first of the accounts."""
 
     severity: Severity
     rule: str
@@ -25,7 +25,7 @@ class DigestEvent(TypedDict):
 
 
 class DigestResolved(TypedDict):
-    """A resource that is up to date again on so many accounts."""
+    """A resource that is up to date again. accounts: on how many. some: the first of them."""
 
     rule: str
     resource: str
@@ -34,7 +34,7 @@ class DigestResolved(TypedDict):
 
 
 class DigestUnknown(TypedDict):
-    """Accounts that could not be checked, for one reason."""
+    """Accounts that could not be checked for the same reason."""
 
     reason: str
     accounts: int
@@ -42,7 +42,7 @@ class DigestUnknown(TypedDict):
 
 
 class AuditDigest(TypedDict):
-    """An audit in a few lines. last: when the last audit started, or empty. next: commands, without accounts."""
+    """The digest of an audit. last: when the last audit started, or empty. next: commands to run, without accounts."""
 
     schema: str
     run: str

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an audit finds and reports, as docs/schemas/audit.schema.json has it."""
+"""The findings and the report of an audit (docs/schemas/audit.schema.json)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .outcome import Severity, State
 Class = Literal["missing", "changed", "stale", "unmanaged", "orphan", "broken", "at_risk", "not_applicable", "unknown"]
 Cause = Literal["spec", "hand", "site", "time", "unknown"]
 Cell = Literal["ok", "critical", "high", "medium", "low", "info", "not_applicable", "unknown"]
-"""What a capability of an account comes to: the worst that counts."""
+"""The result for a role on an account: the severity of its most severe finding, or another state."""
 
-_Classed = TypedDict("_Classed", {"class": Class})  # the schema's own word, which Python keeps for itself
+_Classed = TypedDict("_Classed", {"class": Class})  # `class` is a keyword, so the class syntax cannot declare it
 
 
 class Difference(_Classed):
-    """A difference that was found. place: a path with its line on the account, or nothing."""
+    """A difference between desired and actual state. place: path and line on the account, or empty."""
 
     rule: str
     capability: str
@@ -33,11 +33,11 @@ class Difference(_Classed):
 
 
 class FoundDifference(Difference):
-    """A difference as the look at one account tells it.
+    """A difference as the audit of one account returns it.
 
-    auto_fix: what fix.yml does about it. blocked: onboarding would not put it right. in_the_way: the path of the user's
-    own thing there. case: which advice fits, where a rule has several. fix: where no command of ours fixes it. diff: of
-    what has several lines.
+    auto_fix: the resource with which fix.yml fixes it. blocked: onboarding cannot fix it. in_the_way: the path of the
+    user's file in its place. case: selects the advice if a rule has several. fix: manual steps, if no subcommand fixes
+    it. diff: of content with several lines.
     """
 
     auto_fix: NotRequired[ResourceEntry]
@@ -49,7 +49,7 @@ class FoundDifference(Difference):
 
 
 class Excuse(TypedDict):
-    """Why a finding does not count, until which day, who says so, and in which line of which file."""
+    """A waiver. expires: its last day. by: who accepts the finding. where: file and line of the waiver."""
 
     justification: str
     expires: str
@@ -58,18 +58,18 @@ class Excuse(TypedDict):
 
 
 class SourceLine(TypedDict):
-    """The line of a file of ours."""
+    """A line of an accounts file."""
 
     file: str
     line: int
 
 
 class Finding(Difference):
-    """A difference as the report tells it. since: the day on which it was first found. help: where to read about it.
+    """A difference in the report. since: the day of the first audit that found it. help: address of its documentation.
 
-    new: no audit before this one found it. changed: the last one found it in another state. baseline: 'unchanged' where
-    the baseline file has it. event: the text without the account's own names. diff: lines of a unified diff from the
-    desired to the actual content, without keys.
+    new: no earlier audit found it. changed: the last audit found a different state. baseline: 'unchanged' if the
+    baseline file contains it. event: the text without names of the account, to group equal findings. diff: lines of a
+    unified diff from the desired to the actual content, without keys.
     """
 
     account: str
@@ -87,14 +87,14 @@ class Finding(Difference):
 
 
 class ProfileStatus(TypedDict):
-    """How far a cluster's profile can be trusted."""
+    """When and how a cluster's profile was verified."""
 
     verified_on: str
     status: str
 
 
 class AccountSite(TypedDict):
-    """Where an account is."""
+    """Cluster, site and profile of an account."""
 
     cluster: str
     site: str
@@ -102,7 +102,7 @@ class AccountSite(TypedDict):
 
 
 class AuditedAccount(AccountSite):
-    """An account's line of the report. seconds: of the engine's work there. next: what to do where it was not seen."""
+    """An account in the report. seconds: how long the engine worked. next: what to do if it was not checked."""
 
     name: str
     state: Literal["measured", "unknown"]
@@ -115,7 +115,7 @@ class AuditedAccount(AccountSite):
 
 
 class AuditRow(AuditedAccount):
-    """What the look at one account came to."""
+    """The result of the audit of one account."""
 
     findings: list[FoundDifference]
     declared: SourceLine | None
@@ -123,7 +123,7 @@ class AuditRow(AuditedAccount):
 
 
 class AuditRun(TypedDict):
-    """What was run. seconds: from its beginning. since: 'last' for a report of what is new, changed or resolved."""
+    """How the audit was run. since: 'last' if the report has only new, changed and resolved findings."""
 
     id: str
     started: str
@@ -139,7 +139,7 @@ class AuditRun(TypedDict):
 
 
 class BySeverity(TypedDict):
-    """How many findings of each severity count."""
+    """Numbers of findings by severity, without waived ones."""
 
     critical: int
     high: int
@@ -149,9 +149,9 @@ class BySeverity(TypedDict):
 
 
 class AuditSummary(TypedDict):
-    """The numbers, and what the audit comes to.
+    """The numbers and the result of an audit.
 
-    new, changed, resolved: since the last audit. accepted: in the baseline.
+    new, changed, resolved: findings since the last audit. accepted: findings in the baseline.
     """
 
     accounts: int
@@ -173,7 +173,7 @@ class AuditSummary(TypedDict):
 
 
 class ResolvedFinding(TypedDict):
-    """What was found before, was looked for again, and is there no more."""
+    """A finding of an earlier audit that this one checked and no longer found."""
 
     fingerprint: str
     rule: str
@@ -183,7 +183,7 @@ class ResolvedFinding(TypedDict):
 
 
 class WaiverEntry(Excuse):
-    """An entry of the waivers file. account and resource are patterns. state: whether it did anything in this run."""
+    """An entry of the waivers file. account, resource: patterns. state: 'used' if it matched a finding of this run."""
 
     rule: str
     account: str
@@ -192,7 +192,7 @@ class WaiverEntry(Excuse):
 
 
 class FormerAudit(TypedDict):
-    """A run before this one. new, resolved: since the run before it; None if that is not known."""
+    """An earlier audit. new, resolved: since the audit before it; None if unknown."""
 
     started: str
     accounts: int
@@ -203,7 +203,7 @@ class FormerAudit(TypedDict):
 
 
 class AuditReport(TypedDict):
-    """The report of all accounts."""
+    """The report of an audit."""
 
     schema: str
     run: AuditRun

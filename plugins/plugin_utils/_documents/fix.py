@@ -1,9 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What fixes a thing: steps in their order, each a command or an advice, told apart by a field and never by its words.
+"""The steps that fix a finding, in their order: commands and advice (`fix` in docs/schemas/audit.schema.json).
 
-It is the member `fix` of docs/schemas/audit.schema.json. A command is a list of arguments; it is quoted here, once,
-when it is written for a person.
+A command is a list of arguments, which is quoted only for display.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ import shlex
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypedDict
 
-BLOCKED = "Do what the finding says."
+BLOCKED = "Do what the finding says."  # its text contains the advice
 IN_HOME = re.compile(r"~/[A-Za-z0-9_./+@%=,-]+~?")
 
 
 class LocalCommand(TypedDict):
-    """A command for this machine."""
+    """A command to run on this machine."""
 
     kind: Literal["command"]
     where: Literal["here"]
@@ -26,9 +25,9 @@ class LocalCommand(TypedDict):
 
 
 class AccountCommand(TypedDict):
-    """A command for the account, where a leading '~/' is the home; from_here takes it there, from this machine.
+    """A command to run on the account. from_here: the command on this machine that runs it there.
 
-    from_here is None for a sandbox, whose home no login shell has: there a person does it in the sandbox's folder.
+    from_here is None for a sandbox, which has no login shell: the user runs the command in the sandbox's folder.
     """
 
     kind: Literal["command"]
@@ -38,7 +37,7 @@ class AccountCommand(TypedDict):
 
 
 class Advice(TypedDict):
-    """What to do, in a sentence, where no command can do it."""
+    """A sentence about what to do, if no command can do it."""
 
     kind: Literal["advice"]
     text: str
@@ -49,35 +48,38 @@ Fix = list[FixStep]
 
 
 def local_command(*words: str) -> LocalCommand:
-    """A command for this machine."""
+    """Return a step that runs a command on this machine."""
     return {"kind": "command", "where": "here", "command": list(words)}
 
 
 def account_command(words: Sequence[str], ansible: Sequence[str] | None) -> AccountCommand:
-    """A command for the account. ansible: the words that choose the account, -m raw is added; None for a sandbox."""
+    """Return a step that runs a command on an account.
+
+    ansible: the words of Ansible's command that select the account; None for a sandbox.
+    """
     from_here = None if ansible is None else [*ansible, "-m", "raw", "-a", quote_for_account(words)]
     return {"kind": "command", "where": "account", "command": list(words), "from_here": from_here}
 
 
 def advice(text: str) -> Advice:
-    """A sentence."""
+    """Return a step that the user takes."""
     return {"kind": "advice", "text": text}
 
 
 def quote_for_account(words: Sequence[str]) -> str:
-    """A command as a shell of the account reads it: a leading '~/' stays the home."""
+    """Return a command for a shell of the account, quoted except for a leading '~/'."""
     return " ".join(word if IN_HOME.fullmatch(word) else shlex.quote(word) for word in words)
 
 
 class FixPart(NamedTuple):
-    """A part of a fix in words. is_command: whether the text can be pasted into a shell of this machine."""
+    """A part of a fix as text. is_command: True if it can be pasted into a shell of this machine."""
 
     text: str
     is_command: bool
 
 
 def describe_fix(fix: Sequence[FixStep]) -> list[FixPart]:
-    """A fix in words: commands that follow one another are joined, for each needs the one before it."""
+    """Return a fix as text. Consecutive commands are joined with &&: each needs the one before."""
     parts: list[FixPart] = []
     for number, step in enumerate(fix):
         words = local_words(step)
@@ -92,24 +94,24 @@ def describe_fix(fix: Sequence[FixStep]) -> list[FixPart]:
 
 
 def local_words(step: FixStep) -> list[str] | None:
-    """The words that do the step when they are run on this machine; None where a person does it otherwise."""
+    """Return the command that takes the step from this machine; None if the user has to take it."""
     if step["kind"] == "advice":
         return None
     return step["command"] if step["where"] == "here" else step["from_here"]
 
 
 def describe_step(step: FixStep) -> str:
-    """A step that is not pasted here, as a sentence."""
+    """Return a step without a command on this machine as a sentence."""
     return step["text"] if step["kind"] == "advice" else f"In its sandbox: {quote_for_account(step['command'])}"
 
 
 def render_in_one_line(fix: Sequence[FixStep]) -> str:
-    """All of a fix in words, for where nothing can be set apart."""
+    """Return a fix as one line of text."""
     return " ".join(part.text for part in describe_fix(fix))
 
 
 def manual_steps(fix: Fix) -> Fix:
-    """Return the steps that no subcommand takes and that the finding does not name itself."""
+    """Return the steps that only the user can take, except advice that the finding's text contains."""
     return [step for step in fix if _is_manual(step)]
 
 

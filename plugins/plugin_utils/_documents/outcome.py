@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What came of one resource, as docs/schemas/answer.schema.json has it and an answer was read."""
+"""The outcome of one resource, as read from an account's response (docs/schemas/answer.schema.json)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, NotRequired, TypedDict, final
 from .declaration import ResourceEntry
 
 State = dict[str, str]
-"""A thing as found or as wanted, field to value: free, for each kind has its own fields. Absent is empty."""
+"""Actual or desired state of a resource, field -> value. The fields depend on its type. {}: absent."""
 
 Status = Literal["ok", "missing", "different", "extra", "blocked", "failed", "unknown"]
 Verdict = Literal["valid", "invalid", "not_entitled", "unknown"]
@@ -20,11 +20,10 @@ ExistingType = Literal["conda", "variable", "image", "launcher"]
 
 
 class ExistingThing(TypedDict):
-    """One thing of the user that a role could use.
+    """An existing thing of the user that a role could use.
 
-    path: of the thing; of a variable, its value. shown: the same for people, with ~. name: of a
-    variable or a launcher.
-    at: the line that sets a variable. words: the options that a launcher gives to srun.
+    path: its path, or a variable's value. shown: the path for display, with ~. name: of a variable or launcher.
+    at: file and line that set a variable. words: the options that a launcher passes to srun.
     """
 
     what: ExistingType
@@ -37,7 +36,7 @@ class ExistingThing(TypedDict):
 
 
 class NewerRotation(TypedDict):
-    """Which rotation installed a key that stays, since this machine does not know of it; the name of the key."""
+    """The rotation, unknown to this machine, that installed a key. The key is therefore not replaced."""
 
     secret: str
     machine: str
@@ -46,7 +45,7 @@ class NewerRotation(TypedDict):
 
 
 class SlurmAccount(TypedDict):
-    """One Slurm account of a person: the qualities of service that its jobs may ask for, and which they get else."""
+    """A Slurm account of the user. qos: the QOS that its jobs may request. default_qos: the QOS of all other jobs."""
 
     name: str
     qos: list[str]
@@ -54,9 +53,9 @@ class SlurmAccount(TypedDict):
 
 
 class SlurmPartition(TypedDict):
-    """A partition that Slurm shows. gpus: the types of its GPUs; "" is one without a type. most: GPUs of a node.
+    """A partition of Slurm. gpus: types of its GPUs; "" for GPUs without a type. most: largest number in a node.
 
-    minutes: a job's longest.
+    minutes: time limit of a job.
     """
 
     name: str
@@ -66,10 +65,10 @@ class SlurmPartition(TypedDict):
 
 
 class SlurmOffers(TypedDict):
-    """What Slurm lets an account do; None: not known.
+    """What Slurm offers to an account; None for unknown.
 
-    default: of jobs that name no account. default_partition: of jobs that name no partition; empty: Slurm refuses them.
-    missed: sentences.
+    default: Slurm account of jobs that name none. default_partition: of jobs that name none; empty: Slurm refuses them.
+    missed: sentences about what could not be queried.
     """
 
     accounts: list[SlurmAccount] | None
@@ -80,20 +79,18 @@ class SlurmOffers(TypedDict):
 
 
 class Evidence(TypedDict, total=False):
-    """What was seen beside the state and is acted on.
+    """Observations about a resource in addition to its state, by which this machine decides.
 
-    verdict: what the registry says of a key as it stands in its file. leftovers: in how many places a replaced key
-    still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the user's
-    own, to be moved away. unknown_key: a key that stays is not in the keyring. replaces: such a key is replaced, and a
-    copy is kept. rotated: another machine has rotated the key since. fixes: field of a watch's state -> what fixes it
-    there without a loss. cases: field of a watch's state -> which advice fits. obstacle: why it could not be changed,
-    where nothing differs. open_folder: of a key, in which others may write. slurm: what Slurm offers, where it was
-    asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key that is
-    there and not known. adopted: it is up to date and was not created by hpc-onboard; equivalent: in another form that
-    serves as well. recorded: an earlier run has adopted it. existing: what the user has set up before, where it was
-    asked for. environments: those of a conda of the user's. in_use: variables that are not set, because they would hide
-    content of the user's, each with its folder. observed: what a probe
-    asked for, by its name.
+    verdict: the registry's response to the key in the file. leftovers: number of places that still contain a replaced
+    key. severities, fixes, cases: field of an audit check's state -> severity, lossless fix, selected advice.
+    theirs: the user's own file is in its place. unknown_key: a key that is not in the keyring stays. replaces: such a
+    key is replaced, and a copy is kept. rotated: another machine has rotated the key since. obstacle: why the resource
+    could not be changed, although nothing differs. open_folder: a key's folder that other users can write to. slurm: if
+    Slurm was queried in this run. held: of a key to replace, "none" if no file contains a key, or the fingerprint of an
+    unknown key. adopted: the user created it, and it is up to date; 'equivalent': in a different form. recorded: an
+    earlier run adopted it. existing: what the user has set up, if the plan requested it. environments: of the user's
+    conda. in_use: variables that are not set because they would hide the user's data -> folder with the data.
+    observed: values that a probe requested, by name.
     """
 
     verdict: Verdict
@@ -119,9 +116,9 @@ class Evidence(TypedDict, total=False):
 
 @final
 class JobProgress(TypedDict):
-    """How far work is that goes on by itself. done and total are None where they are not known.
+    """Progress of work that continues on the account without a session. done, total: None if unknown.
 
-    patience: seconds that a run waits for it at most, where it may not even begin for hours. why: it has not begun.
+    patience: seconds that a run waits at most, for work that may not start for hours. why: it has not started.
     """
 
     step: str
@@ -134,7 +131,7 @@ class JobProgress(TypedDict):
 
 @final
 class JobFailure(TypedDict):
-    """Why such work ended without success. wants: a file that could be brought to it: url, sha256, path; or empty."""
+    """Why such work failed. wants: url, sha256 and path of a file that this machine could copy to it; or {}."""
 
     failed: str
     wants: dict[str, str]
@@ -144,10 +141,10 @@ Progress = JobProgress | JobFailure
 
 
 class ResourceOutcome(TypedDict):
-    """What came of one resource. What an older engine did not tell is there, and empty.
+    """The outcome of one resource. Fields that an older engine did not send are empty.
 
-    This machine adds missing_secret, the name of the key that it waits for, where the keyring has none, and left, the
-    work that goes on by itself where nobody waits for it any longer.
+    This machine adds missing_secret, the name of the required key if the keyring lacks it, and left, the progress of
+    work that continues after the run.
     """
 
     identity: str

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What probe gives to Ansible: facts of a profile beside what the account shows, and what was written of it."""
+"""Results of probe's tasks: site facts of a profile, compared with an account, and the profiles that were written."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Comparison = Literal["agrees", "differs", "not visible"]
 
 
 class ProbedFact(TypedDict):
-    """One fact of a profile. says: its value there. seen: what the account shows. by: the command that shows it.
+    """A site fact of a profile. says: the profile's value. seen: the account's. by: the command that shows it.
 
-    value: what a profile should have instead, where that is certain.
+    value: the correct value for the profile, if certain.
     """
 
     fact: str
@@ -24,7 +24,7 @@ class ProbedFact(TypedDict):
 
 
 class ProbeAccount(TypedDict):
-    """Of the part of probe that looks at one account. observed: by name. unclear: what could not be asked."""
+    """Result for one account. observed: values by name. unclear: sentences about what could not be compared."""
 
     kind: Literal["probe_account"]
     changed: Literal[False]
@@ -36,14 +36,14 @@ class ProbeAccount(TypedDict):
 
 
 class ProbePart(TypedDict):
-    """Of a part of probe that shows nothing."""
+    """Result of a task of probe without output."""
 
     kind: Literal["probe_part"]
     changed: Literal[False]
 
 
 class ProbeWritten(TypedDict):
-    """Of the part that writes profiles. files: each with the facts that were changed; empty for a new profile."""
+    """Result of the task that writes profiles. files: file -> changed site facts; [] for a new profile."""
 
     kind: Literal["probe_written"]
     changed: bool

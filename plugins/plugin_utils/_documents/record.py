@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this machine remembers of a run over one account, as docs/schemas/run.schema.json has it."""
+"""Records about an account in the state folder of this machine (docs/schemas/run.schema.json)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ RunSubcommand = Literal["onboard", "offboard", "audit"]
 class RunRecord(TypedDict):
     """How a run ended on one account.
 
-    at: its end, in UTC. ended: of an audit 'ok', 'found' (something counts) or 'unreachable' (not measured); else
-    'empty' where nothing was declared, or nothing was left to remove.
-    reached: whether the account itself answered. missing_keys: names of keys that the keyring did not have.
-    unknown_areas: storage areas whose path nobody has said. skipped: a digest of the note on each skipped resource,
-    which is reported once. by_severity: of an audit.
+    at: its end, in UTC. ended: 'found' if an audit has findings; 'unreachable' also if an audit could not check the
+    account; 'empty' if nothing was declared, or nothing was left to remove. reached: the account responded.
+    missing_keys: names of keys that the keyring lacks. unknown_areas: storage areas without a path.
+    skipped: a hash of the note on each skipped resource, which is reported once. by_severity: of an audit.
     """
 
     schema: str
@@ -36,7 +35,7 @@ class RunRecord(TypedDict):
 
 
 class SlurmRecord(TypedDict):
-    """What Slurm offered to an account when it was last asked, in UTC (docs/schemas/slurm.schema.json)."""
+    """What Slurm offered to an account when last queried. at: in UTC (docs/schemas/slurm.schema.json)."""
 
     schema: str
     at: str
@@ -44,7 +43,7 @@ class SlurmRecord(TypedDict):
 
 
 class StepMark(TypedDict):
-    """That a person said a step is done: when, in UTC, and who on which machine. due: the own day it is done for."""
+    """A manual step that the user marked as done. at: in UTC. by: user and machine. due: the step's date then."""
 
     at: str
     by: str

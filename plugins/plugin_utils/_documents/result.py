@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What our tasks give to Ansible, which hands it on to the console, to later tasks of the play and to users' own."""
+"""Results of tasks, which Ansible passes to the console, to later tasks and to the user's own tasks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ CheckStatus = Literal["ok", "warning", "failed"]
 
 
 class AccountRemark(TypedDict):
-    """What the owner of an account should know though nothing differs."""
+    """A remark for the owner of an account, although nothing differs."""
 
     capability: str
     text: str
 
 
 class ManualStep(TypedDict):
-    """What only a person can do, and where. id: its name. due: the day that the accounts file gives it, 2027-03-31."""
+    """A step that only the user can take. due: the date in the accounts file, such as 2027-03-31."""
 
     id: str
     text: str
@@ -40,7 +40,7 @@ class AnsibleDiff(TypedDict):
 
 
 class TaskResult(TypedDict):
-    """What Ansible itself reads of a result."""
+    """The fields of a result that Ansible itself reads."""
 
     changed: bool
     failed: bool
@@ -49,10 +49,10 @@ class TaskResult(TypedDict):
 
 @final
 class Introduction(TypedDict):
-    """What is shown once of an account. places: links and scripts. command: shows the rules of the site.
+    """What is shown once, after an account's first onboarding. places: links and scripts.
 
-    names: the command that lets ssh know accounts by short names, where that was not done yet.
-    steps: what only the user can do and no program sees; done: the command that lists them. next: what to run now.
+    command: shows the rules of the site. names: sets up short names for ssh, or empty. steps: manual steps; done: the
+    command that lists them. next: the command to run next.
     """
 
     places: list[str]
@@ -65,10 +65,10 @@ class Introduction(TypedDict):
 
 @final
 class AccountResult(TaskResult):
-    """Of a task that sets an account up, takes things out, or shows a person what it would take out.
+    """Result of onboarding or offboarding an account, of its preview, or of an imported result.
 
-    sandbox: its folder. keys: fingerprint -> name and age of each key that changes. keyring: where keys came from.
-    introduction: where this machine has set the account up for the first time.
+    sandbox: the folder of a sandbox. keys: fingerprint -> name and age of each changed key. keyring: the keyring that
+    the keys are from. introduction: only after the first onboarding from this machine.
     """
 
     kind: Literal["account", "offboard_shown", "result_imported"]
@@ -86,7 +86,7 @@ class AccountResult(TaskResult):
 
 @final
 class UnreachableResult(TypedDict):
-    """Of a task whose account was not reached."""
+    """Result of a task whose account is unreachable."""
 
     kind: Literal["account"]
     unreachable: Literal[True]
@@ -95,7 +95,7 @@ class UnreachableResult(TypedDict):
 
 
 class RefusedResult(TypedDict):
-    """Of a task that could not begin, and why."""
+    """Result of a task that could not start. msg: why."""
 
     kind: str
     failed: Literal[True]
@@ -103,7 +103,7 @@ class RefusedResult(TypedDict):
 
 
 class OffboardPart(TypedDict):
-    """Of the parts of an offboarding that are about no account: what a person wants of it, and whether they agree."""
+    """Result of the tasks of an offboarding that read its settings and ask the user to agree."""
 
     kind: Literal["offboard_part"]
     changed: Literal[False]
@@ -111,14 +111,14 @@ class OffboardPart(TypedDict):
 
 
 class AuditSettings(TypedDict):
-    """Of the part of an audit, or of a test job, that reads the settings of the run."""
+    """Result of the task of an audit or a test job that reads the settings of the run."""
 
     kind: Literal["audit_settings", "test_job_settings"]
     changed: Literal[False]
 
 
 class AuditAccount(TypedDict):
-    """Of the part of an audit that looks at one account. sandbox: its folder."""
+    """Result of the audit of one account. sandbox: the folder of a sandbox."""
 
     kind: Literal["audit_account"]
     changed: Literal[False]
@@ -127,7 +127,7 @@ class AuditAccount(TypedDict):
 
 
 class FixShown(TypedDict):
-    """Of the part of fix.yml that shows the offers: account, rule, place, text and fix of each finding."""
+    """Result of the task of fix.yml that shows the fixes: account, rule, place, text and fix of each finding."""
 
     kind: Literal["fix_shown"]
     changed: Literal[False]
@@ -135,7 +135,7 @@ class FixShown(TypedDict):
 
 
 class FixAsked(TypedDict):
-    """Of the part of fix.yml that asks the user to apply them."""
+    """Result of the task of fix.yml that asks the user to apply the fixes."""
 
     kind: Literal["fix_asked"]
     changed: Literal[False]
@@ -143,7 +143,7 @@ class FixAsked(TypedDict):
 
 
 class FixAccount(TypedDict):
-    """Of the part of fix.yml that applies them to one account. audit: its report now; None for a moment."""
+    """Result of the task of fix.yml that fixes one account. audit: of the account afterwards; None before."""
 
     kind: Literal["fix_account"]
     changed: bool
@@ -153,7 +153,7 @@ class FixAccount(TypedDict):
 
 
 class AuditReported(TaskResult):
-    """Of the part of an audit that makes the report. files: where it was written."""
+    """Result of the task that creates the report of an audit. files: the written files."""
 
     kind: Literal["audit_report"]
     report: AuditReport
@@ -161,7 +161,7 @@ class AuditReported(TaskResult):
 
 
 class LoginResult(TypedDict):
-    """Of the task that opens the session by which an account is entered. msg: why there is none; work may follow."""
+    """Result of the task that opens the SSH session to an account. msg: why no session is open."""
 
     kind: Literal["login", "login_before"]
     changed: Literal[False]
@@ -172,7 +172,7 @@ class LoginResult(TypedDict):
 
 
 class SshName(TypedDict):
-    """An account and its name for ssh. name: empty where it has none; text: why, or where it leads instead."""
+    """An account and its name for ssh. name: empty if it has none. text: why, or the host that it connects to."""
 
     account: str
     name: str
@@ -180,7 +180,7 @@ class SshName(TypedDict):
 
 
 class SshConfigPart(TypedDict):
-    """Of the parts that ask whether names for ssh are to be written, and of those with nothing to do."""
+    """Result of the task that asks before names for ssh are written, and of tasks with nothing to do."""
 
     kind: Literal["ssh_config_part"]
     changed: Literal[False]
@@ -188,7 +188,7 @@ class SshConfigPart(TypedDict):
 
 
 class SshConfigResult(TaskResult):
-    """Of the task that keeps names for ssh on this machine, or foresees it."""
+    """Result of the task that writes names for ssh on this machine. foreseen: True for a preview."""
 
     kind: Literal["ssh_config"]
     foreseen: bool
@@ -197,7 +197,7 @@ class SshConfigResult(TaskResult):
 
 
 class ScriptExported(TypedDict):
-    """The result of export_script. ssh_target: for scp. typed: for ssh. questions: for the keys that it asks for."""
+    """Result of export_script. ssh_target: for scp. typed: for ssh. questions: prompts of the script for keys."""
 
     kind: Literal["script_exported"]
     changed: Literal[True]
@@ -209,7 +209,7 @@ class ScriptExported(TypedDict):
 
 
 class PreflightAccount(TypedDict):
-    """Of the look whether an account can be entered. state: a word of docs/schemas/preflight.schema.json."""
+    """Result of the preflight of one account. state: as in docs/schemas/preflight.schema.json."""
 
     kind: Literal["preflight_account"]
     changed: Literal[False]
@@ -219,7 +219,7 @@ class PreflightAccount(TypedDict):
 
 
 class PreflightReport(TaskResult):
-    """Of the part of a preflight that tells all accounts together. accounts: {name, state, text, next}."""
+    """Result of the task that reports all accounts of a preflight. accounts: {name, state, text, next}."""
 
     kind: Literal["preflight_report"]
     accounts: list[dict[str, str]]
@@ -229,7 +229,7 @@ JobTestState = Literal["works", "fails", "waiting", "no_job", "foreseen", "not_t
 
 
 class JobCheckResult(TypedDict):
-    """One thing that a job tried. why: the reason where it does not work, else empty."""
+    """One check of a test job. why: the reason if it failed, else empty."""
 
     what: str
     way: str
@@ -238,7 +238,7 @@ class JobCheckResult(TypedDict):
 
 
 class JobTestRecord(TypedDict):
-    """What a job said of one account: docs/schemas/test-job.schema.json. text: why there is nothing that it said."""
+    """Result of an account's test job (docs/schemas/test-job.schema.json). text: why the job has no result."""
 
     state: JobTestState
     text: str
@@ -248,7 +248,7 @@ class JobTestRecord(TypedDict):
 
 @final
 class JobTestResult(TypedDict):
-    """Of a job that tries what an account was set up for."""
+    """Result of the task that runs an account's test job."""
 
     kind: Literal["test_job_account"]
     changed: bool
@@ -261,14 +261,14 @@ class JobTestResult(TypedDict):
 
 
 class JobTestReport(TaskResult):
-    """Of the part of a try that tells all accounts together. accounts: those of the document."""
+    """Result of the task that reports all test jobs. accounts: as in docs/schemas/test-job.schema.json."""
 
     kind: Literal["test_job_report"]
     accounts: list[dict[str, Any]]
 
 
 class ModuleResult(TypedDict):
-    """Of the module of a kind. diff: where it changed something; msg: where it failed."""
+    """Result of the module of a resource type. diff: if it changed anything. msg: if it failed."""
 
     outcome: ResourceOutcome
     changed: NotRequired[bool]
@@ -278,7 +278,7 @@ class ModuleResult(TypedDict):
 
 
 class CheckRow(TypedDict):
-    """One line of a table. next: what to do about it, or nothing."""
+    """One line of a table of checks. next: what to do, or empty."""
 
     name: str
     status: CheckStatus
@@ -287,13 +287,13 @@ class CheckRow(TypedDict):
 
 
 class DoctorResult(TaskResult):
-    """Of a look at this machine."""
+    """Result of doctor."""
 
     kind: Literal["doctor"]
     checks: list[CheckRow]
 
 
 class TargetCheck(CheckRow):
-    """A line of a rotation's table. is_target: whether it is about one file, and stands in the column of those."""
+    """A line of a rotation's table. is_target: True if the check is about one file."""
 
     is_target: bool

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rotation's lead says to the accounts and to the next lead of the run, and what each account gives back.
+"""Results of the tasks of a rotation: of the coordinator on this machine, and of each account.
 
-They are results of tasks: one task's is another one's argument (playbooks/rotate.yml).
+The result of a task is the argument of a later one (playbooks/rotate.yml).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .result import AccountRemark, TargetCheck, TaskResult
 
 
 class RequestedStep(TypedDict, total=False):
-    """The step that accounts have a share in, and the files that it is about; empty where they have none."""
+    """The step to take on the accounts, for a version of the key and target files; {} if the accounts have none."""
 
     name: str
     version: str
@@ -22,7 +22,7 @@ class RequestedStep(TypedDict, total=False):
 
 
 class RegistryQuestion(TypedDict, total=False):
-    """The registry as the accounts ask it; empty where they ask none. ca: a certificate, in PEM."""
+    """The registry that the accounts test the key with; {} if they need not. ca: a certificate, in PEM."""
 
     address: str
     repository: str
@@ -31,7 +31,7 @@ class RegistryQuestion(TypedDict, total=False):
 
 
 class LeadTitle(TaskResult):
-    """What the console needs of a lead. then: the command that goes on, or nothing."""
+    """The fields that the console shows. then: the command that continues the rotation, or empty."""
 
     kind: Literal["rotation_lead"]
     checks: list[TargetCheck]
@@ -40,10 +40,10 @@ class LeadTitle(TaskResult):
 
 
 class RotationState(LeadTitle):
-    """Where a rotation is.
+    """The state of a rotation.
 
-    step: what accounts are to do now. current: the version of the key that counts. wanted: the files that are to have
-    the new one. asked: the last step that accounts were asked for in this run.
+    step: the next step on the accounts. current: the version of the key in use. wanted: the files that shall have the
+    new key. asked: the last step that was requested from the accounts in this run.
     """
 
     step: RequestedStep
@@ -54,7 +54,7 @@ class RotationState(LeadTitle):
 
 
 class SkippedShare(TypedDict):
-    """Of an account that has no share in the step."""
+    """Result for an account that has no part in the step."""
 
     kind: Literal["rotation_share"]
     changed: Literal[False]
@@ -62,7 +62,7 @@ class SkippedShare(TypedDict):
 
 
 class ShareResult(TaskResult):
-    """Of an account's share. outcomes, notes and remarks: where anything was looked at there."""
+    """Result of an account's part in a step. outcomes, notes, remarks: only if the account was contacted."""
 
     kind: Literal["rotation_share"]
     outcomes: NotRequired[list[ResourceOutcome]]

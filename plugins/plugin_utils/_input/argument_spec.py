@@ -1,11 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings checked by an argument spec: each value in the type that is wanted, and what is wrong, as facts.
+"""Check settings against an argument spec: convert each value to its type, and return violations as data.
 
-Ansible's own validator says what is wrong in sentences alone, which nobody should have to read back. This one takes,
-converts and refuses exactly what that one does; the tests hold it to that for all our roles and modules. It knows the
-words that their specs use (WORDS, TYPES), and no others. What people are told is in spec_sentences.py, for few runs
-have anything to say.
+Ansible's own validator reports violations only as sentences. This module accepts, converts and refuses the same values;
+tests compare both for all roles and modules of the collection. It supports the keywords that their specs use (WORDS,
+TYPES). The sentences for users are in spec_sentences.py, which only a run with a violation imports.
 """
 
 from __future__ import annotations
@@ -18,40 +17,36 @@ Spec = Mapping[str, Option]
 Place = tuple[str | int, ...]
 Code = Literal["unknown", "missing", "type", "choice"]
 
-WORDS = {"type", "elements", "options", "choices", "required", "default", "no_log", "description"}
+KEYWORDS = {"type", "elements", "options", "choices", "required", "default", "no_log", "description"}
 TRUE = {"y", "yes", "on", "1", "true", "t", 1}
 FALSE = {"n", "no", "off", "0", "false", "f", 0}
 
 
 class SpecViolation(NamedTuple):
-    """One thing that the spec does not allow, and where it stands.
+    """One value that the spec does not allow, and its place: the keys and indexes that lead to it.
 
-    wanted: the option there; for an unknown key the options that there are, by name. got: the value, None for a
-    missing one.
+    expected: the option's spec; for an unknown key, the specs of all options by name. got: None for a missing value.
     """
 
     place: Place
     code: Code
-    wanted: Mapping[str, Any]
+    expected: Mapping[str, Any]
     got: Any
 
 
 class CheckedSettings(NamedTuple):
-    """The values that were given, in their types, with the defaults of those that were not; and what is wrong.
-
-    Where something is wrong the values are of no use.
-    """
+    """The converted values, with defaults for those that were not given. Do not use them if there are violations."""
 
     values: dict[str, Any]
     violations: list[SpecViolation]
 
 
 class ConversionError(Exception):
-    """A value cannot be read as the type that is wanted."""
+    """A value cannot be converted to the type of its option."""
 
 
 def check_settings(spec: Spec, given: Mapping[str, Any]) -> CheckedSettings:
-    """Check what is given by a spec. It is left as it is; None is kept where no value has to be there."""
+    """Return the given settings, checked and converted by a spec. An option without a value and a default is None."""
     violations: list[SpecViolation] = []
     return CheckedSettings(_check_mapping(spec, given, (), violations), violations)
 
@@ -59,7 +54,7 @@ def check_settings(spec: Spec, given: Mapping[str, Any]) -> CheckedSettings:
 def _check_mapping(
     spec: Spec, given: Mapping[str, Any], place: Place, violations: list[SpecViolation]
 ) -> dict[str, Any]:
-    """The values of a mapping; what is wrong is added to the violations."""
+    """Return the converted values of a mapping, and append to violations."""
     violations.extend(SpecViolation((*place, key), "unknown", spec, given[key]) for key in given if key not in spec)
     values = dict(given)
     for key, option in spec.items():
@@ -74,7 +69,7 @@ def _check_mapping(
 
 
 def _check_value(option: Option, value: Any, place: Place, violations: list[SpecViolation]) -> Any:
-    """One value, which was given or is a default."""
+    """Return a given or default value, converted, and append to violations."""
     if value is not None or option.get("required") or option.get("default") is not None:
         try:
             value = _convert(option, value, place, violations)
@@ -82,55 +77,55 @@ def _check_value(option: Option, value: Any, place: Place, violations: list[Spec
             violations.append(SpecViolation(place, "type", option, value))
             return None
     if "choices" in option and value not in option["choices"]:
-        value = _restore_word(value, option["choices"])
+        value = _restore_choice(value, option["choices"])
         if value not in option["choices"]:
             violations.append(SpecViolation(place, "choice", option, value))
     return value
 
 
-def _restore_word(value: Any, choices: Iterable[Any]) -> Any:
-    """The one choice that YAML has read as true or false, such as a bare "no"; else the value."""
+def _restore_choice(value: Any, choices: Iterable[Any]) -> Any:
+    """Return the choice that YAML has read as a boolean, such as "no" for False; else the value unchanged."""
     same = {str(True): TRUE, str(False): FALSE}.get(str(value), set()).intersection(choices)
     return same.pop() if len(same) == 1 else value
 
 
 def _convert(option: Option, value: Any, place: Place, violations: list[SpecViolation]) -> Any:
-    """The value in the type of the option, and what lies in it. Raises OfAnotherType for the value itself."""
-    found = TYPES[option.get("type", "str")](value)
-    if isinstance(found, dict) and "options" in option:
-        return _check_mapping(option["options"], found, place, violations)
+    """Return the value, converted to the type of the option together with its items. Raise ConversionError."""
+    converted = TYPES[option.get("type", "str")](value)
+    if isinstance(converted, dict) and "options" in option:
+        return _check_mapping(option["options"], converted, place, violations)
     if "elements" not in option:
-        return found
+        return converted
     item = {"type": option["elements"]}
     if "options" in option:
         item["options"] = option["options"]
         if isinstance(value, str):
-            as_dict(value)  # before it is taken apart at its commas, Ansible reads text as one of the mappings
-    if found is not value:
-        return [_convert(item, one, (*place, at), violations) for at, one in enumerate(found)]
-    return list(_convert_items(item, found, place, violations))
+            as_dict(value)  # as Ansible does: text that is not a mapping is refused before it is split at commas
+    if converted is not value:  # a list made from text: an error in an item is an error of the whole value
+        return [_convert(item, part, (*place, index), violations) for index, part in enumerate(converted)]
+    return list(_convert_items(item, converted, place, violations))
 
 
 def _convert_items(item: Option, values: list[Any], place: Place, violations: list[SpecViolation]) -> Iterator[Any]:
-    """The items of a list that was given as one."""
-    for at, value in enumerate(values):
-        below = (*place, at)
+    """Yield the converted items of a list, and append a violation for each item of a wrong type."""
+    for index, value in enumerate(values):
+        item_place = (*place, index)
         try:
-            yield _convert(item, value, below, violations)
+            yield _convert(item, value, item_place, violations)
         except ConversionError:
-            violations.append(SpecViolation(below, "type", item, value))
+            violations.append(SpecViolation(item_place, "type", item, value))
 
 
 def as_text(value: Any) -> str:
-    """Text as it is, nothing as the empty one, and all else as Python writes it."""
+    """Return text unchanged, None as empty text, and any other value as str() prints it."""
     return "" if value is None else str(value)
 
 
 def as_int(value: Any) -> int:
-    """A whole number, also as text or as another number without a fraction."""
+    """Return a whole number, read from a number without a fraction or from text. Raise ConversionError."""
     if isinstance(value, int):
         return value
-    import decimal  # few settings are numbers that were written as text
+    import decimal  # imported late: few numbers are given as text
 
     try:
         number = decimal.Decimal(value)
@@ -143,7 +138,7 @@ def as_int(value: Any) -> int:
 
 
 def as_bool(value: Any) -> bool:
-    """True or false, or one of the words and numbers that Ansible takes for them."""
+    """Return the boolean of a word or number that Ansible accepts for one. Raise ConversionError."""
     word = value.lower().strip() if isinstance(value, str) else value
     if not isinstance(word, (str, int, float)) or word not in TRUE | FALSE:
         raise ConversionError
@@ -151,7 +146,7 @@ def as_bool(value: Any) -> bool:
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list, text between commas, or one number."""
+    """Return a list unchanged, text split at commas, or a number as the only item. Raise ConversionError."""
     if isinstance(value, list):
         return value
     if isinstance(value, str):
@@ -162,9 +157,9 @@ def as_list(value: Any) -> list[Any]:
 
 
 def as_dict(value: Any) -> dict[Any, Any]:
-    """A mapping, or text that is read as one."""
+    """Return a mapping, or the mapping that a text contains. Raise ConversionError."""
     if isinstance(value, str):
-        from . import mapping_text  # few are written so
+        from . import mapping_text  # imported late: few mappings are given as text
 
         value = mapping_text.read(value)
     if not isinstance(value, dict):

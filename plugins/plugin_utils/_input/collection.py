@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the collection lies that this is a part of, a checkout, a wheel or what Galaxy installed, and its roles."""
+"""The folder of this collection, which is a checkout, a wheel or an installation by Galaxy, and what is in it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 COLLECTION = Path(__file__).resolve().parents[3]
-ROLES_FOLDER = Path(__file__).parents[3] / "roles"  # by the way that Ansible came, links and all: it names them so
+ROLES_FOLDER = Path(__file__).parents[3] / "roles"  # not resolved: Ansible reports roles by this path
 
 
 def read_version() -> str:
-    """Our own version: a checkout and a wheel hold galaxy.yml, what ansible-galaxy installs a manifest in its place."""
+    """Return the version of hpc.onboard, from the manifest of Galaxy, or from galaxy.yml in a checkout or wheel."""
     if (COLLECTION / "MANIFEST.json").is_file():
         manifest = json.loads((COLLECTION / "MANIFEST.json").read_text(encoding="utf-8"))
         return str(manifest["collection_info"]["version"])
@@ -22,20 +22,20 @@ def read_version() -> str:
     return next((line.split()[1].strip('"') for line in text.splitlines() if line.startswith("version:")), "")
 
 
-def practice_or(accounts: Path) -> Path:
-    """The file to read for an accounts file: itself, or where it is not there the practice accounts beside it."""
+def find_accounts_file(accounts: Path) -> Path:
+    """Return the path of an accounts file, or of practice.yml next to it if only that exists."""
     practice = accounts.with_name("practice.yml") if accounts.name == "accounts.yml" else accounts
     return practice if practice.is_file() and not accounts.exists() else accounts
 
 
-def refused_settings(result: Mapping[str, Any]) -> list[str]:
-    """What Ansible says of the settings of a role of ours that stands alone in a play, where it checks them itself.
+def read_refused_settings(result: Mapping[str, Any]) -> list[str]:
+    """Return Ansible's messages about invalid settings if a role of this collection is used directly in a play.
 
-    Its words as they are; none for any other result, the check of another's role too.
+    Return [] for any other result, also for the check of another collection's role.
     """
     context = result.get("validate_args_context") or {}
     name = str(context.get("name", ""))
     role = name.removeprefix("hpc.onboard.")
     is_ours = role != name or str(context.get("path", "")).startswith(str(ROLES_FOLDER))
-    said = dict.fromkeys(str(message).strip() for message in result.get("argument_errors") or ())
-    return [f"role {role}: {message}" for message in said] if is_ours else []
+    messages = dict.fromkeys(str(message).strip() for message in result.get("argument_errors") or ())
+    return [f"role {role}: {message}" for message in messages] if is_ours else []

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands that are printed for users to run: each works when it is pasted where it was printed.
+"""Commands that are printed for the user to run. Each can be pasted into the shell that started this run.
 
-Callers name a subcommand and its own options. A run that ansible-playbook started prints a playbook and variables.
+Callers name a subcommand and its options. If ansible-playbook started the run, a playbook and variables are printed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from .collection import COLLECTION
 from .playbook_options import read_options, to_options, to_variables
 
-PROGRAM = "HPC_ONBOARD_COMMAND"  # set by the command hpc-onboard for what it starts: how it was called, for a shell
+PROGRAM = "HPC_ONBOARD_COMMAND"  # set by hpc-onboard for the runs that it starts: the words it was called with
 PLAYBOOKS: dict[str, tuple[str, ...]] = {  # subcommand -> playbook, and the options that make it this subcommand
     "onboard": ("onboard",),
     "plan": ("onboard", "--check"),
@@ -36,44 +36,44 @@ PLAYBOOKS: dict[str, tuple[str, ...]] = {  # subcommand -> playbook, and the opt
     "import-result": ("import_result",),
     "ssh-config": ("ssh_config",),
 }
-KNOWING_ACCOUNTS = ("status", "done", "cheatsheet")  # subcommands without a playbook that take -i
+TAKE_INVENTORY = ("status", "done", "cheatsheet")  # subcommands without a playbook that take -i
 
 
 class Invocation(NamedTuple):
     """How this run was started.
 
-    program: the words that start hpc-onboard here, none where it is not installed. front: whether it started this run.
-    checkout: the folder with our playbooks, in a checkout. inventory: the -i options as typed, with their values.
+    program: the words that start hpc-onboard; empty if it is not installed. by_program: True if it started this run.
+    checkout: the folder with the playbooks, in a checkout. inventory: the -i options as typed, with their values.
     """
 
     program: tuple[str, ...]
-    front: bool
+    by_program: bool
     checkout: Path | None
     inventory: tuple[str, ...]
 
     def command(self, subcommand: str, options: Sequence[str] = ()) -> list[str]:
-        """Return the words of a command. options: those of the subcommand, and those of ansible-playbook.
+        """Return the words of a command. options: of the subcommand, and of ansible-playbook.
 
-        A run of a playbook prints playbooks, and a run of hpc-onboard prints subcommands. Installed without a checkout,
-        playbooks have longer names, so hpc-onboard is printed with -i if that finds the same accounts.
+        A run of hpc-onboard prints subcommands, and a run of a playbook prints playbooks. Without a checkout, playbooks
+        have longer names, so hpc-onboard is printed instead if -i finds the same accounts.
         """
         if subcommand not in PLAYBOOKS:
-            accounts = self.inventory if subcommand in KNOWING_ACCOUNTS else ()
+            accounts = self.inventory if subcommand in TAKE_INVENTORY else ()
             return [*(self.program or ("hpc-onboard",)), subcommand, *accounts, *options]
-        if self.front or (self.program and self.inventory and not self.checkout):
+        if self.by_program or (self.program and self.inventory and not self.checkout):
             return [*self.program, subcommand, *self.inventory, *options]
-        playbook, *own = playbook_command(subcommand, options)
+        playbook, *arguments = playbook_command(subcommand, options)
         file = relative_path(str(self.checkout / f"{playbook}.yml")) if self.checkout else f"hpc.onboard.{playbook}"
-        return ["ansible-playbook", *self.inventory, file, *own]
+        return ["ansible-playbook", *self.inventory, file, *arguments]
 
     def options(self, subcommand: str, options: Sequence[str]) -> list[str]:
-        """Return options of a subcommand as the command that started this run takes them."""
-        return list(options) if self.front else to_variables(subcommand, options)
+        """Return options of a subcommand, as variables if ansible-playbook started this run."""
+        return list(options) if self.by_program else to_variables(subcommand, options)
 
     def accounts(self) -> tuple[str, ...]:
-        """Return the -i options for Ansible's own programs, which do not find the accounts as hpc-onboard does."""
-        found = os.environ.get("ANSIBLE_INVENTORY", "") if self.front and not self.inventory else ""
-        return ("-i", relative_path(found)) if found else self.inventory
+        """Return the -i options for Ansible's own programs, which do not search for the accounts file."""
+        inventory = os.environ.get("ANSIBLE_INVENTORY", "") if self.by_program and not self.inventory else ""
+        return ("-i", relative_path(inventory)) if inventory else self.inventory
 
 
 def command_for(subcommand: str, options: Sequence[str] = ()) -> list[str]:
@@ -82,61 +82,61 @@ def command_for(subcommand: str, options: Sequence[str] = ()) -> list[str]:
 
 
 def describe_options(subcommand: str, *options: str) -> str:
-    """Return options of a subcommand for a sentence: `--resume`, or `-e rotate_resume=true` in a run of a playbook."""
+    """Return options of a subcommand as text: `--resume`, or `-e rotate_resume=true` in a run of a playbook."""
     return shlex.join(read_invocation().options(subcommand, options))
 
 
 def setting_options(subcommand: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the options that set these variables, as the command that started this run takes them."""
+    """Return the options that set these variables, for the program that started this run."""
     return read_invocation().options(subcommand, to_options(subcommand, settings))
 
 
 def read_invocation(words: Sequence[str] | None = None) -> Invocation:
-    """Return how this run was started, from its environment and its words, by default those of the process."""
-    front = shlex.split(os.environ.get(PROGRAM, ""))
+    """Return how this run was started, from its environment and arguments. words: by default those of the process."""
+    program = shlex.split(os.environ.get(PROGRAM, ""))
     checkout = COLLECTION if (COLLECTION / "onboard.yml").is_file() else None
-    found = read_options(sys.argv[1:] if words is None else words)
-    typed = [one.value for one in found if one.option == "--inventory" and one.value]
-    inventory = tuple(word for value in typed for word in ("-i", relative_path(value)))
-    return Invocation(tuple(front) or _find_program(), bool(front), checkout, inventory)
+    options = read_options(sys.argv[1:] if words is None else words)
+    sources = [typed.value for typed in options if typed.option == "--inventory" and typed.value]
+    inventory = tuple(word for source in sources for word in ("-i", relative_path(source)))
+    return Invocation(tuple(program) or _find_program(), bool(program), checkout, inventory)
 
 
 def repeat_command(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[str]) -> str:
-    """Return the command that runs the same again. typed: the options as Ansible read them; given: the words.
+    """Return the command that repeats this run. typed: the options as Ansible parsed them; given: the raw arguments.
 
-    It repeats only the options that choose what is done: the others may hold what must not be shown.
+    Only inventory, tags, --check and the key of a rotation are repeated: other options may contain secrets.
     """
-    start = read_invocation(given)
+    invocation = read_invocation(given)
     options: list[str] = []
     for option, unset in (("tags", ["all"]), ("skip_tags", [])):
         chosen = list(typed.get(option) or unset)
         options += [f"--{option.replace('_', '-')}", ",".join(chosen)] if chosen != unset else []
-    if start.front:
-        subcommand, *own = _subcommand_of(playbooks[0], bool(typed.get("check")), given)
+    if invocation.by_program:
+        subcommand, *secret = _find_subcommand(playbooks[0], bool(typed.get("check")), given)
         check = ["--check"] if typed.get("check") and subcommand != "plan" else []
-        return shlex.join(start.command(subcommand, [*own, *check, *options]))
+        return shlex.join(invocation.command(subcommand, [*secret, *check, *options]))
     check = ["--check"] if typed.get("check") else []
-    return shlex.join(["ansible-playbook", *start.inventory, *map(relative_path, playbooks), *check, *options])
+    return shlex.join(["ansible-playbook", *invocation.inventory, *map(relative_path, playbooks), *check, *options])
 
 
-def _subcommand_of(playbook: str, is_plan: bool, given: Sequence[str]) -> list[str]:
-    """Return the subcommand that started this playbook, and the option that says which key."""
+def _find_subcommand(playbook: str, is_check: bool, given: Sequence[str]) -> list[str]:
+    """Return the subcommand that started this playbook; of a rotation, also the option that names the key."""
     name = playbook.rpartition(".")[2]
     if name != "rotate":
-        if is_plan and name == "onboard":
+        if is_check and name == "onboard":
             return ["plan"]
-        return [next((subcommand for subcommand, own in PLAYBOOKS.items() if own == (name,)), name)]
-    settings = [one.value for one in read_options(given) if one.option == "--extra-vars" and one.value]
+        return [next((subcommand for subcommand, words in PLAYBOOKS.items() if words == (name,)), name)]
+    settings = [typed.value for typed in read_options(given) if typed.option == "--extra-vars" and typed.value]
     secrets = [value.removeprefix("secret=") for value in settings if value.startswith("secret=")]
     return ["rotate", "--secret", secrets[0]] if secrets else ["rotate"]
 
 
 def playbook_command(subcommand: str, options: Sequence[str]) -> list[str]:
-    """Return the playbook of a subcommand, by its name, and the options as ansible-playbook takes them."""
-    playbook, *own = PLAYBOOKS[subcommand]
+    """Return the name of a subcommand's playbook, and the options for ansible-playbook."""
+    playbook, *check = PLAYBOOKS[subcommand]
     if subcommand == "rotate" and "--secret" in options:
         playbook = "rotate"  # rotate_ngc sets the secret itself
-    return [playbook, *own, *to_variables(subcommand, options)]
+    return [playbook, *check, *to_variables(subcommand, options)]
 
 
 def relative_path(path: str) -> str:
@@ -145,13 +145,13 @@ def relative_path(path: str) -> str:
 
 
 def _find_program() -> tuple[str, ...]:
-    """Return the words that start hpc-onboard: of this Python's program, else of the collection's; empty without one.
+    """Return the program hpc-onboard next to this Python or in the collection; empty if there is neither.
 
-    Its name is enough if a shell finds the same file by that.
+    The bare name is returned if the shell finds the same file on PATH.
     """
     candidates = (Path(sys.executable).with_name("hpc-onboard"), COLLECTION / "scripts" / "hpc-onboard")
     program = next((path for path in candidates if path.is_file()), None)
     if program is None:
         return ()
-    found = shutil.which("hpc-onboard")
-    return ("hpc-onboard",) if found and os.path.samefile(found, program) else (str(program),)
+    on_path = shutil.which("hpc-onboard")
+    return ("hpc-onboard",) if on_path and os.path.samefile(on_path, program) else (str(program),)

@@ -1,4 +1,4 @@
-"""What is wrong in a file that a person wrote: where it stands, and the nearest word that is known.
+"""Mistakes in a YAML file of the user, each with its line and a suggestion.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -23,7 +23,7 @@ Place = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake: the file and line (0 when it has none), what was found and what to do."""
+    """A mistake in a file, with what to do. line: 0 if the mistake has no line."""
 
     file: Path
     line: int
@@ -35,7 +35,7 @@ class Mistake:
 
 
 class Mistakes(Exception):
-    """All mistakes that were found, in the order of their lines."""
+    """All mistakes of some files, in the order of their lines."""
 
     def __init__(self, found: Iterable[Mistake]):
         self.found = sorted(dict.fromkeys(found), key=lambda mistake: (str(mistake.file), mistake.line))
@@ -44,7 +44,7 @@ class Mistakes(Exception):
 
 
 def display_path(file: Path) -> str:
-    """The path as a person would type it from here."""
+    """Return the path relative to the working directory if it is below it, else unchanged."""
     try:
         return str(file.relative_to(Path.cwd()))
     except (ValueError, OSError):
@@ -52,14 +52,14 @@ def display_path(file: Path) -> str:
 
 
 def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None, prefix: str = "") -> str:
-    """Advice that names the nearest known word; when none is near, those that are worth listing, or all.
+    """Return a suggestion: the known word that is most similar, else the list of known words.
 
-    prefix: what all of them begin with, which makes no two of them alike.
+    listed: the words to list, if not all. prefix: common to all known words, and ignored by the comparison.
     """
-    import difflib  # here, since a run without mistakes need not wait for it
+    import difflib  # imported late: most runs find no mistake
 
     words = sorted(known)
-    by_lower = {each.removeprefix(prefix).lower(): each for each in words}
+    by_lower = {known_word.removeprefix(prefix).lower(): known_word for known_word in words}
     close = difflib.get_close_matches(word.removeprefix(prefix).lower(), by_lower, 1, 0.6)
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
@@ -68,21 +68,22 @@ def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None
 
 
 def read_text(file: Path) -> str:
-    """Return what the file says. Raises Mistakes for one that cannot be read, or that is not UTF-8."""
+    """Return the text of a file. Raise Mistakes if it cannot be read or is not UTF-8."""
     content = b""
     try:
         content = file.read_bytes()
         return content.decode("utf-8")
     except FileNotFoundError:
-        found = Mistake(file, 0, "file not found.")
+        mistake = Mistake(file, 0, "file not found.")
     except OSError as error:
         from ...module_utils._core.errors import errno_name
 
-        found = Mistake(file, 0, f"cannot be read: {errno_name(error)}. To see who may read it, run:  ls -ld {file}")
+        mistake = Mistake(file, 0, f"cannot be read: {errno_name(error)}. To check permissions, run:  ls -ld {file}")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        found = Mistake(file, line, f"is not UTF-8: invalid byte 0x{content[error.start]:02x}. Save the file as UTF-8.")
-    raise Mistakes([found])
+        byte = f"0x{content[error.start]:02x}"
+        mistake = Mistake(file, line, f"the file is not UTF-8: invalid byte {byte}. Save the file as UTF-8.")
+    raise Mistakes([mistake])
 
 
 @dataclass
@@ -95,13 +96,13 @@ class YamlText:
     _composed: bool = field(default=False, init=False)
 
     def root(self) -> yaml.Node | None:
-        """The text as nodes; a syntax error is a mistake."""
+        """Return the root node of the text. Raise Mistakes for a syntax error."""
         if not self._composed:
             self._root, self._composed = compose_nodes(self.file, self.text), True
         return self._root
 
-    def of(self, place: Place, at_key: bool = False) -> int:
-        """Line of the value at this place (or of its key), or of the nearest thing around it."""
+    def line_of(self, place: Place, at_key: bool = False) -> int:
+        """Return the line of the value at this place, or of its key. If it is missing, of the value around it."""
         node, line = self.root(), 1
         for depth, step in enumerate(place):
             key, value = find_child(node, step)
@@ -113,11 +114,11 @@ class YamlText:
         return line
 
     def mistake(self, place: Place, text: str, at_key: bool = False) -> Mistake:
-        """A mistake at that place of this file."""
-        return Mistake(self.file, self.of(place, at_key), text)
+        """Return a mistake at that place of the file."""
+        return Mistake(self.file, self.line_of(place, at_key), text)
 
     def document(self) -> Any:
-        """Return what the text says, as plain data."""
+        """Return the content as plain data. Raise Mistakes for a value that is not plain."""
         root = self.root()
         if root is None:
             return None
@@ -130,22 +131,24 @@ class YamlText:
             ) from None
 
     def duplicates(self) -> list[Mistake]:
-        """One mistake for each key that stands twice in a mapping; YAML would let the last one win."""
+        """Return a mistake for each duplicate key of a mapping: YAML would use the last one."""
         advice = '"{}" is a duplicate; the first one is on line {}. Remove one of the two.'
-        return [Mistake(self.file, line, advice.format(key, first)) for key, first, line in repeated_keys(self.root())]
+        return [
+            Mistake(self.file, line, advice.format(key, first)) for key, first, line in find_repeated_keys(self.root())
+        ]
 
     def impossible_days(self) -> list[Mistake]:
-        """One mistake for each day that no calendar has, such as 2027-02-30."""
-        found = []
+        """Return a mistake for each date that does not exist, such as 2027-02-30."""
+        mistakes = []
         for number, line in enumerate(self.text.splitlines(), 1):
-            words = re.findall(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b", line)
-            found += [Mistake(self.file, number, describe_impossible_day(word)) for word in words if not is_day(word)]
-        return found
+            days = re.findall(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b", line)
+            mistakes += [Mistake(self.file, number, describe_impossible_day(day)) for day in days if not is_day(day)]
+        return mistakes
 
 
 @dataclass
 class MistakeList:
-    """All mistakes of one YAML file, and of the files that it uses, until they are raised together."""
+    """The mistakes of one YAML file, and of the files that it uses, collected to be raised together."""
 
     lines: YamlText
     found: list[Mistake] = field(default_factory=list)
@@ -156,20 +159,20 @@ class MistakeList:
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Add the Mistakes that are raised within."""
+        """Add the Mistakes that the block raises, instead of raising them."""
         try:
             yield
         except Mistakes as mistakes:
             self.found += mistakes.found
 
     def raise_any(self) -> None:
-        """Raise Mistakes if there is a mistake."""
+        """Raise Mistakes if any were added."""
         if self.found:
             raise Mistakes(self.found)
 
 
 def is_day(word: str) -> bool:
-    """Return True if the calendar has such a day: 2027-03-31."""
+    """Return True if the word is an existing date in the form 2027-03-31."""
     try:
         return date.fromisoformat(word).isoformat() == word
     except ValueError:
@@ -177,12 +180,12 @@ def is_day(word: str) -> bool:
 
 
 def describe_impossible_day(word: str) -> str:
-    """Return the advice for a word that should be a day and is none."""
+    """Return the error text for a word that is not a date."""
     return f'"{word}" is not a valid date; write the date as YYYY-MM-DD, such as 2027-03-31.'
 
 
 def compose_nodes(file: Path, text: str) -> yaml.Node | None:
-    """The nodes of a YAML text, within its bounds."""
+    """Return the root node of a YAML text. Raise Mistakes for a syntax error or an exceeded limit."""
     check_bounds(file, text)
     try:
         root: yaml.Node | None = yaml.compose(text, Loader=Loader)
@@ -192,34 +195,34 @@ def compose_nodes(file: Path, text: str) -> yaml.Node | None:
 
 
 def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake:
-    """Return the mistake that the parser found in a text, with its line."""
+    """Return the parser's error as a mistake with its line."""
     if not isinstance(error, yaml.MarkedYAMLError):
         return Mistake(
             file,
             0,
-            "this is not valid YAML: the file contains characters that a text file cannot have. Save it as plain text.",
+            "this is not valid YAML: the file contains control characters. Save it as plain text.",
         )
     mark = error.problem_mark or error.context_mark
-    said = f"this is not valid YAML: {error.problem}. Check the indentation, colons and quotes near this line."
+    text_of_error = f"this is not valid YAML: {error.problem}. Check the indentation, colons and quotes near this line."
     if mark and has_tab(text, mark.line):
-        said = "this is not valid YAML: the line is indented with a tab. Use spaces instead."
-    return Mistake(file, mark.line + 1 if mark else 0, said)
+        text_of_error = "this is not valid YAML: the line is indented with a tab. Use spaces instead."
+    return Mistake(file, mark.line + 1 if mark else 0, text_of_error)
 
 
 def check_bounds(file: Path, text: str) -> None:
-    """Raise Mistakes if the text holds more than a document of a person does: see yaml_loader."""
+    """Raise Mistakes if the text exceeds a limit of yaml_loader."""
     if found := find_excess(text):
         raise Mistakes([Mistake(file, *found)])
 
 
 def has_tab(text: str, line: int) -> bool:
-    """Return True if that line of the text, counted from 0, is indented by a tab."""
-    there = text.splitlines()[line : line + 1]
-    return any("\t" in one[: len(one) - len(one.lstrip())] for one in there)
+    """Return True if that line of the text, counted from 0, is indented with a tab."""
+    lines = text.splitlines()[line : line + 1]  # empty if the error is at the end of the file
+    return any("\t" in content[: len(content) - len(content.lstrip())] for content in lines)
 
 
 def find_child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
-    """Key and value node below a node; None where there is nothing of that name."""
+    """Return key and value node of a mapping's entry or a list's item; None for a node that does not exist."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if key.value == str(step):
@@ -229,15 +232,15 @@ def find_child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | Non
     return None, None
 
 
-def repeated_keys(node: yaml.Node | None) -> Iterator[tuple[str, int, int]]:
-    """Key, line of its first and line of each further mention, in all mappings below a node."""
+def find_repeated_keys(node: yaml.Node | None) -> Iterator[tuple[str, int, int]]:
+    """Yield (key, line of its first use, line of a repeated use) for all mappings below a node."""
     if isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            yield from repeated_keys(item)
+            yield from find_repeated_keys(item)
     elif isinstance(node, yaml.MappingNode):
         first: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
             if isinstance(key, yaml.ScalarNode) and first.setdefault(key.value, line) != line:
                 yield key.value, first[key.value], line
-            yield from repeated_keys(value)
+            yield from find_repeated_keys(value)

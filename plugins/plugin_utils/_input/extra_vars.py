@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a person wants of one run by -e PREFIX_NAME=VALUE: each word known, each value of its form, before all else."""
+"""Settings of a run that the user gives as -e PREFIX_NAME=VALUE, checked before the run begins."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from ...module_utils._core.errors import AccountError
 from .diagnostics import nearest
 
 Reader = Callable[[str, Any], Any]
-"""Makes the value of what a person wrote: is given the name and that, and raises AccountError."""
+"""Converts a given value: gets the name and the value, and raises AccountError if the value is invalid."""
 Value = Callable[[str], Any]
-"""Looks a variable up; None where there is none."""
+"""Returns the value of a variable; None if it is not set."""
 
 
 def read_settings(
-    whose: str, readers: Mapping[str, Reader], variables: Iterable[object], value: Value, read_words: int = 1
+    owner: str, readers: Mapping[str, Reader], variables: Iterable[object], value: Value, prefix_words: int = 1
 ) -> dict[str, Any]:
-    """The settings that are given, by name; one that is not known is an error. Raises AccountError.
+    """Return the given settings by name, converted. Raise AccountError for an unknown setting or an invalid value.
 
-    whose: of what they are settings. readers: by name; all names begin with the same words, as many as said, and every
-    variable that begins with them is taken for a setting.
+    owner: whose settings these are, for the error. readers: by name. All names begin with the same words, as many as
+    prefix_words, and every variable that begins with these words must be a setting.
     """
-    prefix = "".join(f"{word}_" for word in next(iter(readers)).split("_")[:read_words])
+    prefix = "".join(f"{word}_" for word in next(iter(readers)).split("_")[:prefix_words])
     for name in map(str, variables):
         if name.startswith(prefix) and name not in readers:
-            raise AccountError(f"{name} is not a setting of {whose}; {nearest(name, readers)}")
+            raise AccountError(f"{name} is not a setting of {owner}; {nearest(name, readers)}")
     given = {name: value(name) for name in readers}
-    return {name: readers[name](name, one) for name, one in given.items() if one is not None}
+    return {name: readers[name](name, setting) for name, setting in given.items() if setting is not None}
 
 
 def read_text(_name: str, value: Any) -> str:
-    """Any text."""
+    """Return the value as text."""
     return str(value)
 
 
 def read_any(_name: str, value: Any) -> Any:
-    """Whatever it is: who uses it says what is wrong with it."""
+    """Return the value unchanged; the code that uses it checks it."""
     return value
 
 
 def read_bool(name: str, value: Any) -> bool:
-    """Return what Ansible takes for true or false."""
+    """Return a boolean in any form that Ansible accepts."""
     try:
         return bool(boolean(value))
     except TypeError:
@@ -53,20 +53,20 @@ def read_bool(name: str, value: Any) -> bool:
 
 
 def read_number(name: str, value: Any) -> int:
-    """A whole number from 0 up."""
+    """Return a whole number, 0 or more."""
     if not str(value).isdecimal():
         raise AccountError(f"{name} is {str(value)!r}, but must be a whole number (0 or more)")
     return int(value)
 
 
 def read_words(_name: str, value: Any) -> tuple[str, ...]:
-    """A list, or words with commas between them as the command line has them."""
-    found = value.strip("[]").split(",") if isinstance(value, str) else value
-    return tuple(str(one).strip(" '\"") for one in found if str(one).strip())
+    """Return the words of a list, or of text with commas."""
+    words = value.strip("[]").split(",") if isinstance(value, str) else value
+    return tuple(str(word).strip(" '\"") for word in words if str(word).strip())
 
 
 def read_choice(*choices: str) -> Reader:
-    """The reader of a setting that is one of these words."""
+    """Return the reader of a setting whose value is one of these words."""
 
     def read(name: str, value: Any) -> str:
         if str(value) not in choices:
@@ -77,12 +77,13 @@ def read_choice(*choices: str) -> Reader:
 
 
 def read_choices(*choices: str) -> Reader:
-    """The reader of a setting that is a list of these words."""
+    """Return the reader of a setting whose value is a list of these words."""
 
     def read(name: str, value: Any) -> tuple[str, ...]:
-        for one in read_words(name, value):
-            if one not in choices:
-                raise AccountError(f"{name}: {one!r} is not a valid value; {nearest(one, choices)}")
-        return read_words(name, value)
+        words = read_words(name, value)
+        for word in words:
+            if word not in choices:
+                raise AccountError(f"{name}: {word!r} is not a valid value; {nearest(word, choices)}")
+        return words
 
     return read

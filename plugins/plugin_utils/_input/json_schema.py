@@ -1,7 +1,7 @@
 """Check a document against the part of JSON Schema that the schemas of this collection use.
 
-The jsonschema library would cost every start of Ansible a tenth of a second; the tests use it to show
-that both agree. Values are never quoted in a message unless the schema lists the words that may stand there.
+The jsonschema library would add a tenth of a second to every start of Ansible; the tests use it to show
+that both agree. A message quotes a value only if the schema lists the allowed values.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -18,7 +18,7 @@ from .diagnostics import Place, nearest
 
 Schema = dict[str, Any]
 
-WORDS = {
+TYPE_NAMES = {
     "object": "a mapping (key: value)",
     "array": "a list",
     "string": "text",
@@ -31,7 +31,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class SchemaViolation:
-    """One thing that the schema does not allow, where it stands, and whether the key is to blame; what is missing."""
+    """One violation of the schema. at_key: True if the key is wrong, not its value. lacks: the missing key."""
 
     place: Place
     text: str
@@ -41,88 +41,89 @@ class SchemaViolation:
 
 @dataclass(frozen=True)
 class Checker:
-    """A schema, with its definitions. With templates, text that holds {{ passes where no pattern is set."""
+    """A schema with its definitions. templates: accept text with {{ for any value without a pattern."""
 
     schema: Schema
     templates: bool = False
 
     def violations(self, document: Any) -> Iterator[SchemaViolation]:
-        """Everything in the document that the schema does not allow."""
+        """Yield all violations in the document."""
         return self._check(document, self.schema, ())
 
     def _check(self, value: Any, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
-        schema = self._resolved(schema)
-        kind = json_type(value)
-        if kind is None or (self.templates and "pattern" not in schema and is_template(value)):
+        schema = self._resolve(schema)
+        json_kind = json_type(value)
+        if json_kind is None or (self.templates and "pattern" not in schema and is_template(value)):
             return
-        if not is_of_type(value, kind, schema.get("type")):
+        if not is_of_type(json_kind, schema.get("type")):
             types = describe_types(schema["type"])
-            text = f"{name_subject(place)} must be {types}, not {WORDS[kind]}.{name_example(place, schema)}"
+            text = f"{name_subject(place)} must be {types}, not {TYPE_NAMES[json_kind]}.{name_example(place, schema)}"
             yield SchemaViolation(place, text)
             return
         if "enum" in schema and not any(is_same(value, allowed) for allowed in schema["enum"]):
             yield SchemaViolation(place, describe_enum(place, value, schema["enum"], schema.get("x-unsupported", [])))
-        yield from CHECKS.get(kind, check_nothing)(self, value, schema, place)
+        if check := CHECKS.get(json_kind):
+            yield from check(self, value, schema, place)
 
-    def _resolved(self, schema: Schema) -> Schema:
-        """The schema that $ref points to, with what stands beside the $ref."""
+    def _resolve(self, schema: Schema) -> Schema:
+        """Return the schema that $ref points to, updated with the keywords next to the $ref."""
         reference = schema.get("$ref")
         if reference is None:
             return schema
         target = self.schema
         for step in reference.removeprefix("#/").split("/"):
             target = target[step]
-        return {**self._resolved(target), **{key: value for key, value in schema.items() if key != "$ref"}}
+        return {**self._resolve(target), **{key: value for key, value in schema.items() if key != "$ref"}}
 
-    def object(self, value: dict[str, Any], schema: Schema, place: Place) -> Iterator[SchemaViolation]:
-        """Keys that are missing, unknown or ill-formed, then every value."""
+    def check_object(self, value: dict[str, Any], schema: Schema, place: Place) -> Iterator[SchemaViolation]:
+        """Yield a violation for each missing, unknown or invalid key, and those of the values."""
         properties, others = schema.get("properties", {}), schema.get("additionalProperties", True)
         for key in schema.get("required", ()):
             if key not in value:
-                text = f'{name_subject(place)} has no "{key}"; add {example(key, properties.get(key, {}))}.'
+                text = f'{name_subject(place)} has no "{key}"; add {describe_addition(key, properties.get(key, {}))}.'
                 yield SchemaViolation(place, text, at_key=True, lacks=key)
         if len(value) < schema.get("minProperties", 0):
             yield SchemaViolation(place, f"{name_subject(place)} is empty; add an entry.", at_key=True)
         names = schema.get("propertyNames", {})
         for key, item in value.items():
-            below = (*place, key)
+            item_place = (*place, key)
             if not matches(names.get("pattern", ""), str(key)):
                 hint = names.get("description", f"It must match {names.get('pattern')}").rstrip(".")
-                yield SchemaViolation(below, f'"{key}" is not a valid name here. {hint}.', at_key=True)
+                yield SchemaViolation(item_place, f'"{key}" is not a valid name here. {hint}.', at_key=True)
             if key in properties:
-                yield from self._check(item, properties[key], below)
+                yield from self._check(item, properties[key], item_place)
             elif others is False:
-                yield SchemaViolation(below, f'unknown key "{key}"; {nearest(str(key), properties)}', at_key=True)
+                yield SchemaViolation(item_place, f'unknown key "{key}"; {nearest(str(key), properties)}', at_key=True)
             elif isinstance(others, dict):
-                yield from self._check(item, others, below)
+                yield from self._check(item, others, item_place)
 
-    def array(self, value: list[Any], schema: Schema, place: Place) -> Iterator[SchemaViolation]:
-        """A list that is too short, then every item."""
+    def check_array(self, value: list[Any], schema: Schema, place: Place) -> Iterator[SchemaViolation]:
+        """Yield a violation for a list that is too short, and those of the items."""
         if len(value) < schema.get("minItems", 0):
             yield SchemaViolation(place, f"{name_subject(place)} is empty; set a value or remove it.", at_key=True)
         if "items" in schema:
             for index, item in enumerate(value):
                 yield from self._check(item, schema["items"], (*place, index))
 
-    def string(self, value: str, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
-        """Text that is too short or of another form."""
-        unseen = next((each for each in value if visible(each) != each), None)
+    def check_string(self, value: str, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
+        """Yield a violation for text that is too short or does not match the pattern."""
+        invisible = next((character for character in value if visible(character) != character), None)
         if len(value) < schema.get("minLength", 0):
             yield SchemaViolation(
                 place, f"{name_subject(place)} is empty; set a value or remove it.{name_example(place, schema)}"
             )
         elif matches(schema.get("pattern", ""), value):
             return
-        elif unseen:
-            where = f"{name_subject(place)} contains the character {visible(unseen)}, which is not supported here."
-            yield SchemaViolation(place, f"{where} Write the text in one line; begin a long text with >-.")
+        elif invisible:
+            text = f"{name_subject(place)} contains the character {visible(invisible)}, which is not supported here."
+            yield SchemaViolation(place, f"{text} Write the text in one line; begin a long text with >-.")
         else:
             hint = schema.get("description", f"text that matches {schema['pattern']}")
             text = f"{name_subject(place)} is invalid. Expected: {hint.rstrip('.')}."
             yield SchemaViolation(place, text + name_example(place, schema))
 
-    def number(self, value: float, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
-        """A number that is too small or too large."""
+    def check_number(self, value: float, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
+        """Yield a violation for a number that is too small or too large."""
         if value < schema.get("minimum", value):
             yield SchemaViolation(place, f"{name_subject(place)} must be at least {schema['minimum']}.")
         if value > schema.get("maximum", value):
@@ -130,59 +131,55 @@ class Checker:
 
 
 CHECKS: dict[str, Callable[[Checker, Any, Schema, Place], Iterator[SchemaViolation]]] = {
-    "object": Checker.object,
-    "array": Checker.array,
-    "string": Checker.string,
-    "integer": Checker.number,
-    "number": Checker.number,
+    "object": Checker.check_object,
+    "array": Checker.check_array,
+    "string": Checker.check_string,
+    "integer": Checker.check_number,
+    "number": Checker.check_number,
 }
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether the text has a part of that form; $ is its very end, as in JSON Schema, and not before a newline."""
+    """Return True if the pattern occurs in the text."""
+    # a final $ becomes \Z: in JSON Schema, it does not match before a trailing newline
     return bool(re.search(re.sub(r"(?<!\\)\$\Z", r"\\Z", pattern), text))
 
 
-def check_nothing(checker: Checker, value: Any, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
-    """The check of a kind that has none."""
-    return iter(())
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """The value if it is a mapping, else nothing: what should be one and is none is told by the schema."""
+def as_mapping(value: Any) -> dict[str, Any]:
+    """Return the value if it is a mapping, else {}: the schema reports a value of a wrong type."""
     return value if isinstance(value, dict) else {}
 
 
 def json_type(value: Any) -> str | None:
-    """JSON's name for the type of a value; None for what JSON has not (an encrypted value, a date)."""
+    """Return JSON's name for the type of a value; None for a type that JSON lacks (an encrypted value, a date)."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, float):
         return "integer" if value.is_integer() else "number"
-    kinds = {int: "integer", str: "string", dict: "object", list: "array"}
-    return next((kind for python, kind in kinds.items() if isinstance(value, python)), None)
+    names = {int: "integer", str: "string", dict: "object", list: "array"}
+    return next((name for python_type, name in names.items() if isinstance(value, python_type)), None)
 
 
-def is_of_type(value: Any, kind: str, wanted: str | list[str] | None) -> bool:
-    """Return True if a value of this kind is of the wanted type, or of one of them."""
-    types = [wanted] if isinstance(wanted, str) else wanted
-    return types is None or kind in types or (kind == "integer" and "number" in types)
+def is_of_type(json_kind: str, allowed: str | list[str] | None) -> bool:
+    """Return True if JSON type `json_kind` is among the allowed types; None allows all."""
+    types = [allowed] if isinstance(allowed, str) else allowed
+    return types is None or json_kind in types or (json_kind == "integer" and "number" in types)
 
 
 def is_same(value: Any, allowed: Any) -> bool:
-    """Equality as JSON sees it: true is not 1."""
+    """Return True if JSON treats the values as equal: true is not 1."""
     return isinstance(value, bool) == isinstance(allowed, bool) and bool(value == allowed)
 
 
 def is_template(value: Any) -> bool:
-    """Return True if Ansible will make the value out of a template."""
+    """Return True if the value is a template, which Ansible evaluates later."""
     return isinstance(value, str) and "{{" in value
 
 
 def name_subject(place: Place) -> str:
-    """Return how a message names the thing at a place."""
+    """Return the name of a place for a message: its key, 'item 2 of "key"', or "the file"."""
     names = [str(step) for step in place if isinstance(step, str)]
     if not names:
         return "the file"
@@ -191,14 +188,14 @@ def name_subject(place: Place) -> str:
     return f'"{names[-1]}"'
 
 
-def example(key: str, schema: Schema) -> str:
-    """Return what to add when a key is missing: the whole line where only one value may stand there."""
+def describe_addition(key: str, schema: Schema) -> str:
+    """Return what to add for a missing key: the whole line if only one value is possible, else "it"."""
     words = schema.get("examples") or schema.get("enum", ())
     return f'"{write_yaml(key, words[0])}"' if len(words) == 1 else "it"
 
 
 def name_example(place: Place, schema: Schema) -> str:
-    """The example that a schema has of a value, as a sentence; nothing where it has none."""
+    """Return the schema's example of a value as a sentence; empty if it has no example."""
     names = [str(step) for step in place if isinstance(step, str)]
     if not names or not schema.get("examples"):
         return ""
@@ -206,22 +203,22 @@ def name_example(place: Place, schema: Schema) -> str:
 
 
 def write_yaml(key: str, value: Any) -> str:
-    """A key with its value as YAML has them in one line."""
-    import yaml  # here, since a run without mistakes need not wait for it
+    """Return a key and its value as one line of YAML."""
+    import yaml  # imported late: most runs find no mistake
 
     text = yaml.safe_dump({key: value}, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False)
     return str(text).strip()[1:-1]
 
 
-def describe_types(wanted: str | list[str]) -> str:
-    """The wanted types in words."""
-    types = [wanted] if isinstance(wanted, str) else [each for each in wanted if each != "null"]
-    return " or ".join(WORDS[each] for each in types)
+def describe_types(allowed: str | list[str]) -> str:
+    """Return the allowed types in words, such as "text or a list"."""
+    types = [allowed] if isinstance(allowed, str) else [name for name in allowed if name != "null"]
+    return " or ".join(TYPE_NAMES[name] for name in types)
 
 
 def describe_enum(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str] = ()) -> str:
-    """What to say about a word that is not among those allowed. unsupported: known words that nothing does yet."""
+    """Return the message about a value that is not allowed. unsupported: values without an implementation yet."""
     if value in unsupported:
         words = ", ".join(map(str, allowed))
-        return f"{name_subject(place)}: {value} is not supported yet; use one of {words}, or remove this line"
+        return f"{name_subject(place)}: {value} is not supported yet; use one of {words}, or remove this line."
     return f'{name_subject(place)} cannot be "{str(value)[:40]}"; {nearest(str(value), map(str, allowed))}'

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A mapping that was written as text, as on a command line: JSON, Python, or KEY=VALUE; read as Ansible reads it."""
+"""Read a mapping from text, as on a command line: JSON, Python, or KEY=VALUE; with the results of Ansible's parser."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ UNREADABLE = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)  
 
 
 def read(text: str) -> dict[Any, Any] | None:
-    """The mapping; None where the text is none."""
-    return _in_braces(text) if text.startswith("{") else _pairs(text)
+    """Return the mapping in a text; None if the text is not a mapping."""
+    return _read_braces(text) if text.startswith("{") else _read_pairs(text)
 
 
-def _in_braces(text: str) -> dict[Any, Any] | None:
+def _read_braces(text: str) -> dict[Any, Any] | None:
     for parse in (json.loads, ast.literal_eval):
         try:
-            found = parse(text)
+            value = parse(text)
         except UNREADABLE:
             continue
-        if isinstance(found, dict):
-            return found
+        if isinstance(value, dict):
+            return value
     return None
 
 
-def _pairs(text: str) -> dict[Any, Any] | None:
-    pairs = [field.partition("=") for field in _fields(text.strip()) if field]
+def _read_pairs(text: str) -> dict[Any, Any] | None:
+    pairs = [field.partition("=") for field in _split_fields(text.strip()) if field]
     if "=" not in text or not all(equals for _key, equals, _value in pairs):
         return None
     return {key: value for key, _equals, value in pairs}
 
 
-def _fields(text: str) -> Iterator[str]:
-    """What stands between commas or blanks; quotes hold blanks together, a backslash takes a character as it is."""
+def _split_fields(text: str) -> Iterator[str]:
+    """Yield the parts between commas or spaces, which may be quoted or escaped with a backslash."""
     field, quote, escaped = "", "", False
     for letter in text:
         if escaped:

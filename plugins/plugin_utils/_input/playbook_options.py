@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of a playbook: those of ansible-playbook, read without it, and those that a subcommand has in addition.
+"""The options of ansible-playbook, parsed without Ansible, and the additional options of each subcommand.
 
 Each option of a subcommand sets one variable of its playbook.
 """
@@ -60,8 +60,8 @@ NAMES = {alias: name for table in (VALUED, FLAGS) for name, others in table.item
 class SettingOption(NamedTuple):
     """One option, and the variable that it sets.
 
-    metavar: the name of its value; empty for a flag, which sets the variable to true. choices: the only values, if
-    they are few. is_list: it can be repeated and takes several values with commas between them. short: its short form.
+    metavar: the name of its value; empty for a flag, which sets the variable to true. choices: all allowed values, if
+    they are limited. is_list: the option can be repeated and takes several values, separated by commas.
     """
 
     flag: str
@@ -143,7 +143,7 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "fix": (SettingOption("--yes", "fix_sure", WITHOUT_QUESTION), *AUDIT),
     "adopt": (SettingOption("--yes", "adopt_sure", "do not ask; keep your resources that differ"),),
     "probe": (
-        SettingOption("--write", "probe_write", "write the differences into your own profile"),
+        SettingOption("--write", "probe_write", "write the differences to your own profile"),
         SettingOption(
             "--output", "probe_folder", "the folder of that profile; default: our-clusters", "DIR", short="-o"
         ),
@@ -179,10 +179,10 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
 
 
 class TypedOption(NamedTuple):
-    """One option with its value, or one word that belongs to none.
+    """One option with its value, or one other word of a command line.
 
-    option: the option's first long name, as typed where none is known, empty for a word that is no option.
-    value: None for a flag, and where the value is missing. typed: the words as they stood.
+    option: the option's first long name; as typed for an unknown option; empty for another word, which is in `value`.
+    value: None for a flag or a missing value. typed: the words on the command line.
     """
 
     option: str
@@ -191,12 +191,12 @@ class TypedOption(NamedTuple):
 
 
 def read_options(words: Sequence[str]) -> Iterator[TypedOption]:
-    """Every option and every other word, in their order. What is not known counts as a flag."""
+    """Yield all options and other words in their order. An unknown option counts as a flag."""
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if word == "--":
-            yield from (TypedOption("", one, (one,)) for one in rest)
+            yield from (TypedOption("", argument, (argument,)) for argument in rest)
             return
         if word.startswith("--"):
             yield _read_long(word, rest)
@@ -207,32 +207,30 @@ def read_options(words: Sequence[str]) -> Iterator[TypedOption]:
 
 
 def _read_long(word: str, rest: list[str]) -> TypedOption:
-    """--name, --name=value, or --name and the next word; the beginning of a name is enough where one has it."""
+    """Return the option --name or --name=VALUE. A value may be the next word, which is removed from rest."""
     typed, equals, value = word.partition("=")
-    found = {name for alias, name in NAMES.items() if alias.startswith(typed)}
-    option = NAMES.get(typed) or (found.pop() if len(found) == 1 else typed)
+    names = {name for alias, name in NAMES.items() if alias.startswith(typed)}  # --inv is short for --inventory
+    option = NAMES.get(typed) or (names.pop() if len(names) == 1 else typed)
     if equals or option not in VALUED or not rest:
         return TypedOption(option, value if equals else None, (word,))
     return TypedOption(option, rest[0], (word, rest.pop(0)))
 
 
 def _read_short(word: str, rest: list[str]) -> Iterator[TypedOption]:
-    """-v, -vvC, -l NAME, -lNAME."""
-    for at, letter in enumerate(word[1:], 1):
+    """Yield the options of a word such as -vvC. The last may have a value: -lNAME, or the next word of rest."""
+    for index, letter in enumerate(word[1:], 1):
         option = NAMES.get(f"-{letter}", f"-{letter}")
         if option not in VALUED:
             yield TypedOption(option, None, (f"-{letter}",))
-        elif word[at + 1 :]:
-            yield TypedOption(option, word[at + 1 :], (f"-{letter}", word[at + 1 :]))
-            return
-        else:
-            yield TypedOption(option, rest[0] if rest else None, (f"-{letter}", *([rest.pop(0)] if rest else [])))
-            return
+            continue
+        value = word[index + 1 :] or (rest.pop(0) if rest else None)
+        yield TypedOption(option, value, (f"-{letter}", *([] if value is None else [value])))
+        return
 
 
 def to_variables(subcommand: str, words: Sequence[str]) -> list[str]:
     """Return the words with each option of the subcommand as `-e VARIABLE=VALUE`, for ansible-playbook."""
-    options = {one.flag: one for one in SETTING_OPTIONS.get(subcommand, ()) if one.variable}
+    options = {option.flag: option for option in SETTING_OPTIONS.get(subcommand, ()) if option.variable}
     rest, out = list(words), list[str]()
     while rest:
         word = rest.pop(0)
@@ -244,8 +242,8 @@ def to_variables(subcommand: str, words: Sequence[str]) -> list[str]:
 
 
 def to_options(subcommand: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the options of the subcommand that set these variables; `-e` for a setting that no option makes."""
-    options = {one.variable: one for one in SETTING_OPTIONS.get(subcommand, ())}
+    """Return the options of the subcommand that set these variables; `-e` for a setting without an option."""
+    options = {option.variable: option for option in SETTING_OPTIONS.get(subcommand, ())}
     out: list[str] = []
     for name, value in settings.items():
         option = options.get(name)
@@ -257,8 +255,9 @@ def to_options(subcommand: str, settings: Mapping[str, Any]) -> list[str]:
 
 
 def _assign(variable: str, value: Any) -> str:
-    """Return the value of -e. Ansible splits VARIABLE=VALUE at spaces and quotes, so such a text becomes JSON."""
+    """Return the argument of -e that sets a variable."""
     text = _to_text(value)
+    # Ansible splits VARIABLE=VALUE at spaces and quotes, so a text with them becomes JSON
     return f"{variable}={text}" if shlex.quote(text) == text else json.dumps({variable: text}, ensure_ascii=False)
 
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a program of this machine says that asks nobody anything: ssh -G, ssh-keygen -L, klist."""
+"""Run programs on this machine that never prompt: ssh -G, ssh-keygen -L, klist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .ssh_arguments import parse_settings
 
 
 class LocalOutput(NamedTuple):
-    """What a program printed. code: its exit code; None if it is missing or did not end in time."""
+    """The output of a program. code: its exit code; None if it is missing or timed out."""
 
     code: int | None
     output: str
@@ -23,7 +23,7 @@ class LocalOutput(NamedTuple):
 def run_program(
     command: Sequence[str], seconds: float, environment: Mapping[str, str] | None = None, text: str = ""
 ) -> LocalOutput:
-    """Run a program. environment: what is set beside this process's own variables. text: all of its standard input."""
+    """Run a program and return its output. environment: additional variables. text: its standard input."""
     try:
         done = subprocess.run(
             command,
@@ -41,6 +41,6 @@ def run_program(
 
 
 def ssh_settings(arguments: Sequence[str], seconds: float) -> dict[str, list[str]]:
-    """Return what ssh would do with these arguments, by setting ('ssh -G'); empty if it refuses them."""
-    said = run_program(["ssh", "-G", *arguments], seconds, {"LC_ALL": "C"})
-    return parse_settings(said.output) if said.code == 0 else {}
+    """Return the settings that ssh would use with these arguments ('ssh -G'); {} if ssh refuses them."""
+    done = run_program(["ssh", "-G", *arguments], seconds, {"LC_ALL": "C"})
+    return parse_settings(done.output) if done.code == 0 else {}

@@ -17,7 +17,7 @@ from .yaml_loader import Loader
 
 BOOLEAN = r"(?i)^(yes|no|on|off|true|false|y|n|t|f|1|0)$|\{\{"
 
-# What Ansible takes for each type of an option; a template may stand for any of them.
+# JSON Schema of the values that Ansible accepts for each type of an option, which include templates.
 TYPES: dict[str, Schema] = {
     "str": {"type": ["string", "integer", "number", "boolean"]},
     "path": {"type": "string"},
@@ -54,13 +54,13 @@ class RoleSpecs:
         return options
 
     def defaults(self, role: str) -> dict[str, Any]:
-        """Return the values that the settings of a role have unless they are set."""
+        """Return the default values of a role's settings."""
         return _load(self.folder / role / "defaults" / "main.yml")
 
     def settings(self, role: str) -> Schema:
         """Return the schema of a role's settings, without the role's prefix in their names."""
         schema = options_schema(self.options(role), required=False)
-        properties = {key.removeprefix(role + "_"): each for key, each in schema["properties"].items()}
+        properties = {key.removeprefix(role + "_"): setting for key, setting in schema["properties"].items()}
         return {**schema, "properties": properties, "type": ["object", "null"]}
 
 
@@ -69,7 +69,10 @@ def _load(file: Path) -> dict[str, Any]:
 
 
 def options_schema(options: dict[str, Any], required: bool = True) -> Schema:
-    """Schema of a mapping with these options. A role's own may be absent: its defaults or vars set them."""
+    """Return the schema of a mapping with these options.
+
+    required: False for the options of a role itself, which its defaults or vars may set.
+    """
     properties: Schema = {}
     for name, option in options.items():
         for key in (name, *option.get("aliases", ())):
@@ -83,7 +86,7 @@ def options_schema(options: dict[str, Any], required: bool = True) -> Schema:
 
 
 def option_schema(option: dict[str, Any]) -> Schema:
-    """Schema of one option."""
+    """Return the schema of one option."""
     schema = dict(TYPES.get(option.get("type", "str"), {}))
     if "choices" in option:
         schema["enum"] = list(option["choices"])

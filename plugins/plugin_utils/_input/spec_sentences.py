@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What people are told of a setting that an argument spec does not allow: which one, what it must be, what it is."""
+"""Messages for violations of an argument spec: the setting, the expected type, and what was given."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from .diagnostics import nearest
 
 
 class SpokenType(NamedTuple):
-    """A type of options: what it is in Python, and what a person calls one and several."""
+    """A type of options: its Python type, and its name in the singular and the plural."""
 
     python: type
-    one: str
-    several: str
+    singular: str
+    plural: str
 
 
 SPOKEN_TYPES = {
-    "bool": SpokenType(
-        bool, "true or false", "true or false"
-    ),  # before the whole numbers, which it is one of in Python
+    # before int: in Python, a bool is also an int
+    "bool": SpokenType(bool, "true or false", "true or false"),
     "str": SpokenType(str, "text", "texts"),
     "int": SpokenType(int, "a whole number", "whole numbers"),
     "list": SpokenType(list, "a list", "lists"),
@@ -30,39 +29,41 @@ SPOKEN_TYPES = {
 
 
 def describe_violation(violation: SpecViolation) -> str:
-    """One violation in words. The value of a secret is in none of them."""
-    place, option = violation.place, violation.wanted
-    around = name_place(place[:-1]) if len(place) > 1 else ""
+    """Return the message for a violation. The value of a secret is never part of the message."""
+    place, option = violation.place, violation.expected
+    parent = name_place(place[:-1]) if len(place) > 1 else ""
     if violation.code == "unknown":
-        known = nearest(str(place[-1]), violation.wanted)
-        return f'unknown key "{place[-1]}"{around and f" in {around}"}; {known}'
+        suggestion = nearest(str(place[-1]), option)
+        return f'unknown key "{place[-1]}"{parent and f" in {parent}"}; {suggestion}'
     if violation.code == "missing":
-        return f"{around} needs {place[-1]}; add it" if around else f"{place[-1]} is missing; add it"
+        return f"{parent} needs {place[-1]}; add it" if parent else f"{place[-1]} is missing; add it"
     if violation.code == "choice":
-        got = "another value" if option.get("no_log") else violation.got
+        got = "a different value" if option.get("no_log") else violation.got
         return f"{name_place(place)} must be one of {', '.join(map(str, option['choices']))}; got {got}"
     return f"{name_place(place)} must be {_describe_option(option)}; got {_describe_value(option, violation.got)}"
 
 
 def name_place(place: Place) -> str:
-    """Return what a person calls a place: path in item 2 of storage_links_areas."""
-    step, around = place[-1], place[:-1]
+    """Return the name of a place for a message: path in item 2 of storage_links_areas."""
+    step, parent = place[-1], place[:-1]
     if isinstance(step, int):
-        return f"item {step + 1} of {name_place(around)}"
-    return f"{step} in {name_place(around)}" if around else step
+        return f"item {step + 1} of {name_place(parent)}"
+    return f"{step} in {name_place(parent)}" if parent else step
 
 
 def _describe_option(option: Option) -> str:
-    return f"a list of {SPOKEN_TYPES[option['elements']].several}" if "elements" in option else _spoken_type(option).one
+    if "elements" in option:
+        return f"a list of {SPOKEN_TYPES[option['elements']].plural}"
+    return _spoken_type(option).singular
 
 
 def _describe_value(option: Option, value: Any) -> str:
-    """A value that is not of its type: the words where words might do, and are no secret; else what it is."""
+    """Return a value of a wrong type for a message: quoted if it is text that could be valid, else its type."""
     if isinstance(value, str) and _spoken_type(option).python in (int, bool) and not option.get("no_log"):
         return f'"{value}"'
     if value is None:
         return "nothing"
-    return next((kind.one for kind in SPOKEN_TYPES.values() if isinstance(value, kind.python)), "another type")
+    return next((kind.singular for kind in SPOKEN_TYPES.values() if isinstance(value, kind.python)), "an unknown type")
 
 
 def _spoken_type(option: Option) -> SpokenType:

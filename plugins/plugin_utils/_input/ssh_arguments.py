@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The arguments with which Ansible would call ssh for an account, so that 'ssh -G' tells what it would do with them."""
+"""The ssh arguments that Ansible uses for an account, for 'ssh -G' and for commands that the user types."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 OPTIONS = {"-p": "ansible_port", "-l": "ansible_user", "-i": "ansible_ssh_private_key_file"}
-NO_OTHER = ("-o", "ProxyCommand=false")  # where no session is open, ssh fails here, and tries nothing there
-SHORTER: dict[str, tuple[str, ...]] = {  # what a person need not type, and what has a shorter form
+NO_OTHER = ("-o", "ProxyCommand=false")  # makes ssh fail at once unless a session is open already
+SHORTER: dict[str, tuple[str, ...]] = {  # -o options that a typed command does without, or with a short option
     **dict.fromkeys(("ServerAliveInterval", "ServerAliveCountMax", "ClearAllForwardings", "ForwardX11"), ()),
     **{"ForwardAgent": (), "GSSAPIAuthentication": (), "GSSAPIDelegateCredentials": ("-K",), "ProxyJump": ("-J",)},
 }
@@ -20,69 +20,72 @@ SSH_VARIABLES = (*ARGUMENTS, *OPTIONS.values(), "ansible_host")
 
 
 def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:
-    """The options, and the host to connect to. values: the account's variables; name: its own, where none says a host.
+    """Return ssh's options, followed by the host.
 
-    Raises ValueError for arguments with a quote that nothing closes.
+    values: the account's variables. name: the account's, used as the host if no variable names one. Raise ValueError
+    for arguments with an unclosed quote.
     """
-    words = [word for one in ARGUMENTS for word in shlex.split(values.get(one, ""))]
-    words += [word for option, one in OPTIONS.items() if values.get(one) for word in (option, values[one])]
+    words = [word for variable in ARGUMENTS for word in shlex.split(values.get(variable, ""))]
+    words += [word for option, key in OPTIONS.items() if values.get(key) for word in (option, values[key])]
     return [*words, values.get("ansible_host") or name]
 
 
 def read_ssh_config(arguments: Sequence[str]) -> str:
-    """Return the text of the settings file that ssh reads with these arguments; empty if it cannot be read."""
-    named = arguments[arguments.index("-F") + 1 :][:1] if "-F" in arguments else []
+    """Return the text of the ssh_config file that ssh uses with these arguments; empty if it cannot be read."""
+    files = arguments[arguments.index("-F") + 1 :][:1] if "-F" in arguments else []
     try:
-        return (Path(named[0]) if named else Path("~/.ssh/config").expanduser()).read_text(errors="replace")
+        return (Path(files[0]) if files else Path("~/.ssh/config").expanduser()).read_text(errors="replace")
     except (OSError, RuntimeError):
         return ""
 
 
 def mentions_proxy(values: Mapping[str, str]) -> bool:
-    """Return True if the way to an account may lead through another host: so say its variables, or the user's settings.
+    """Return True if the account's variables or the user's ssh_config mention a proxy or jump host.
 
-    Of files that those settings include, nothing is read.
+    Files that ssh_config includes are not read.
     """
     try:
         arguments = ssh_arguments(values, "")
-    except ValueError:  # Ansible refuses them, too
+    except ValueError:  # an unclosed quote, which Ansible refuses, too
         return False
     return "-J" in arguments or "proxy" in f"{' '.join(arguments)} {read_ssh_config(arguments)}".lower()
 
 
-def login_of(values: Mapping[str, str], name: str) -> tuple[str, str]:
-    """Who one is there, and the host to connect to. The user is empty where the person's settings of ssh say it."""
-    *words, host = ssh_arguments(values, name)
-    user, _at, bare = host.rpartition("@")
-    return next((after for word, after in pairwise(words) if word == "-l"), user), bare
+def find_login(values: Mapping[str, str], name: str) -> tuple[str, str]:
+    """Return user name and host of an account. The user is empty if only the user's ssh_config may set it."""
+    *words, destination = ssh_arguments(values, name)
+    user, _at, host = destination.rpartition("@")
+    return next((following for word, following in pairwise(words) if word == "-l"), user), host
 
 
 def typed_arguments(values: Mapping[str, str], name: str) -> str:
-    """Return what a person types behind ssh to get where these variables lead: as short as may be, with USER@HOST."""
+    """Return the arguments, as short as possible, with which a user types ssh to connect to the account."""
     kept: list[str] = []
     for word in ssh_arguments(values, name)[:-1]:
         option, _equals, value = word.partition("=")
         before = kept[-1] if kept else ""
         if before == "-l":
-            kept.pop()
+            kept.pop()  # the user is in USER@HOST
         elif before == "-o" and option in SHORTER:
             kept.pop()
             kept += [*SHORTER[option], *([value] if option == "ProxyJump" else [])]
         else:
             kept.append(word)
-    return shlex.join([*kept, "@".join(filter(None, login_of(values, name)))])
+    return shlex.join([*kept, "@".join(filter(None, find_login(values, name)))])
 
 
 def scp_arguments(values: Mapping[str, str], name: str) -> str:
-    """Return what a user types behind scp, before the colon, to get where these variables lead."""
+    """Return the arguments of scp before the colon, with which a user copies from or to the account."""
     words = shlex.split(typed_arguments(values, name))
-    return shlex.join("-P" if word == "-p" else word for word in words if word != "-K")  # a ticket need not come along
+    return shlex.join(
+        "-P" if word == "-p" else word for word in words if word != "-K"
+    )  # -K forwards a ticket; scp has no such option
 
 
 def parse_settings(output: str) -> dict[str, list[str]]:
-    """Return what `ssh -G` says, by setting."""
-    found: dict[str, list[str]] = {}
+    """Return the output of `ssh -G` as setting -> values."""
+    settings: dict[str, list[str]] = {}
     for line in output.splitlines():
         key, _blank, value = line.partition(" ")
-        found.setdefault(key, []).append(value)
-    return found
+        settings.setdefault(key, []).append(value)
+    return settings

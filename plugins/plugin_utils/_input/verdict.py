@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run tells the command that started it, beside its exit code.
+"""The totals that a run sends to the command that started it, in addition to its exit code.
 
-Ansible ends with 4 for an account that was not reached and for a file that it cannot read alike, and with 0 when there
-was no account at all. So the console writes how many accounts ended how into a pipe, at the end of the run.
+Ansible ends with 4 both for an unreachable account and for a file that it cannot read, and with 0 if no account
+matched. So the console writes the numbers of accounts into a pipe at the end of the run.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from contextlib import suppress
 from typing import NamedTuple
 
 HANDLE = "HPC_ONBOARD_VERDICT_FD"
-MOST = 4096  # bytes that a pipe takes at once, whoever reads
+MOST = 4096  # bytes that a pipe accepts in one write (PIPE_BUF)
 
 
 class RunTotals(NamedTuple):
-    """Numbers of accounts: looked at at all, failed, not reached, changed or to be changed.
+    """Numbers of accounts. seen: all of the run. changed: in check mode, those that would be changed.
 
-    replaceable: the names of those with keys that hpc-onboard would replace if the user agreed.
+    replaceable: names of accounts with keys that hpc-onboard would replace if the user agreed.
     """
 
     seen: int
@@ -30,22 +30,22 @@ class RunTotals(NamedTuple):
     replaceable: tuple[str, ...] = ()
 
 
-def send_totals(verdict: RunTotals) -> None:
-    """Tell the command that started this run, if one did."""
+def send_totals(totals: RunTotals) -> None:
+    """Send the totals to the command that started this run, if any."""
     handle = os.environ.get(HANDLE, "")
     if handle.isdigit():
-        with suppress(OSError):  # a program between us may have closed it
-            whole = json.dumps(verdict).encode()
-            os.write(
-                int(handle), whole if len(whole) <= MOST else json.dumps(verdict._replace(replaceable=())).encode()
-            )
+        content = json.dumps(totals).encode()
+        if len(content) > MOST:
+            content = json.dumps(totals._replace(replaceable=())).encode()
+        with suppress(OSError):  # a program in between may have closed the pipe
+            os.write(int(handle), content)
 
 
 def receive_totals(handle: int) -> RunTotals | None:
-    """What was told, once the run is over; None when it ended before that. Never waits: others may hold the pipe."""
-    os.set_blocking(handle, False)
+    """Return the totals of a run that has ended; None if it sent none."""
+    os.set_blocking(handle, False)  # other processes may keep the pipe open, so reading could wait for ever
     try:
-        found = RunTotals(*json.loads(os.read(handle, MOST)))
-        return found._replace(replaceable=tuple(found.replaceable))
+        totals = RunTotals(*json.loads(os.read(handle, MOST)))
+        return totals._replace(replaceable=tuple(totals.replaceable))
     except (OSError, ValueError, TypeError):
         return None

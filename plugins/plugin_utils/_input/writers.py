@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that run programs as the user, such as an accounts file: whether another user can write them."""
+"""Check that no other user can write a file that makes programs run as this user, such as an accounts file."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from pathlib import Path
 
 
 def find_other_writers(file: Path) -> str:
-    """Return why users other than this one and root can write a file, or replace it; empty if they cannot."""
+    """Return why a user other than this one and root could write or replace a file; empty if none can."""
     for path in dict.fromkeys((file.absolute(), file.absolute().parent, file.resolve(), file.resolve().parent)):
-        found = path.lstat()
-        if found.st_uid not in (0, os.getuid()):
+        entry = path.lstat()
+        if entry.st_uid not in (0, os.getuid()):
             return f"{abbreviate_home(path)} belongs to another user"
-        if stat.S_ISLNK(found.st_mode) or (stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX):
-            continue  # a link has no mode; in a sticky folder only its owner replaces the file
-        if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _is_private_group(found.st_gid)):
+        if stat.S_ISLNK(entry.st_mode) or (stat.S_ISDIR(entry.st_mode) and entry.st_mode & stat.S_ISVTX):
+            continue  # a link's mode has no effect; in a sticky folder, only the owner can replace the file
+        if entry.st_mode & stat.S_IWOTH or (entry.st_mode & stat.S_IWGRP and not _is_private_group(entry.st_gid)):
             return f"other users can write to {abbreviate_home(path)}"
     return ""
 
 
 def abbreviate_home(path: Path) -> str:
-    """Return the path as people write it."""
+    """Return the path with ~ for the home directory."""
     text, home = str(path), os.path.expanduser("~") + os.sep
     return f"~/{text[len(home) :]}" if text.startswith(home) else text
 
 
 def _is_private_group(group: int) -> bool:
-    """Return True for the group that many systems give each user: of the user's name, without other members."""
+    """Return True for the group that many systems create for each user: with the user's name and no other member."""
     try:
-        name, there = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(group)
+        name, entry = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(group)
     except KeyError:
         return False
-    return there.gr_name == name and set(there.gr_mem) <= {name}
+    return entry.gr_name == name and set(entry.gr_mem) <= {name}

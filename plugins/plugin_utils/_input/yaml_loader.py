@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The loader for YAML that people write, and the bounds of such a document.
+"""The loader for YAML files of users, and limits on the size of a document.
 
-A document may come from others: twelve lines of aliases can stand for more values than any memory holds, and the parser
-recurses in C. The events of the parser are counted first, which needs neither memory nor recursion.
+A document may come from another person. Twelve lines of aliases can expand to more values than fit into memory, and the
+parser recurses in C. So the events of the parser are counted first, which needs neither memory nor recursion.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 
 import yaml
 
-# libyaml is there wherever PyYAML comes as a wheel, and ten times as fast.
+# libyaml comes with the wheels of PyYAML, and is ten times as fast.
 SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-NODES, DEPTH, DIGITS = 100_000, 50, 20
+NODES, DEPTH, DIGITS = 100_000, 50, 20  # limits: values, levels of nesting, digits of a whole number
 STANDARD = "tag:yaml.org,2002:"
 PLAIN_TAGS = {f"{STANDARD}{name}" for name in ("str", "map", "seq")}
 
 
 class Loader(SafeLoader):  # type: ignore[misc]  # one of two, chosen at run time
-    """PyYAML's safe loader, with dates left as text as JSON has them."""
+    """PyYAML's safe loader, but dates stay text, as in JSON."""
 
 
 Loader.yaml_implicit_resolvers = {
@@ -32,15 +32,15 @@ Loader.yaml_implicit_resolvers = {
 
 
 def find_excess(text: str) -> tuple[int, str] | None:
-    """Return the line of the first thing that passes a bound, and what to do; None if nothing does.
+    """Return the line of the first value that exceeds a limit, and what to do; None if no value does.
 
-    A syntax error ends the count: whoever parses the text next reports it.
+    A syntax error ends the count: the caller parses the text next, and reports the error.
     """
     count = ValueCounter()
     event: Any
     try:
         for event in yaml.parse(text, Loader=Loader):
-            if advice := count.take(event) or _tag_advice(event):
+            if advice := count.add_event(event) or _tag_advice(event):
                 return event.start_mark.line + 1, advice
     except yaml.YAMLError:
         pass
@@ -49,40 +49,42 @@ def find_excess(text: str) -> tuple[int, str] | None:
 
 @dataclass
 class ValueCounter:
-    """The number of values in a document, each alias counted as often as it is used."""
+    """Counts the values of a document. An alias counts as all values of its anchor."""
 
-    sizes: list[int] = field(default_factory=lambda: [0])  # of each collection that is open, and of all before
-    opened: list[str | None] = field(default_factory=list)  # their anchors
-    anchors: dict[str, int | None] = field(default_factory=dict)  # sizes by anchor; None while it is open
+    sizes: list[int] = field(
+        default_factory=lambda: [0]
+    )  # values so far: of the document, then of each open collection
+    opened: list[str | None] = field(default_factory=list)  # anchors of the open collections
+    anchors: dict[str, int | None] = field(default_factory=dict)  # anchor -> values; None while the collection is open
 
-    def take(self, event: Any) -> str:
-        """Count one event of the parser; return what to do about a bound that it passes, or nothing."""
+    def add_event(self, event: Any) -> str:
+        """Count an event of the parser. Return what to do if it exceeds a limit, else ""."""
         advice = ""
         if isinstance(event, yaml.CollectionStartEvent):
-            advice = self._open(event.anchor)
+            advice = self._open_collection(event.anchor)
         elif isinstance(event, yaml.CollectionEndEvent):
-            self._add(self.opened.pop(), self.sizes.pop())
+            self._add_size(self.opened.pop(), self.sizes.pop())
         elif isinstance(event, yaml.ScalarEvent):
-            self._add(event.anchor, 1)
+            self._add_size(event.anchor, 1)
             if len(event.value) > DIGITS and _is_number(event):
                 advice = f"a number has more than {DIGITS} digits. Put it in quotes if it is text."
         elif isinstance(event, yaml.AliasEvent):
             size = self.anchors.get(str(event.anchor), 0)
             if size is None:
                 return f"*{event.anchor} is inside &{event.anchor}, so it contains itself. Write the value out."
-            self._add(None, size)
+            self._add_size(None, size)
         if self.sizes[-1] > NODES:
             return f"the file contains more than {NODES} values, each alias counted in full. Remove some of them."
         return advice
 
-    def _open(self, anchor: str | None) -> str:
+    def _open_collection(self, anchor: str | None) -> str:
         self.sizes.append(1)
         self.opened.append(anchor)
         if anchor:
             self.anchors[anchor] = None
         return f"values are nested more than {DEPTH} levels deep. Use fewer levels." if len(self.opened) > DEPTH else ""
 
-    def _add(self, anchor: str | None, size: int) -> None:
+    def _add_size(self, anchor: str | None, size: int) -> None:
         self.sizes[-1] += size
         if anchor:
             self.anchors[anchor] = size
@@ -96,7 +98,7 @@ def _tag_advice(event: Any) -> str:
 
 
 def _is_number(event: Any) -> bool:
-    """Return True if a plain scalar would become a whole number, whose digits Python bounds by an exception."""
+    """Return True if YAML reads a scalar as a whole number. Python refuses to convert very long numbers."""
     if event.tag or not event.implicit[0]:
         return False
     forms = Loader.yaml_implicit_resolvers.get(event.value[0], [])

@@ -82,7 +82,7 @@ class ControllerEffects(RotationEffects):
         """Put the key of the version into the keyring. Asks for it only if it is not there yet."""
         user = versions.keyring_name(self._name, version)
         try:
-            stored = SESSION.stored(user)
+            stored = SESSION.read_keyring(user)
             key = check_key(stored, self._service) if stored else self._get_new_key(user)
             if not stored:
                 SESSION.store(user, key.value)
@@ -120,7 +120,7 @@ class ControllerEffects(RotationEffects):
         return EffectReport(str(found.verdict), {"http_status": status} if status else {})
 
     def _read_key(self, version: str) -> CheckedKey:
-        value, _warnings = SESSION.value(versions.keyring_name(self._name, version))
+        value, _warnings = SESSION.read_key(versions.keyring_name(self._name, version))
         return check_key(value, self._service)
 
     def _is_valid(self, version: str) -> bool:

@@ -81,8 +81,8 @@ class Ledger:
     """The ledger of this user. The key (16 bytes or more) must be the same one every time."""
 
     def __init__(self, key: bytes, author: Author | None = None) -> None:
-        self._key = signed_record.subkey(key, "ledger")
-        self._head_key = signed_record.subkey(key, "ledger head")
+        self._key = signed_record.derive_subkey(key, "ledger")
+        self._head_key = signed_record.derive_subkey(key, "ledger head")
         self._author = author or current_author(machine=machine_id(key))
 
     def append(self, event: Event) -> Record:
@@ -97,7 +97,7 @@ class Ledger:
             try:
                 last = self._repair_tail(folder, handle)
                 record = make(last)
-                line = signed_record.line(record)
+                line = signed_record.to_line(record)
                 _write_line(handle, line)
                 if is_new:
                     flush(folder)
@@ -108,7 +108,7 @@ class Ledger:
 
     def export_records(self) -> list[dict[str, Any]]:
         """Return all records without what chains them. Raises LedgerError as records() does."""
-        return [signed_record.unchained(vars(record)) for record in self.records()]
+        return [signed_record.remove_from_chain(vars(record)) for record in self.records()]
 
     def import_records(self, exported: Sequence[Mapping[str, Any]]) -> None:
         """Append records of another machine's ledger, signed by this one. Raises RecordError for an invalid one.
@@ -117,9 +117,9 @@ class Ledger:
         """
         last = Head()
         for fields in exported:
-            last = Head(last.seq + 1, signed_record.chained(fields, last, self._key).hash)
+            last = Head(last.seq + 1, signed_record.add_to_chain(fields, last, self._key).hash)
         for fields in exported:
-            self._append(partial(signed_record.chained, fields, key=self._key))
+            self._append(partial(signed_record.add_to_chain, fields, key=self._key))
 
     def records(self) -> list[Record]:
         """Return all records, oldest first. Raises LedgerError if a line does not fit."""
@@ -147,7 +147,7 @@ class Ledger:
                 content = durable_files.read_file(folder, LEDGER)
         if content is None:
             return [], Misfit(1, "the ledger was removed, but its head still exists") if head else None
-        return signed_record.fitting(_complete_lines(content).split(b"\n")[:-1], head, self._key)
+        return signed_record.verify_lines(_complete_lines(content).split(b"\n")[:-1], head, self._key)
 
     def _lock(self, folder: int) -> AbstractContextManager[None]:
         return durable_files.hold_lock(
@@ -175,7 +175,7 @@ class Ledger:
         if whole:
             line = whole[:-1].rpartition(b"\n")[2]
             try:
-                record = signed_record.parsed(line, self._key)
+                record = signed_record.parse_line(line, self._key)
             except signed_record.NewerRecord as error:
                 raise LedgerError(str(error)) from None
             except signed_record.RecordError as error:
@@ -206,11 +206,11 @@ class Ledger:
         raise LedgerError(f"{HEAD} was edited, or signed with a different key; {START_ANEW}")
 
     def _head_mac(self, found: Mapping[str, object]) -> str:
-        return hmac.digest(self._head_key, signed_record.canonical(found).encode(), "sha256").hex()
+        return hmac.digest(self._head_key, signed_record.canonical_json(found).encode(), "sha256").hex()
 
     def _write_head(self, folder: int, head: Head) -> None:
         found = {"schema": HEAD_SCHEMA, **head._asdict()}
-        text = signed_record.canonical({**found, "mac": self._head_mac(found)}) + "\n"
+        text = signed_record.canonical_json({**found, "mac": self._head_mac(found)}) + "\n"
         durable_files.replace_file(folder, HEAD, text.encode())
 
 

@@ -95,7 +95,7 @@ class RotationOpening:
         if situation.secret:
             return situation.secret.current.fingerprint, situation.secret.current.kind
         try:
-            value = SESSION.value(self._secret)[0]
+            value = SESSION.read_key(self._secret)[0]
         except MissingKey as error:
             raise AccountError(
                 f"{error}; without the old key, hpc-onboard cannot check whether it still works"
@@ -107,7 +107,7 @@ class RotationOpening:
 
     def _get_key(self, user: str) -> CheckedKey:
         """Return the key that this run was given under this name; else read one now and check that it is valid."""
-        value = SESSION.get_kept(user)
+        value = SESSION.find_kept(user)
         if value:
             return check_key(value, self._service)
         hint = ""
@@ -147,7 +147,7 @@ class RotationOpening:
             return ""
         current = situation.secret.current.id if situation.secret else versions.FIRST
         try:
-            old = check_key(SESSION.value(versions.keyring_name(self._secret, current))[0], self._service)
+            old = check_key(SESSION.read_key(versions.keyring_name(self._secret, current))[0], self._service)
         except (MissingKey, MalformedKey):
             return ""
         judged = (judge_key(old, replace(self.settings, levels=(ISSUER,))), new)
@@ -163,7 +163,7 @@ class RotationOpening:
     def _open(self, kind: str, first_kind: str, first: str) -> str:
         sealed = ""
         if not self.rotation.situation().secret:
-            value = SESSION.value(self._secret)[0]  # which _check_may_begin has read
+            value = SESSION.read_key(self._secret)[0]  # which _check_may_begin has read
             sealed = key_marks.seal(value, self._secret, versions.FIRST, record_key())
         options = self._options
         return self.rotation.begin(kind, options.mode, first_kind, first, options.grace, sealed)

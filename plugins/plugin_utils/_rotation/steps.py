@@ -180,7 +180,7 @@ class Rotation(Delivery):
             return
         if not self.label_of(version):
             pending = replace(taken, id=version, targets=self.targets)
-            self.store.update(lambda secret: versions.begin(secret, pending))
+            self.store.update(lambda secret: versions.add_pending(secret, pending))
         self.note("take", "ok", version)
 
     def _prove(self, step: RotationStep) -> None:

@@ -37,9 +37,9 @@ UNLOCK = (
 )
 LOCKED = {
     "KeyringLocked": "is locked",
-    "InitError": "could not be opened; its daemon may have been started before it was unlocked",
+    "InitError": "could not be opened; its daemon may have started before the keyring was unlocked",
 }
-# Reads the Keychain in a program of its own: macOS ends a forked process that calls it.
+# Reads the Keychain in a separate program: macOS ends a forked process that uses the Keychain.
 READ_PROGRAM = """
 import importlib, json, sys
 module, _, name = sys.argv[1].rpartition(".")
@@ -52,10 +52,10 @@ json.dump(result, sys.stdout)
 
 
 class MissingKey(Exception):
-    """No value for the key: the reason, and what to do.
+    """A key cannot be read. text: the reason. todo: what to do.
 
-    all_keys: no other key can be read from there either; then todo, if it is a paragraph, is shown once in a run.
-    absent: the keyring answered that it has no such key; otherwise it may have one, and did not give it.
+    all_keys: no other key can be read either; todo is then shown once in a run. absent: the keyring responded that it
+    has no such key; otherwise the keyring failed, and may have the key.
     """
 
     def __init__(self, text: str, todo: str = "", all_keys: bool = False, absent: bool = False) -> None:
@@ -64,7 +64,7 @@ class MissingKey(Exception):
 
 
 def class_name(backend: Any) -> str:
-    """Return the backend's full class name, as PYTHON_KEYRING_BACKEND takes it."""
+    """Return the backend's full class name, as used in PYTHON_KEYRING_BACKEND."""
     return f"{type(backend).__module__}.{type(backend).__qualname__}"
 
 
@@ -76,26 +76,26 @@ def is_own(backend: Any) -> bool:
 def describe(backend: Any) -> str:
     """Return the backend's usual name, else its class name."""
     if is_own(backend):
-        from .file_errors import display_path  # imports the keyring library, which most runs do not need here
+        from .file_errors import display_path  # imported late: imports the keyring library, which most runs do not need
 
         return f"encrypted file {display_path(backend.path)}"
     return TITLES.get(class_name(backend), class_name(backend))
 
 
 def read_password(backend: Any, name: str) -> str | None:
-    """Return the key, None if the backend has none. Raises MissingKey if the backend fails."""
+    """Return the key; None if the backend does not have it. Raise MissingKey if the backend fails."""
     try:
         if sys.platform == "darwin" and class_name(backend).startswith(MACOS):
             return _read_in_program(backend, name)
         return backend.get_password(SERVICE, name)  # type: ignore[no-any-return]  # keyring is untyped
     except MissingKey:
         raise
-    except Exception as error:  # a backend raises what it likes, and its message may hold anything
+    except Exception as error:  # a backend may raise any exception, and the message may contain a key
         raise _explain_store_error(error) or _explain_failure(backend, name, type(error).__name__) from None
 
 
 def _explain_store_error(error: Exception) -> MissingKey | None:
-    """Return why the encrypted file did not give a key, if this is an error of it: its messages can be shown."""
+    """Return the MissingKey for an error of the encrypted file, whose messages can be shown; None for another error."""
     from .file_errors import StoreError, StoreMissing
     from .passphrase import SOURCES
 
@@ -117,7 +117,7 @@ def _explain_failure(backend: Any, name: str, error: str) -> MissingKey:
 
 
 def _read_in_program(backend: Any, name: str) -> str | None:
-    """Return the key as a separate program reads it and passes it on through a pipe."""
+    """Return the key, read by a separate program and received through a pipe."""
     command = [sys.executable, "-c", READ_PROGRAM, class_name(backend), SERVICE, name]
     run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     try:
@@ -131,28 +131,28 @@ def _read_in_program(backend: Any, name: str) -> str | None:
 
 
 def choose_backend() -> tuple[Any, list[str]]:
-    """Return the backend to use, and its warnings. Raises MissingKey.
+    """Return the first usable backend, and warnings about it. Raise MissingKey.
 
-    keyring's chainer is resolved to its first usable backend: 'set' on the command line writes to the first one too.
+    `keyring set` writes to the first backend of the library's chain, too.
     """
-    named = os.environ.get("PYTHON_KEYRING_BACKEND")
+    configured = os.environ.get("PYTHON_KEYRING_BACKEND")
     reasons = []
     for backend in _list_backends():
         name = class_name(backend)
         reason = UNUSABLE.get(name)
         if not reason:
             return backend, []
-        if reason == PLAINTEXT and named == name:
-            return backend, [f"the keyring {named} is used because PYTHON_KEYRING_BACKEND names it: {reason}"]
+        if reason == PLAINTEXT and configured == name:
+            return backend, [f"the keyring {name} is used because PYTHON_KEYRING_BACKEND names it, but {reason}"]
         reasons.append(f"{name} ({reason})")
     found = ", ".join(reasons) or "none"
     raise MissingKey(f"no safe keyring was found, only {found}", ALTERNATIVES, all_keys=True)
 
 
 def _list_backends() -> list[Any]:
-    """Return the backends that the library would ask, in its order."""
+    """Return the backends that the library would use, in its order."""
     try:
-        import keyring  # takes time, and most runs do not need it
+        import keyring  # imported late: takes time, and most runs do not need the library
         from keyring.backends import chainer
 
         current = keyring.get_keyring()
@@ -164,9 +164,9 @@ def _list_backends() -> list[Any]:
 def _explain_no_start(error: Exception) -> MissingKey:
     if isinstance(error, ImportError) and error.name == "keyring":
         return MissingKey("the Python package 'keyring' is missing: pip install keyring", all_keys=True)
-    from .named_backend import explain_named_backend  # most keyrings start
+    from .named_backend import explain_named_backend  # imported late: most keyrings start
 
     reason = explain_named_backend(error)
     if reason:
         return MissingKey(reason, all_keys=True)
-    return MissingKey(f"keyring cannot start ({type(error).__name__})", ALTERNATIVES, all_keys=True)
+    return MissingKey(f"the keyring library cannot start ({type(error).__name__})", ALTERNATIVES, all_keys=True)

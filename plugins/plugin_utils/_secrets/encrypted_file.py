@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The encrypted file as a mapping: unlocked once, read, changed as a whole, given another passphrase."""
+"""The encrypted file as a store of keys: unlock it, read or change its entries, change its passphrase."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import resource
 import shlex
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -19,20 +19,18 @@ from .file_format import Entries, Header, Kdf, Sealed, derive_key, new_header, p
 from .file_on_disk import KeyFile
 from .passphrase import Prompter, TerminalPrompter, find_passphrase
 
-TRIES = 3
+ATTEMPTS = 3
 ADVICE = {
     WrongPassphrase: "try again; if the passphrase is right, restore the file from a backup",
     StoreDamaged: "nothing was written. Fix that, or restore the file from a backup",
-    StoreMissing: "keyring set hpc.onboard ngc  creates it, and asks for a new passphrase",
+    StoreMissing: "to create it, run  keyring set hpc.onboard ngc  , which asks for a new passphrase",
 }
-
-
 STALE = "`hpc-onboard keyring unlock` was for another passphrase or another file, so the file is locked again"
 
 
 @dataclass
 class UnlockedStore:
-    """A store whose key is known. passphrase is empty if another process had left the key."""
+    """The unlocked content of a file. passphrase: empty if the key came from another process."""
 
     header: Header
     key: bytes
@@ -41,23 +39,23 @@ class UnlockedStore:
 
 
 class PassphraseChanged(StoreError):
-    """Another process changed the passphrase, or created the file, before this one had the lock."""
+    """Another process changed the passphrase, or created the file, before this process had the lock."""
 
 
 class KeyHolder(Protocol):
-    """What keeps a file unlocked between commands (held_key.py)."""
+    """Keeps files unlocked between commands (held_key.py)."""
 
     def find(self, file: Path) -> HeldKey | None:
-        """Return the key that is held for a file."""
+        """Return the key that is held for a file, if any."""
 
     def drop(self, file: Path) -> bool:
-        """Remove it."""
+        """Remove the key of a file. Return True if there was one."""
 
 
 class Store:
-    """One encrypted file. unlocked: keys by file and key id, which processes may share.
+    """One encrypted file. unlocked: file and key id -> key in hexadecimal, which processes may share.
 
-    holder: may have the key, too; without one only the passphrase counts.
+    holder: may have the key of the file; None if only the passphrase shall open the file.
     """
 
     def __init__(
@@ -77,57 +75,56 @@ class Store:
         self._is_stale = False
 
     def unlock(self) -> UnlockedStore:
-        """Return the file with its key. Raises StoreError."""
+        """Return the content of the file, with its key. Raise StoreError."""
         try:
             return self._unlock()
         except StoreError as error:
             raise self._with_path(error) from None
 
     def is_held(self) -> bool:
-        """Return True if a key is held that opens the file; one that does not is removed. Raises StoreError."""
+        """Return True if a held key opens the file. A held key that fails is removed. Raise StoreError."""
         try:
             return self._open_by_holder(parse(self._file.read())) is not None
         except StoreError as error:
             raise self._with_path(error) from None
 
     def entries(self) -> Entries:
-        """Return all entries. Raises StoreError, and never returns a part of them."""
+        """Return all entries. Raise StoreError."""
         return self.unlock().entries
 
     def change(self, edit: Callable[[Entries], None]) -> None:
-        """Read, edit and write, with other writers locked out; creates the file if it does not exist."""
+        """Edit the entries and write the file, under a lock. Create the file if it does not exist. Raise StoreError."""
         try:
-            for attempt in range(1, TRIES + 1):
+            for attempt in range(1, ATTEMPTS + 1):
                 try:
                     self._change(edit)
                     return
                 except PassphraseChanged:
-                    if attempt == TRIES:
+                    if attempt == ATTEMPTS:
                         raise
         except StoreError as error:
             raise self._with_path(error) from None
 
     def rekey(self, kdf: Kdf | None = None, ask_new: bool = True) -> None:
-        """Use a new salt and today's cost, with a new passphrase or the same one. All or nothing."""
+        """Encrypt the file with a new salt and current key-derivation settings; ask_new: also with a new passphrase."""
         try:
             opened = self._unlock()
             passphrase = self._ask_new_passphrase() if ask_new else opened.passphrase
             if not passphrase:
                 raise StoreLocked(
-                    "this needs the passphrase of the file, but only the key of the unlocked file is available"
+                    "this command needs the passphrase of the file, but only the key of the unlocked file is available"
                 )
             header = new_header(kdf)
             key = derive_key(header, passphrase)
             with self._file.lock():
-                entries, following = self._reread(opened)
-                header = Header(header.kdf, header.salt, header.fsalt, following.seq)
-                self._write(entries, header, key)
+                entries, next_header = self._reread(opened)
+                self._write(entries, replace(header, seq=next_header.seq), key)
             self._unlocked[self._key_name(header)] = key.hex()
         except StoreError as error:
             raise self._with_path(error) from None
 
     def _with_path(self, error: StoreError) -> StoreError:
-        """Return the same error with the file's name in front and what to do behind."""
+        """Return the same error with the file's name in front, and with advice at the end."""
         advice = ADVICE.get(type(error))
         stale = f"{STALE}; " if self._is_stale and isinstance(error, StoreLocked) else ""
         text = f"the encrypted file {display_path(self.path)}: {stale}{error}"
@@ -136,17 +133,17 @@ class Store:
     def _unlock(self) -> UnlockedStore:
         sealed = parse(self._file.read())
         _soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # no core dumps: from here on this process holds keys
-        known = self._unlocked.get(self._key_name(sealed.header))
-        if known:
-            key = bytes.fromhex(known)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # no core dumps: this process now has keys in memory
+        shared = self._unlocked.get(self._key_name(sealed.header))
+        if shared:
+            key = bytes.fromhex(shared)
             return UnlockedStore(sealed.header, key, sealed.entries(key))
         opened = self._open_by_holder(sealed) or self._open_by_passphrase(sealed)
         self._unlocked[self._key_name(sealed.header)] = opened.key.hex()
         return opened
 
     def _open_by_holder(self, sealed: Sealed) -> UnlockedStore | None:
-        """Return the file, opened by the key that is held for it; None if none is. A key that fails is removed."""
+        """Return the content, opened with the held key; None without one. A held key that fails is removed."""
         held = self._holder.find(self._file.path) if self._holder else None
         if held is None or self._holder is None:
             return None
@@ -159,7 +156,7 @@ class Store:
 
     def _open_by_passphrase(self, sealed: Sealed) -> UnlockedStore:
         found = find_passphrase(self._passphrase_file)
-        opened = self._open(sealed, found.passphrase, found.source) if found else self._ask(sealed)
+        opened = self._open(sealed, found.passphrase, found.source) if found else self._open_by_prompt(sealed)
         if sealed.header.is_below_default():
             rekey = shlex.join(command_line.command_for("rekey", ["--keep-passphrase"]))
             text = (
@@ -183,27 +180,27 @@ class Store:
                 ) from None
             raise
 
-    def _ask(self, sealed: Sealed) -> UnlockedStore:
-        question = "\n".join([*self._advise(), f"Passphrase of {display_path(self.path)}"])
-        for attempt in range(2, TRIES + 1):
+    def _open_by_prompt(self, sealed: Sealed) -> UnlockedStore:
+        question = "\n".join([*self._list_remarks(), f"Passphrase of {display_path(self.path)}"])
+        for attempt in range(2, ATTEMPTS + 1):
             try:
                 return self._open(sealed, self._prompter.ask(question))
             except WrongPassphrase:
                 name = display_path(self.path)
-                question = f"Wrong passphrase. Passphrase of {name} (try {attempt} of {TRIES})"
+                question = f"Wrong passphrase. Passphrase of {name} (attempt {attempt} of {ATTEMPTS})"
         return self._open(sealed, self._prompter.ask(question))
 
-    def _advise(self) -> list[str]:
-        """Return the lines above the question: why it is asked again, and how not to be asked."""
+    def _list_remarks(self) -> list[str]:
+        """Return the lines above the question: why the passphrase is needed again, and how to be asked less often."""
         unlock = shlex.join(command_line.command_for("keyring", ["unlock"]))
         stale = [f"{STALE}."] if self._is_stale else []
         return [*stale, *([f"Run `{unlock}` to be asked once for 8 hours."] if self._holder else [])]
 
     def _ask_new_passphrase(self) -> str:
-        """Ask twice, since a typing mistake would lock the keys away."""
+        """Return a new passphrase that was entered twice: with a typo, the keys would be lost. Raise StoreLocked."""
         first = self._prompter.ask(f"New passphrase for {display_path(self.path)}")
         if not first:
-            raise StoreLocked("an empty passphrase protects nothing: nothing was written")
+            raise StoreLocked("an empty passphrase does not protect the keys: nothing was written")
         if self._prompter.ask("Repeat the passphrase") != first:
             raise StoreLocked("the passphrases differ: nothing was written")
         return first
@@ -212,7 +209,7 @@ class Store:
         is_new = not self._file.exists()
         opened = self._create() if is_new else self._unlock()
         with self._file.lock():
-            if self._file.exists() == is_new:
+            if self._file.exists() == is_new:  # created or removed since the check above
                 raise PassphraseChanged("other processes keep changing the file: run this again")
             entries, header = (opened.entries, opened.header) if is_new else self._reread(opened)
             edit(entries)
@@ -228,15 +225,15 @@ class Store:
         return UnlockedStore(header, key, {}, passphrase)
 
     def _reread(self, opened: UnlockedStore) -> tuple[Entries, Header]:
-        """Return the entries, read under the lock, and the header of the next write."""
+        """Return the entries, read again under the lock, and the header for the next write."""
         sealed = parse(self._file.read())
         if sealed.header.key_id() != opened.header.key_id():
             raise PassphraseChanged("another process has just changed the passphrase of the file: run this again")
         return sealed.entries(opened.key), sealed.header.next()
 
     def _write(self, entries: Entries, header: Header, key: bytes) -> None:
-        def check(back: bytes) -> None:
-            if parse(back).entries(key) != entries:
+        def check_content(content: bytes) -> None:
+            if parse(content).entries(key) != entries:
                 raise StoreDamaged("the new content could not be read back; the old file is unchanged")
 
-        self._file.write(seal(entries, header, key), check)
+        self._file.write(seal(entries, header, key), check_content)

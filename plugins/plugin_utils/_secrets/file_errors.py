@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The errors of the encrypted file. Apart from what opens it, which takes time to import."""
+"""Errors of the encrypted file, in a separate module: the modules that open the file take time to import."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ except ImportError:
 
 
 class StoreError(KeyringError):  # type: ignore[misc]  # keyring is untyped
-    """Why the encrypted file did not give its keys, and what to do. Never a reason to replace it by a new file."""
+    """The encrypted file cannot be read. Callers must never replace the file because of this error."""
 
 
 class WrongPassphrase(StoreError):
-    """The passphrase is wrong, or the header is damaged: the two look the same."""
+    """The passphrase is wrong, or the header is damaged: these cannot be distinguished."""
 
 
 class StoreDamaged(StoreError):
-    """The file is not what was written, or it is where other users could have written it."""
+    """The content was changed since it was written, or other users could have changed it."""
 
 
 class StoreLocked(StoreError):
-    """There is no passphrase, or it cannot be used here."""
+    """No passphrase is available, or it cannot be used on this machine."""
 
 
 class StoreMissing(StoreError):
@@ -38,6 +38,6 @@ class NotWritten(Exception):
 
 
 def display_path(path: Path) -> str:
-    """Return the path with ~ for the home folder."""
+    """Return the path with ~ for the home directory."""
     home = os.path.expanduser("~")
     return f"~{str(path)[len(home) :]}" if str(path).startswith(home + os.sep) else str(path)

@@ -1,11 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The format of the encrypted file: bytes to entries and back. Nothing here touches a file or asks anything.
+"""The format of the encrypted file: decode entries from bytes, and encode them. This module reads and writes no file.
 
-Four lines. The magic with the version; a canonical JSON header {fsalt, kdf, salt, seq, v}; an HMAC over both; the body.
-The passphrase becomes a key by the KDF that the header names; with the fresh fsalt of every write, that becomes two
-(HKDF): one for the HMAC, which is checked first and commits to the passphrase, and one for the body (AES-256-GCM; used
-once, so its nonce is constant). The body is one padded blob: names, number and lengths of the entries are hidden.
+A file has four lines: the magic with the version; a canonical JSON header {fsalt, kdf, salt, seq, v}; an HMAC of both;
+the body. The KDF in the header derives a key from the passphrase. From that and the fsalt, which is new for each write,
+HKDF derives two keys: one for the HMAC, which is checked first and commits to the passphrase, and one for the body
+(AES-256-GCM; used once, so its nonce is constant). The body is one padded blob, which hides names, number and lengths
+of the entries.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ try:
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-except ImportError:  # then the backend is not to be chosen; see keyring_backend.py
+except ImportError:  # keyring_backend.py then reports that the backend is not available
     pass
 try:
     from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
@@ -37,18 +38,18 @@ except ImportError:
     Argon2id = None
 
 MAGIC = b"HPCON-KEYRING 1"
-SCHEMA = "hpc.onboard/keyring/1.0"  # what the magic means, as other documents write it
-BLOCK = 4096
-LARGEST = 4 * 1024 * 1024
+SCHEMA = "hpc.onboard/keyring/1.0"  # the magic, in the notation of other documents
+BLOCK = 4096  # bytes to which the body is padded
+LARGEST = 4 * 1024 * 1024  # bytes of a file
 NONCE = bytes(12)
-GIB = 1024 * 1024  # in the KiB of Argon2
+GIB = 1024 * 1024  # 1 GiB in the unit of Argon2, KiB
 
 Kdf = dict[str, Any]
 Entries = dict[str, dict[str, str]]
 
 ARGON2ID: Kdf = {"name": "argon2id", "m": 256 * 1024, "t": 3, "p": 4}
 SCRYPT: Kdf = {"name": "scrypt", "n": 2**17, "r": 8, "p": 1}
-# The limits of what a file may contain: a replaced one must not cost more memory and time than a machine has.
+# Limits for the header: a file from an attacker must not use up the memory and time of this machine.
 BOUNDS = {
     "argon2id": {"m": (8, GIB), "t": (1, 16), "p": (1, 16)},
     "scrypt": {"n": (2**14, 2**20), "r": (8, 8), "p": (1, 4)},
@@ -57,7 +58,7 @@ BOUNDS = {
 
 @dataclass(frozen=True)
 class Header:
-    """The unencrypted header. salt belongs to the passphrase, fsalt to one write, seq counts the writes."""
+    """The unencrypted header. salt: new with each passphrase. fsalt: new with each write. seq: number of the write."""
 
     kdf: Kdf
     salt: bytes
@@ -65,23 +66,23 @@ class Header:
     seq: int
 
     def text(self) -> bytes:
-        """Return the canonical text."""
+        """Return the header as canonical JSON."""
         return _canonical(
             {"fsalt": _encode(self.fsalt), "kdf": self.kdf, "salt": _encode(self.salt), "seq": self.seq, "v": 1}
         )
 
     def next(self) -> Header:
-        """Return the header of the next write with the same passphrase."""
+        """Return the header for the next write with the same passphrase."""
         return replace(self, fsalt=os.urandom(32), seq=self.seq + 1)
 
     def key_id(self) -> str:
-        """Return what identifies the key that the passphrase makes: the KDF, its parameters and the salt."""
+        """Return the identity of the key derived from the passphrase: the KDF, its parameters and the salt."""
         return _canonical({**self.kdf, "salt": _encode(self.salt)}).decode()
 
     def is_below_default(self) -> bool:
-        """Return True if guessing its passphrase is cheaper than for a file made today with the same KDF."""
-        today = ARGON2ID if self.kdf["name"] == "argon2id" else SCRYPT
-        return any(self.kdf[name] < least for name, least in today.items() if name in ("m", "t", "n"))
+        """Return True if its passphrase is easier to guess than with the default parameters of the same KDF."""
+        default = ARGON2ID if self.kdf["name"] == "argon2id" else SCRYPT
+        return any(self.kdf[name] < least for name, least in default.items() if name in ("m", "t", "n"))
 
 
 @dataclass(frozen=True)
@@ -93,28 +94,28 @@ class Sealed:
     body: bytes
 
     def entries(self, key: bytes) -> Entries:
-        """Return service -> name -> value. Raises WrongPassphrase, StoreDamaged."""
-        head = _prefix(self.header)
+        """Return service -> name -> value. Raise WrongPassphrase, StoreDamaged."""
+        prefix = _prefix(self.header)
         if not hmac.compare_digest(_mac(self.header, key), self.mac):
             raise WrongPassphrase("the passphrase is wrong, or the header of the file is damaged")
         try:
-            text = AESGCM(_derive_subkey(self.header, key, b"body")).decrypt(NONCE, self.body, head + self.mac)
+            text = AESGCM(_derive_subkey(self.header, key, b"body")).decrypt(NONCE, self.body, prefix + self.mac)
         except InvalidTag:
             raise StoreDamaged("the content of the file was changed after it was written") from None
         return _read_entries(text)
 
     def to_bytes(self) -> bytes:
-        """Return the file: one text for the same parts, and no other."""
+        """Return the content of the file. The same parts always give the same bytes."""
         return _prefix(self.header) + b"\n".join([_encode(self.mac).encode(), _encode(self.body).encode(), b""])
 
 
 def new_header(kdf: Kdf | None = None, seq: int = 1) -> Header:
-    """Return the header of a new passphrase."""
+    """Return the header for a new passphrase."""
     return Header(dict(kdf or default_kdf()), os.urandom(16), os.urandom(32), seq)
 
 
 def default_kdf() -> Kdf:
-    """Return Argon2id if the library has it, and the OpenSSL that the library was built with; else scrypt."""
+    """Return Argon2id if the cryptography library and its OpenSSL support it, else scrypt."""
     if Argon2id is None:
         return SCRYPT
     try:
@@ -125,7 +126,7 @@ def default_kdf() -> Kdf:
 
 
 def derive_key(header: Header, passphrase: str) -> bytes:
-    """Return the key that the passphrase makes. Takes most of a second, and 256 MiB, on purpose."""
+    """Return the key derived from the passphrase. Slow on purpose: nearly a second, and 256 MiB. Raise StoreLocked."""
     try:
         key: bytes = _make_kdf(header).derive(passphrase.encode())
     except MemoryError:
@@ -136,16 +137,16 @@ def derive_key(header: Header, passphrase: str) -> bytes:
 
 
 def seal(entries: Mapping[str, Mapping[str, str]], header: Header, key: bytes) -> bytes:
-    """Return the file that contains these entries."""
+    """Return the content of a file with these entries."""
     text = _canonical(entries)
-    padded = text.ljust(-(-len(text) // BLOCK) * BLOCK)
+    padded = text.ljust(-(-len(text) // BLOCK) * BLOCK)  # rounded up to whole blocks
     mac = _mac(header, key)
     body = AESGCM(_derive_subkey(header, key, b"body")).encrypt(NONCE, padded, _prefix(header) + mac)
     return Sealed(header, mac, body).to_bytes()
 
 
 def parse(content: bytes) -> Sealed:
-    """Parse a file. Raises StoreDamaged for whatever is not exactly as seal writes it."""
+    """Return the parts of a file. Raise StoreDamaged for content that is not exactly as seal() writes it."""
     lines = content.split(b"\n")
     if lines[0] != MAGIC:
         raise StoreDamaged(_explain_magic(lines[0]))
@@ -159,24 +160,24 @@ def parse(content: bytes) -> Sealed:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise StoreDamaged("one line of the file cannot be decoded") from None
     if not is_canonical:
-        raise StoreDamaged("the file is not in the form in which hpc-onboard writes it")
+        raise StoreDamaged("the file does not have the form that hpc-onboard writes")
     sizes = (len(header.salt), len(header.fsalt), len(sealed.mac), len(sealed.body) % BLOCK)
     if sizes != (16, 32, 32, 16) or len(sealed.body) < BLOCK:
-        raise StoreDamaged("the lines of the file have a wrong length")
+        raise StoreDamaged("a line of the file has a wrong length")
     if not _is_number(header.seq, 1, 2**53) or not _is_within_bounds(header.kdf):
-        raise StoreDamaged("the numbers in its header are out of bounds")
+        raise StoreDamaged("a number in the header of the file is out of range")
     return sealed
 
 
 def _explain_magic(line: bytes) -> str:
-    """Return what is wrong with a first line: a newer version, or another kind of file."""
+    """Return what is wrong with a first line: a newer version, or not a keyring file."""
     found = re.fullmatch(re.escape(MAGIC[:-1]) + rb"([1-9][0-9]{0,3})", line)
     schema = f"hpc.onboard/keyring/{found[1].decode()}.0" if found else SCHEMA
-    return document_version.refusal(schema, SCHEMA, "it", "") or "the file is not a keyring file of hpc-onboard"
+    return document_version.refusal(schema, SCHEMA, "the file", "") or "the file is not a keyring file of hpc-onboard"
 
 
 _NO_ARGON2ID = (
-    "the file needs Argon2id, which the Python package 'cryptography' has since version 44. Run: pip install "
+    "the file uses Argon2id, which needs version 44 or later of the Python package 'cryptography'. Run: pip install "
     "--upgrade cryptography"
 )
 
@@ -194,9 +195,9 @@ def _prefix(header: Header) -> bytes:
     return MAGIC + b"\n" + header.text() + b"\n"
 
 
-def _derive_subkey(header: Header, key: bytes, what: bytes) -> bytes:
-    derived: bytes = HKDF(SHA256(), 32, header.fsalt, b"hpc.onboard keyring 1 " + what).derive(key)
-    return derived
+def _derive_subkey(header: Header, key: bytes, purpose: bytes) -> bytes:
+    subkey: bytes = HKDF(SHA256(), 32, header.fsalt, b"hpc.onboard keyring 1 " + purpose).derive(key)
+    return subkey
 
 
 def _mac(header: Header, key: bytes) -> bytes:
@@ -211,7 +212,9 @@ def _is_within_bounds(kdf: Any) -> bool:
         return False
     if not all(_is_number(kdf[name], least, most) for name, (least, most) in bounds.items()):
         return False
-    return bool(kdf["m"] >= 8 * kdf["p"] if "m" in kdf else kdf["n"] & (kdf["n"] - 1) == 0)
+    if "m" in kdf:
+        return bool(kdf["m"] >= 8 * kdf["p"])  # Argon2: at least 8 KiB for each lane
+    return bool(kdf["n"] & (kdf["n"] - 1) == 0)  # scrypt: a power of two
 
 
 def _is_number(value: Any, least: int, most: int) -> bool:
@@ -221,13 +224,13 @@ def _is_number(value: Any, least: int, most: int) -> bool:
 def _read_entries(text: bytes) -> Entries:
     """Return the entries of a decrypted body."""
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except ValueError:
-        found = None
-    services = found.values() if isinstance(found, dict) else [None]
+        document = None
+    services = document.values() if isinstance(document, dict) else [None]
     if not all(isinstance(names, dict) and all(isinstance(v, str) for v in names.values()) for names in services):
         raise StoreDamaged("a different version of hpc.onboard wrote the file: use the same or a newer version")
-    entries: Entries = found
+    entries: Entries = document
     return entries
 
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The encrypted file on the disk: read only if no other user can write it, and written whole or not at all."""
+"""Read the encrypted file if no other user can write to it, and replace its content completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from .file_errors import NotWritten, StoreDamaged, StoreLocked, StoreMissing
 from .file_format import LARGEST
 
 LOCK = ".{}.lock"
-WAIT_SECONDS = 30.0  # who holds the lock asks no questions
+WAIT_SECONDS = 30.0  # long enough: a process never prompts while it holds the lock
 
 
 class KeyFile:
-    """One file in a folder of this user's alone, with a lock."""
+    """One file with a lock, in a folder that only this user can access."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(os.path.abspath(path))
         self._name = self.path.name
 
     def read(self) -> bytes:
-        """Return the content. Raises StoreMissing if there is no file, StoreDamaged if it cannot be trusted."""
+        """Return the content. Raise StoreMissing if the file does not exist, StoreDamaged if it cannot be trusted."""
         with self._open_folder() as folder:
             return self._read(folder, self._name)
 
     def exists(self) -> bool:
-        """Return True if anything has the file's name."""
+        """Return True if the path exists, even as a broken link."""
         return os.path.lexists(self.path)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Lock out other writers. Creates the folder if there is none."""
-        with _disk_errors("created"):
+        """Lock the file for writing. Create its folder if it does not exist."""
+        with _as_not_written("created"):
             make_private(self.path.parent)
         with self._open_folder() as folder:
             lock = LockFile(folder, LOCK.format(self._name))
             try:
-                with _disk_errors("locked"):
+                with _as_not_written("locked"):
                     lock.acquire(WAIT_SECONDS)
             except LockBusy as error:
                 raise StoreLocked(
@@ -58,26 +58,26 @@ class KeyFile:
                 lock.release()
 
     def write(self, content: bytes, check: Callable[[bytes], object]) -> None:
-        """Replace the content, under lock(). check: gets what was read back before it replaces the old; may raise."""
+        """Replace the content, under lock(). check: gets the new content as read from the disk, and may refuse it."""
 
         def check_draft(draft: str) -> None:
-            back = self._read(folder, draft)
-            if back != content:
+            stored = self._read(folder, draft)
+            if stored != content:
                 raise StoreDamaged(f"the disk did not store the new content of {self.path}; the old file is unchanged")
-            check(back)
+            check(stored)
 
         with self._open_folder() as folder:
             try:
-                with _disk_errors("written"):
+                with _as_not_written("written"):
                     files.replace(folder, self._name, content, 0o600, {}, check_draft)
             except files.NotKept:
                 raise StoreDamaged(
-                    f"{self.path} does not contain what was just written: does another program write it?"
+                    f"{self.path} does not contain what was just written: does another program write to it?"
                 ) from None
 
     @contextmanager
     def _open_folder(self) -> Iterator[int]:
-        """Yield the open folder, after checking that no other user can change it or what it is in."""
+        """Yield the open folder. Raise StoreDamaged if another user could change the folder or one above it."""
         parent = self.path.parent
         try:
             handle = os.open(parent, durable_files.FOLDER)
@@ -107,17 +107,19 @@ class KeyFile:
 
 
 @contextmanager
-def _disk_errors(what: str) -> Iterator[None]:
-    """Raise NotWritten, which says what is there now, for an error of the disk. what: what could not be done."""
+def _as_not_written(action: str) -> Iterator[None]:
+    """Turn an error of the block into NotWritten, which describes the content now. action: what failed, "written"."""
     try:
         yield
     except (files.NotKept, durable_files.StateError):
         raise
-    except AccountError as error:  # of the lock
+    except AccountError as error:  # raised by the lock
         raise NotWritten(str(error)) from None
     except files.Unconfirmed as error:
         raise NotWritten(
             f"the file was written, but the disk did not confirm that it is stored ({errno_name(error)})"
         ) from None
     except OSError as error:
-        raise NotWritten(f"the file could not be {what} ({errno_name(error)}); the old content is unchanged") from None
+        raise NotWritten(
+            f"the file could not be {action} ({errno_name(error)}); the old content is unchanged"
+        ) from None

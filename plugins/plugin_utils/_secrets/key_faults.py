@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find what makes a key unusable for every program, in fixed words that never hold the key.
+"""Find faults that make a key unusable for any program. The messages never contain the key.
 
-A key with an unknown beginning may be of another registry, and is not checked.
+A key with an unknown beginning may be for a different registry, and is not checked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .backends import SERVICE, MissingKey
 
 
 def find_fault(value: object) -> str | None:
-    """Return why a text cannot be a key, and what to do; None if nothing is wrong with it."""
+    """Return why a value cannot be a key, and what to do; None if it can."""
     try:
         check_secret(value)
     except AccountError as error:
@@ -25,7 +25,7 @@ def find_fault(value: object) -> str | None:
 
 
 def refuse_malformed(name: str, value: str, source: str) -> None:
-    """Raise MissingKey for a malformed key. source: the keyring that holds it under that name, in words."""
+    """Raise MissingKey for a malformed key. source: description of the keyring that contains it."""
     fault = find_fault(value)
     if fault:
         raise MissingKey(
@@ -35,7 +35,7 @@ def refuse_malformed(name: str, value: str, source: str) -> None:
 
 
 def find_damage(text: str) -> str | None:
-    """Return what is wrong with a text that begins like a key of a service; None if nothing is, or it does not."""
+    """Return what is wrong with a text that begins like a key of a known service; None if nothing is wrong."""
     form = next((form for form in FORMS if form.beginning and text.startswith(form.beginning)), None)
     if form is None or re.fullmatch(form.pattern, text):
         return None

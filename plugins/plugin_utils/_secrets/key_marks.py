@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fingerprints that accounts show of the versions of a secret; each account shows another one.
+"""The fingerprints that accounts report for the versions of a secret. Each account reports a different fingerprint.
 
-An account makes them with a key of its own, from the hash of a value. To recognise them after the value is gone, a
-version's record keeps that hash, sealed with a pad of this machine's key: without the key it is noise.
+An account makes a fingerprint from the hash of a key, with the account's own secret. To recognise the fingerprint after
+the key was removed from the keyring, the version's record contains the hash, encrypted with this machine's secret key.
 """
 
 from __future__ import annotations
@@ -12,54 +12,56 @@ import hashlib
 from collections.abc import Mapping
 from datetime import date
 
-from .._state.fingerprint_key import derived, local_key, shown_by, state_folder
+from .._state.fingerprint_key import account_fingerprint, derive_key, local_key, state_folder
 from . import versions
 from .backends import MissingKey
 from .session import SESSION
 from .versions import KeyVersion, Secret
 
 Marks = dict[tuple[str, str], str]
-"""By secret and version: the fingerprint as one account shows it, 'key ' and twelve hexadecimal digits."""
+"""(secret, version) -> its fingerprint on one account: 'key ' and twelve hexadecimal digits."""
 
 
 def seal(value: str, name: str, version: str, key: bytes) -> str:
-    """Return the sealed hash of a version's value, for its record. key: this machine's own."""
+    """Return the encrypted hash of a version's value, for its record. key: this machine's own."""
     return _apply_pad(hashlib.sha256(value.encode()).digest(), name, version, key).hex()
 
 
 def _apply_pad(digest: bytes, name: str, version: str, key: bytes) -> bytes:
-    pad = derived(key, "seal of a version", f"{name}@{version}")
-    return bytes(one ^ other for one, other in zip(digest, pad, strict=True))
+    """Encrypt or decrypt a hash with a one-time pad."""
+    pad = derive_key(key, "seal of a version", f"{name}@{version}")
+    return bytes(left ^ right for left, right in zip(digest, pad, strict=True))
 
 
 def account_marks(secrets: Mapping[str, Secret], account: str, key: bytes) -> Marks:
-    """Return the fingerprints of all versions that have a sealed hash, or whose value is in the keyring."""
-    found = {}
+    """Return the fingerprints of all versions with a sealed hash or with a value in the keyring."""
+    marks = {}
     for name, secret in secrets.items():
-        for one in secret.versions:
-            digest = _value_digest(name, one, key)
+        for version in secret.versions:
+            digest = _find_digest(name, version, key)
             if digest:
-                found[name, one.id] = shown_by(account, digest)
-    return found
+                marks[name, version.id] = account_fingerprint(account, digest)
+    return marks
 
 
 def describe_keys(account: str, values: Mapping[str, str], today: date) -> dict[str, str]:
-    """Return fingerprint as the account shows it -> 'key ngc, 12 days old', of these keys and of those before them.
+    """Return fingerprint on the account -> 'key ngc, 12 days old', for the current and all earlier versions.
 
-    values: name of a secret -> its current value. Raises StateError, VersionError.
+    values: name of a secret -> its current value. Raise StateError, VersionError.
     """
-    found = {
-        shown_by(account, hashlib.sha256(value.encode()).digest()): f"key {name}" for name, value in values.items()
+    descriptions = {
+        account_fingerprint(account, hashlib.sha256(value.encode()).digest()): f"key {name}"
+        for name, value in values.items()
     }
     if not (state_folder() / "secrets").is_dir():
-        return found
-    from .version_store import VersionStore  # few keys were ever rotated
+        return descriptions
+    from .version_store import VersionStore  # imported late: few keys were ever rotated
 
     key = bytes.fromhex(local_key())
     secrets = {name: secret for name in values if (secret := VersionStore(name, key).load())}
     for (name, version), mark in account_marks(secrets, account, key).items():
-        found[mark] = f"key {name}{_describe_age(secrets[name].find_version(version).issued, today)}"
-    return found
+        descriptions[mark] = f"key {name}{_describe_age(secrets[name].find_version(version).issued, today)}"
+    return descriptions
 
 
 def _describe_age(issued: str, today: date) -> str:
@@ -69,14 +71,14 @@ def _describe_age(issued: str, today: date) -> str:
     return ", new today" if days <= 0 else f", {days} day{'s' if days > 1 else ''} old"
 
 
-def _value_digest(name: str, version: KeyVersion, key: bytes) -> bytes | None:
-    """Return the hash of the value. Records that came from another machine do not hold it."""
+def _find_digest(name: str, version: KeyVersion, key: bytes) -> bytes | None:
+    """Return the hash of a version's value; None if neither this machine's record nor the keyring has it."""
     if version.sealed:
         return _apply_pad(bytes.fromhex(version.sealed), name, version.id, key)
     if version.label == "purged":
         return None
     try:
-        value, _warnings = SESSION.value(versions.keyring_name(name, version.id))
+        value, _warnings = SESSION.read_key(versions.keyring_name(name, version.id))
     except MissingKey:
         return None
     return hashlib.sha256(value.encode()).digest()

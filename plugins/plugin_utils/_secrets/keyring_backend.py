@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The encrypted file as a backend of the keyring library, for machines without a keyring service.
 
-It keeps the keys of hpc.onboard and no others, so that no other program that uses the library asks for its passphrase.
+It stores only keys of hpc.onboard, so that other programs with the same library never prompt for its passphrase.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .._unlocked.handover import UnlockedKeys
 from .backends import SERVICE
 from .file_errors import NotWritten, display_path
 
-if TYPE_CHECKING:  # the keyring library imports this file to choose a backend, and mostly chooses another one
+if TYPE_CHECKING:  # imported late: the library imports this file even if it then chooses a different backend
     from .encrypted_file import Store
     from .file_format import Entries
     from .passphrase import Prompter
@@ -32,14 +32,16 @@ except ImportError:
     classproperty = property
     PasswordDeleteError = PasswordSetError = Exception
 
-PRIORITY = 0.9  # above a file in the clear (0.5), below every service of a desktop (from 4.8)
-RECOMMENDED = 1
+PRIORITY = 0.9  # above an unencrypted file (0.5), below the keyring services of desktops (4.8 or more)
+RECOMMENDED = 1  # lowest priority of a backend that the library recommends
 
 
 class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
-    """hpc.onboard's keys in an encrypted file. Users may set its properties file and passphrase_file."""
+    """The backend. The library sets `file` and `passphrase_file` from KEYRING_PROPERTY_FILE and similar variables."""
 
-    __module__ = "ansible_collections.hpc.onboard.plugins.plugin_utils.keyring_backend"  # the name in users' settings
+    __module__ = (
+        "ansible_collections.hpc.onboard.plugins.plugin_utils.keyring_backend"  # the name in the user's settings
+    )
 
     file = ""
     passphrase_file = ""
@@ -51,7 +53,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
 
     @classproperty  # type: ignore[untyped-decorator]  # keyring is untyped
     def priority(self) -> float:
-        """Below 0, which is not chosen, if the file does not exist and a better keyring answers."""
+        """Return the priority; -1, so not chosen, if the file does not exist and a better keyring is available."""
         if os.name != "posix" or find_spec("cryptography") is None:
             raise RuntimeError("the Python package 'cryptography' is missing: pip install cryptography")
         exists = _file_path(os.environ.get("KEYRING_PROPERTY_FILE", "")).exists()
@@ -59,34 +61,34 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
 
     @property
     def path(self) -> Path:
-        """The path of the file."""
+        """Return the path of the file."""
         return _file_path(self.file)
 
     def use_prompter(self, prompter: Prompter, unlocked: dict[str, str]) -> None:
-        """Ask through this prompter. unlocked: keys that the processes of a run share."""
+        """Prompt for the passphrase with this prompter. unlocked: keys that the processes of a run share."""
         self._prompter, self._unlocked = prompter, UnlockedKeys(unlocked)
 
     def store(self) -> Store:
-        """Return the file as a mapping."""
+        """Return the encrypted file."""
         from .._unlocked import held_key
-        from .encrypted_file import Store  # imports cryptography, which takes time
+        from .encrypted_file import Store  # imported late: imports cryptography, which takes time
 
         return Store(self.path, self.passphrase_file, self._prompter, self._unlocked, held_key)
 
     def locked_store(self) -> Store:
-        """Return the file as one that its passphrase alone opens, whatever was unlocked before."""
+        """Return the encrypted file so that only its passphrase opens it, even if it was unlocked before."""
         from .encrypted_file import Store
 
         return Store(self.path, self.passphrase_file)
 
     def get_password(self, service: str, username: str) -> str | None:
-        """Return the key, or None if the file could be read and has none of that name."""
+        """Return the key; None if the file does not contain it. Raise StoreError if the file cannot be read."""
         if service != SERVICE:
             return None
         return self.store().entries().get(service, {}).get(username)
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Store the key, and create the file if it does not exist."""
+        """Store the key. Create the file if it does not exist."""
 
         def edit(entries: Entries) -> None:
             entries.setdefault(service, {})[username] = password
@@ -94,7 +96,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         self._change(service, edit, PasswordSetError)
 
     def delete_password(self, service: str, username: str) -> None:
-        """Remove the key. Raises StoreMissing if there is no file: removing creates none."""
+        """Remove the key. Raise StoreMissing if the file does not exist."""
 
         def edit(entries: Entries) -> None:
             if username not in entries.get(service, {}):
@@ -102,11 +104,11 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
             del entries[service][username]
 
         if service == SERVICE:
-            self.store().entries()
+            self.store().entries()  # raises StoreMissing, where _change() would create the file
         self._change(service, edit, PasswordDeleteError)
 
     def _change(self, service: str, edit: Callable[[Entries], None], error_class: type[Exception]) -> None:
-        if service != SERVICE:  # with this error the library goes on to the next backend
+        if service != SERVICE:  # the library then tries the next backend
             raise NotImplementedError(
                 f"the encrypted file {display_path(self.path)} stores only keys of the service {SERVICE}"
             )
@@ -127,11 +129,15 @@ def _file_path(file: str) -> Path:
 def _has_better_backend() -> bool:
     """Return True if a keyring that the library recommends is available."""
     classes: set[Any] = getattr(KeyringBackend, "_classes", set())
-    return any(_priority_of(one) >= RECOMMENDED for one in classes if not issubclass(one, Keyring | ChainerBackend))
+    return any(
+        _read_priority(backend) >= RECOMMENDED
+        for backend in classes
+        if not issubclass(backend, Keyring | ChainerBackend)
+    )
 
 
-def _priority_of(backend: Any) -> float:
+def _read_priority(backend: Any) -> float:
     try:
         return float(backend.priority)
-    except Exception:  # a backend that cannot be used here may raise any exception
+    except Exception:  # an unusable backend may raise any exception
         return -1

@@ -1,8 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Explain why the keyring library cannot start: usually, a backend is named that is not installed here.
+"""Explain why the keyring library cannot start: usually, a setting names a backend that is not installed.
 
-The message says which one is named, where, and how to install it; it never quotes the error, which may hold anything.
+The message has the backend, the setting and the command to install the backend. It never quotes the error, which may
+contain a key.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PACKAGES = {"ansible_collections": "hpc-onboard", "keyring": "--upgrade keyring"
 
 
 class NamedBackend(NamedTuple):
-    """A backend that the user named: its class, where, and how to undo that."""
+    """A backend named in a setting. backend: its class. where: the setting. undo: how to remove the setting."""
 
     backend: str
     where: str
@@ -30,7 +31,7 @@ class NamedBackend(NamedTuple):
 
 
 def find_named_backend() -> NamedBackend | None:
-    """Return the backend that the variable names, else keyring's own file, in the library's order."""
+    """Return the backend in the environment variable, else in keyring's settings file; None if neither names one."""
     if os.environ.get(VARIABLE):
         return NamedBackend(os.environ[VARIABLE], VARIABLE, "unset the variable")
     try:
@@ -48,24 +49,25 @@ def find_named_backend() -> NamedBackend | None:
 
 
 def explain_named_backend(error: Exception) -> str | None:
-    """Return why the named backend could not be loaded, and what to do; None if none is named."""
+    """Return why the named backend could not be loaded, and what to do; None if no setting names a backend."""
     found = find_named_backend()
     if not found:
         return None
-    named = f"{found.where} names {found.backend}"
+    setting = f"{found.where} names {found.backend}"
     if isinstance(error, ImportError):
-        return f"{named}, which {_explain_missing(found.backend, error.name or '')}, or {found.undo}"
+        return f"{setting}, which {_explain_missing(found.backend, error.name or '')}, or {found.undo}"
     if isinstance(error, AttributeError | ValueError):
-        listed = f"{shlex.quote(sys.executable)} -m keyring --list-backends"
-        return f"{named}, but this backend does not exist: to see the available ones, run {listed}; or {found.undo}"
-    return f"{named}, which cannot start on this machine ({type(error).__name__}): fix that, or {found.undo}"
+        command = f"{shlex.quote(sys.executable)} -m keyring --list-backends"
+        return f"{setting}, which does not exist: to list the available backends, run {command}; or {found.undo}"
+    return f"{setting}, which cannot start on this machine ({type(error).__name__}): fix that, or {found.undo}"
 
 
 def _explain_missing(backend: str, module: str) -> str:
-    """Return what is not installed, and the command that installs it: the backend's package, or what that needs."""
+    """Return what is not installed, and the command that installs it. module: the one that Python did not find."""
     install = f"{shlex.quote(sys.executable)} -m pip install"
     if module and not f"{backend}.".startswith(f"{module}."):
         return f"needs {module}, which is not installed in this Python: {install} {module}"
     first, _dot, rest = backend.partition(".")
+    # packages of the namespace `keyrings` have two parts: keyrings.alt
     package = f"{first}.{rest.partition('.')[0]}" if first == "keyrings" else PACKAGES.get(first, first)
     return f"is not installed in this Python: {install} {package}"

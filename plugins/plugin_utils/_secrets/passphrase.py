@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The passphrase of the encrypted file: from what the user has set up, else from a prompt."""
+"""The passphrase of the encrypted file: from a source that the user has set up, else from a prompt."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ FD = "HPC_ONBOARD_PASSPHRASE_FD"
 VALUE = "HPC_ONBOARD_PASSPHRASE"
 ALLOWED = "HPC_ONBOARD_PASSPHRASE_FROM_ENVIRONMENT"
 CREDENTIAL = "hpc.onboard"
-LARGEST = 64 * 1024
+LARGEST = 64 * 1024  # bytes
 SOURCES = (
     "Run this at a terminal. Or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file (mode 600) with the passphrase, or "
     f"{FD} to an open file descriptor, or provide the systemd credential {CREDENTIAL}"
 )
-NO_TERMINAL = f"the file is locked, and there is no terminal to ask for the passphrase. {SOURCES}"
+NO_TERMINAL = f"the file is locked, and its passphrase cannot be asked for without a terminal. {SOURCES}"
 
-_kept_handle: list[int] = []
-_kept_content: list[bytes] = []
+_kept_handle: list[int] = []  # the duplicated descriptor, once keep_descriptor() was called
+_kept_content: list[bytes] = []  # its content, once it was read
 
 
 class PassphraseSource(NamedTuple):
-    """A passphrase, and where it came from, in words."""
+    """A passphrase. source: a description for messages."""
 
     passphrase: str
     source: str
@@ -41,17 +41,17 @@ class Prompter(Protocol):
     """Asks the user for the passphrase."""
 
     def ask(self, question: str) -> str:
-        """Return what is typed, unseen. Raises StoreLocked without a terminal or an answer."""
+        """Return the hidden input. Raise StoreLocked without a terminal or an answer."""
 
     def tell(self, text: str) -> None:
         """Show a note."""
 
 
 class TerminalPrompter:
-    """Asks at the terminal of this process."""
+    """Prompts at the terminal of this process."""
 
     def ask(self, question: str) -> str:
-        """Ask at the terminal itself: standard input may be the value of a key."""
+        """Return the hidden input from the terminal, not from standard input, which may be the value of a key."""
         try:
             os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
         except OSError:
@@ -62,15 +62,15 @@ class TerminalPrompter:
             raise StoreLocked("the file is locked, and no passphrase was entered") from None
 
     def tell(self, text: str) -> None:
-        """Print to standard error, so that a key on standard output stays alone."""
+        """Print to standard error: standard output may be the value of a key."""
         print(text, file=sys.stderr)
 
 
 def find_passphrase(passphrase_file: str) -> PassphraseSource | None:
-    """Return the passphrase from the first source that is set up; None if the user has to be asked."""
+    """Return the passphrase from the first available source; None if the user must be prompted. Raise StoreLocked."""
     found = _read_first_source(passphrase_file)
     if found is not None and not found.passphrase:
-        raise StoreLocked(f"the file is locked, and {found.source} is empty: put the passphrase there")
+        raise StoreLocked(f"the file is locked, and {found.source} is empty: put the passphrase in it")
     return found
 
 
@@ -90,7 +90,7 @@ def _read_first_source(passphrase_file: str) -> PassphraseSource | None:
 
 
 def _read_file(path: Path, is_private: bool = False) -> str:
-    """Return the first line. is_private: only this user may have access to the file."""
+    """Return the first line. is_private: refuse a file that other users can access."""
     try:
         reason = explain_not_private(path) if is_private else ""
         if reason:
@@ -104,37 +104,37 @@ def _read_file(path: Path, is_private: bool = False) -> str:
 
 
 def explain_not_private(path: Path, is_pipe_allowed: bool = False) -> str:
-    """Return why a file cannot serve for a secret, and what to do; empty if only this user can read it.
+    """Return why a file is not safe for a secret, and what to do; empty if only this user can read the file.
 
-    is_pipe_allowed: a pipe or a device is accepted as well. Raises OSError.
+    is_pipe_allowed: accept a pipe or a device, too. Raise OSError.
     """
-    found = path.stat()
-    if stat.S_ISDIR(found.st_mode):
+    entry = path.stat()
+    if stat.S_ISDIR(entry.st_mode):
         return f"{path} is a folder: give the path of a file"
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(entry.st_mode):
         return "" if is_pipe_allowed else f"{path} is not a regular file: give the path of a regular file"
-    if found.st_uid != os.geteuid():
+    if entry.st_uid != os.geteuid():
         try:
-            owner = pwd.getpwuid(found.st_uid).pw_name
+            owner = pwd.getpwuid(entry.st_uid).pw_name
         except KeyError:
-            owner = f"uid {found.st_uid}"
+            owner = f"uid {entry.st_uid}"
         return f"{path} belongs to another user ({owner}): use your own copy of the file, mode 600"
-    if stat.S_IMODE(found.st_mode) & 0o077:
-        return f"{path} is open to other users. Run: chmod 600 {shlex.quote(str(path))}"
+    if stat.S_IMODE(entry.st_mode) & 0o077:
+        return f"{path} is accessible to other users. Run: chmod 600 {shlex.quote(str(path))}"
     return ""
 
 
 def keep_descriptor() -> None:
-    """Keep the descriptor that the user named, before the processes fork: a worker's own 0 to 2 are something else."""
+    """Duplicate the descriptor that the user has set, before the forks: in workers, 0 to 2 are other files."""
     if os.environ.get(FD, "").isdecimal() and not _kept_handle:
         try:
             _kept_handle.append(os.dup(int(os.environ[FD])))
-        except OSError:  # nothing is open there; _read_descriptor says so when it is needed
+        except OSError:  # not open; _read_descriptor() reports that if the passphrase is needed
             return
 
 
 def _read_descriptor() -> str:
-    """Return the first line. It is read once in this process, since a pipe gives its content once."""
+    """Return the first line. The descriptor is read once in this process: a pipe cannot be read again."""
     keep_descriptor()
     if not _kept_handle:
         raise StoreLocked(f"the file is locked, and {FD} is not the number of an open file descriptor")
@@ -149,9 +149,8 @@ def _read_descriptor() -> str:
     return _first_line(_kept_content[0])
 
 
-def _first_line(raw: bytes) -> str:
-    """Return the first line, as every program that reads passphrases does."""
+def _first_line(content: bytes) -> str:
     try:
-        return raw.split(b"\n", 1)[0].removesuffix(b"\r").decode()
+        return content.split(b"\n", 1)[0].removesuffix(b"\r").decode()
     except UnicodeDecodeError:
         raise StoreLocked("the file is locked, and the passphrase is not valid UTF-8") from None

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prompts at the terminal of a run. A worker's question goes through Ansible, which asks in the main process."""
+"""Prompts at the terminal of a run. Ansible passes a worker's question to the main process, which prompts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .._state.run_memory import BOARD, end_with_parent
 from .file_errors import StoreLocked
 from .passphrase import NO_TERMINAL
 
-SETTLED = 0.3  # seconds until a status line that was being drawn is gone
+SETTLED = 0.3  # seconds until a status line that is being drawn has disappeared
 HIDDEN_OUTPUT_TERMINAL = "" if os.isatty(1) or not os.isatty(0) else os.ttyname(0)
-"""The terminal of a user who types there and does not see the output; empty if they see it, or without a terminal."""
+"""The user's terminal if only standard output is redirected; else empty."""
 
 
 class NoTerminal(Exception):
-    """There is no terminal to ask at."""
+    """No terminal is available for a question."""
 
 
 class NotAnswered(Exception):
@@ -28,24 +28,24 @@ class NotAnswered(Exception):
 
 
 def ask(question: str, is_hidden: bool = False) -> str:
-    """Return what is typed at the terminal. is_hidden: without echo. Raises NoTerminal, NotAnswered."""
-    end_with_parent()  # which passes the question on, and the answer back
+    """Return the user's input at the terminal. is_hidden: without echo. Raise NoTerminal, NotAnswered."""
+    end_with_parent()  # without the main process, this worker would wait for an answer for ever
     try:
-        with BOARD.hushed():
+        with BOARD.hush():
             time.sleep(SETTLED)
-            if HIDDEN_OUTPUT_TERMINAL:
+            if HIDDEN_OUTPUT_TERMINAL:  # Ansible would write the question to the redirected standard output
                 with open(HIDDEN_OUTPUT_TERMINAL, "w", encoding="utf-8") as terminal:
                     terminal.write(f"{question}\n")
-            typed = Display().prompt_until("" if HIDDEN_OUTPUT_TERMINAL else question, private=is_hidden)
+            answer = Display().prompt_until("" if HIDDEN_OUTPUT_TERMINAL else question, private=is_hidden)
     except AnsiblePromptNoninteractive:
         raise NoTerminal from None
     except AnsibleError as error:
         raise NotAnswered(type(error).__name__) from None
-    return bytes(typed).decode(errors="replace")
+    return bytes(answer).decode(errors="replace")
 
 
 def ask_to_agree(question: str) -> str | None:
-    """Return what is typed; None without a terminal, and after Ctrl-C."""
+    """Return the user's answer; None without a terminal, and after Ctrl-C."""
     try:
         return ask(question).strip()
     except (NoTerminal, NotAnswered):
@@ -53,7 +53,7 @@ def ask_to_agree(question: str) -> str | None:
 
 
 def is_at_terminal() -> bool:
-    """Return True if the user can be asked, as Ansible decides it: only its main process has the terminal."""
+    """Return True if this process is in the foreground of a terminal, by the same test as Ansible."""
     try:
         return os.isatty(0) and os.getpgrp() == os.tcgetpgrp(0)
     except OSError:
@@ -61,23 +61,23 @@ def is_at_terminal() -> bool:
 
 
 def show(text: str) -> None:
-    """Show a line at the terminal."""
+    """Show a line in the output of Ansible."""
     Display().display(text)
 
 
 def show_error(text: str) -> None:
-    """Show an error at once, without wrapping its lines: it may hold a command to copy."""
+    """Show an error immediately, without wrapping its lines: it may contain a command to copy."""
     Display().error(text, wrap_text=False)
 
 
 class AnsiblePrompter:
-    """Asks for a passphrase at the terminal of ansible-playbook. notes: for the caller to show."""
+    """Prompts at the terminal of ansible-playbook. notes: texts for the caller to show."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
 
     def ask(self, question: str) -> str:
-        """Return what is typed, unseen."""
+        """Return the hidden input. Raise StoreLocked."""
         try:
             return ask(f"{question}: ", is_hidden=True)
         except NoTerminal:
@@ -86,5 +86,5 @@ class AnsiblePrompter:
             raise StoreLocked(f"the file is locked, and no passphrase was entered ({error})") from None
 
     def tell(self, text: str) -> None:
-        """Keep a note until the answer is shown."""
+        """Add a note for the caller to show."""
         self.notes.append(text)

@@ -1,10 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys from the user's keyring: by name, once per run, whatever the number of accounts and tasks.
+"""Keys from the user's keyring. Each key is read once in a run, whatever the number of accounts and tasks.
 
-The first process that needs a key asks the keyring and keeps the answer in memory that all processes share
-(run_memory.py), with what unlocks an encrypted file: a passphrase is asked for once, also by a command with two runs
-(handover.py). So this module must be imported before the forks; ansible-core does it as it looks up the action plugin.
+The first process that needs a key reads the keyring and stores the result in memory that all processes share
+(run_memory.py), together with the key of an encrypted file: the user enters a passphrase once, also for a command with
+two runs (handover.py). So this module must be imported before the forks; ansible-core does so when it finds the action
+plugin.
 """
 
 from __future__ import annotations
@@ -19,79 +20,79 @@ from .backends import SERVICE, MissingKey, choose_backend, describe, is_own, rea
 
 __all__ = ["SESSION", "KeySession", "MissingKey"]
 
-USUAL = re.compile(r"nvapi-[A-Za-z0-9_-]{64}")  # most keys have this form; key_faults is imported for the others alone
+COMMON_KEY = re.compile(r"nvapi-[A-Za-z0-9_-]{64}")  # the form of most keys; only others need the slow key_faults
 
 
 class KeySession:
-    """The keys of one run, shared by its processes. source: the keyring that gave this process a key, in words."""
+    """The keys of one run, shared by its processes. source: description of the keyring that the last key is from."""
 
     def __init__(self) -> None:
         self._shared = Shared(256 * 1024)
         self.source = ""
 
-    def value(self, name: str) -> tuple[str, list[str]]:
-        """Return the key and the warnings to show (once). Raises MissingKey."""
+    def read_key(self, name: str) -> tuple[str, list[str]]:
+        """Return the key, and warnings to show once. Raise MissingKey."""
         warnings: list[str] = []
-        with self._shared.held() as known:
-            answers = known.setdefault("answers", {})
+        with self._shared.lock() as memory:
+            answers = memory.setdefault("answers", {})
             if name not in answers:
-                refusal = known.get("refusal")
-                answers[name], warnings = ({"error": refusal}, []) if refusal else _look_up(name, known)
+                refusal = memory.get("refusal")  # set if no key can be read
+                answers[name], warnings = ({"error": refusal}, []) if refusal else _look_up(name, memory)
             answer = answers[name]
         if "error" in answer:
             raise MissingKey(answer["error"], absent=answer.get("absent", False))
         self.source = answer["source"]
         return answer["value"], warnings
 
-    def usable_value(self, name: str) -> tuple[str, list[str]]:
-        """Return the same for a key that some program can use. Raises MissingKey, also for a malformed key."""
-        value, warnings = self.value(name)
-        if not USUAL.fullmatch(value):
+    def read_usable_key(self, name: str) -> tuple[str, list[str]]:
+        """Return the key and warnings as read_key() does. Raise MissingKey, also for a malformed key."""
+        value, warnings = self.read_key(name)
+        if not COMMON_KEY.fullmatch(value):
             from .key_faults import refuse_malformed
 
             refuse_malformed(name, value, self.source)
         return value, warnings
 
     def keep(self, name: str, value: str) -> None:
-        """Keep a value for this run alone, outside the keyring."""
-        with self._shared.held() as known:
-            known.setdefault("answers", {})[name] = {"value": value, "source": "this run"}
+        """Store a value for this run only, not in the keyring."""
+        with self._shared.lock() as memory:
+            memory.setdefault("answers", {})[name] = {"value": value, "source": "this run"}
 
-    def get_kept(self, name: str) -> str | None:
-        """Return a value that this run has, without asking the keyring."""
-        with self._shared.held() as known:
-            return known.get("answers", {}).get(name, {}).get("value")  # type: ignore[no-any-return]  # JSON may be anything
+    def find_kept(self, name: str) -> str | None:
+        """Return a value that this run has already read or stored; None otherwise."""
+        with self._shared.lock() as memory:
+            return memory.get("answers", {}).get(name, {}).get("value")  # type: ignore[no-any-return]  # JSON may be anything
 
-    def stored(self, name: str) -> str | None:
-        """Return what the keyring itself has now. Raises MissingKey if it does not answer."""
-        with self._shared.held() as known:
-            return _read_key(choose_backend()[0], name, known)[0]
+    def read_keyring(self, name: str) -> str | None:
+        """Return the key from the keyring itself; None if it has no such key. Raise MissingKey if the keyring fails."""
+        with self._shared.lock() as memory:
+            return _read_key(choose_backend()[0], name, memory)[0]
 
     def store(self, name: str, value: str | None) -> None:
-        """Put a value into the keyring, or remove it (None), and read it back. Raises MissingKey."""
-        with self._shared.held() as known:
+        """Store a value in the keyring, or remove the key (None), and verify the result. Raise MissingKey."""
+        with self._shared.lock() as memory:
             backend, _warnings = choose_backend()
-            before = _read_key(backend, name, known)[0]
+            before = _read_key(backend, name, memory)[0]
             try:
                 if value is not None:
                     backend.set_password(SERVICE, name, value)
                 elif before is not None:
                     backend.delete_password(SERVICE, name)
-            except Exception as error:  # a backend raises what it likes, and its message may hold anything
+            except Exception as error:  # a backend may raise any exception, and the message may contain a key
                 raise MissingKey(
                     f"the keyring {describe(backend)} did not store '{name}' ({type(error).__name__}): unlock the "
                     f"keyring, then run again"
                 ) from None
-            if _read_key(backend, name, known)[0] != value:
+            if _read_key(backend, name, memory)[0] != value:
                 raise MissingKey(
                     f"the keyring {describe(backend)} did not return the value that was stored for "
                     f"'{name}': check that keyring, then run again"
                 )
-            known.get("answers", {}).pop(name, None)
+            memory.get("answers", {}).pop(name, None)
 
 
 def _look_up(name: str, shared: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return {value, source} or {error, absent?}, and warnings. What serves other processes goes into shared."""
+    """Return {value, source} or {error, absent?}, and warnings. Data for other processes is stored in `shared`."""
     try:
         backend, warnings = choose_backend()
         value, notes = _read_key(backend, name, shared)
@@ -104,12 +105,12 @@ def _look_up(name: str, shared: dict[str, Any]) -> tuple[dict[str, Any], list[st
 
 
 def _report_refusal(error: MissingKey, shared: dict[str, Any]) -> str:
-    """Return what each resource says that lacks the key. If no key can be read, the fix is shown once for all."""
+    """Return the error for each resource that lacks the key. If no key can be read, the advice is shown only once."""
     if not error.all_keys:
         return str(error)
     shared["refusal"] = str(error)
     if error.todo:
-        from .prompt import show_error  # imports Ansible's display, which most runs do not need here
+        from .prompt import show_error  # imported late: imports Ansible's display, which most runs do not need
 
         show_error(f"{error}.")
         shared["refusal"] = f"{error.text}; see the advice above"
@@ -117,10 +118,10 @@ def _report_refusal(error: MissingKey, shared: dict[str, Any]) -> str:
 
 
 def _read_key(backend: Any, name: str, shared: dict[str, Any]) -> tuple[str | None, list[str]]:
-    """Return the key and notes for the user. The encrypted file asks through Ansible and shares what it unlocks."""
+    """Return the key, and notes for the user. The encrypted file prompts through Ansible, and shares its key."""
     if not is_own(backend):
         return read_password(backend, name), []
-    from .prompt import AnsiblePrompter  # most users have another backend
+    from .prompt import AnsiblePrompter  # imported late: most users have a different backend
 
     prompter = AnsiblePrompter()
     backend.use_prompter(prompter, shared.setdefault("unlocked", {}))

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keep the versions of a secret (secrets/NAME.json in the state folder), and allow one rotation at a time.
 
-Labels change all at once: a draft, flushed, renamed, the folder flushed, read back. The record is signed, so an edit is
-noticed; an older signed record is noticed when the ledger is ahead of it (_rotation/next_step.py). A second rotation is
-refused by the lock while the first one's process lives, and by the pending version afterwards. Two machines notice each
-other if they share this folder and its server supports locks; with separate state folders only what the targets hold
-tells (the plan reads it: a fingerprint that neither knows).
+Labels change all at once: a draft is flushed and renamed, the folder is flushed, and the file is read back. The record
+is signed, so an edit is detected; an older signed record is detected if the ledger is ahead (_rotation/next_step.py). A
+second rotation is refused by the lock while the process of the first is running, and by the pending version afterwards.
+Two machines are protected from each other if they share this folder and its server supports locks. With separate
+folders, only a fingerprint on a target that is unknown to this machine shows the other's rotation.
 """
 
 from __future__ import annotations
@@ -26,46 +26,45 @@ WAIT_SECONDS = 60.0
 
 
 def read_all_secrets(key: bytes) -> list[Secret]:
-    """Return the secrets that have labels, by name; unreadable labels are left to those who need them."""
-    found = []
+    """Return all secrets with versions, sorted by name. Records that cannot be read are skipped."""
+    secrets = []
     for file in sorted((state_folder() / BELOW).glob("*.json")):
         with suppress(StateError, VersionError):
-            found.append(VersionStore(file.stem, key).load())
-    return [secret for secret in found if secret]
+            secrets.append(VersionStore(file.stem, key).load())
+    return [secret for secret in secrets if secret]
 
 
 class VersionStore:
-    """The versions of one secret on this machine. The key must be the same one every time."""
+    """The stored versions of one secret on this machine. key: the machine's own, which signs the record."""
 
     def __init__(self, name: str, key: bytes) -> None:
         try:
             signed_record.check_texts({"secret": name}, {"secret": signed_record.NAME}, "a secret")
         except signed_record.RecordError:
             raise VersionError(
-                "the name of a secret is invalid: rename it; expected at most 32 letters, digits, dots, dashes and"
-                " underscores"
+                "the name of a secret is invalid: use at most 32 letters, digits, dots, dashes and underscores"
             ) from None
         self.name = name
         self._key = key
         self._file = f"{name}.json"
 
     def load(self) -> Secret | None:
-        """Return the versions; None before the first rotation. Raises StateError, VersionError."""
+        """Return the versions; None before the first rotation. Raise StateError, VersionError."""
         with durable_files.as_state_error(self._file), durable_files.open_folder(BELOW, create=False) as folder:
             return self._read(folder)[0] if folder >= 0 else None
 
     def read_or_adopt(
         self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = ""
     ) -> Secret:
-        """Return the versions; before the first rotation, record the key stored by hand as the first version."""
+        """Return the versions. Before the first rotation, record the key that the user stored as the first version."""
         return self._change(lambda known: known or versions.adopt(self.name, kind, fingerprint, targets, sealed))
 
     def write(self, secret: Secret) -> Secret:
-        """Replace the versions, whatever they were."""
+        """Replace the versions without regard to the old ones."""
         return self._change(lambda _known: secret)
 
     def update(self, change: Callable[[Secret], Secret]) -> Secret:
-        """Change the versions as a whole or not at all; when this returns, they are on the disk."""
+        """Apply a change completely or not at all. On return, the versions are safe on the disk."""
 
         def change_known(known: Secret | None) -> Secret:
             if known is None:
@@ -75,11 +74,11 @@ class VersionStore:
         return self._change(change_known)
 
     def _change(self, change: Callable[[Secret | None], Secret]) -> Secret:
-        what = f"another run is changing the versions of '{self.name}' and has not finished"
+        holder = f"another run is changing the versions of '{self.name}' and has not finished"
         with (
             durable_files.as_state_error(self._file),
             durable_files.open_folder(BELOW) as folder,
-            durable_files.hold_lock(folder, f"{self.name}.write.lock", what, WAIT_SECONDS),
+            durable_files.hold_lock(folder, f"{self.name}.write.lock", holder, WAIT_SECONDS),
         ):
             known, seq = self._read(folder)
             changed = versions.check_secret(change(known))
@@ -95,14 +94,11 @@ class VersionStore:
 
     @contextmanager
     def lock_rotation(self) -> Iterator[None]:
-        """Allow one rotation of the secret at a time. An error names the running one; a dead one's lock is free.
-
-        A worker of the run holds the lock, so it has to end with the run's main process.
-        """
-        end_with_parent()
-        what = f"another rotation of '{self.name}' is running: wait until it ends, then run again"
+        """Lock out other rotations of the secret while the block runs. Raise StateError if one is running."""
+        end_with_parent()  # else a worker that survives its run would keep the lock
+        holder = f"another rotation of '{self.name}' is running: wait until it ends, then run again"
         with (
             durable_files.open_folder(BELOW) as folder,
-            durable_files.hold_lock(folder, f"{self.name}.rotation.lock", what, 0.0),
+            durable_files.hold_lock(folder, f"{self.name}.rotation.lock", holder, 0.0),
         ):
             yield

@@ -1,14 +1,14 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The versions of a secret and their labels: which one is current, pending or previous.
+"""The versions of a secret and their labels: which version is current, pending or previous.
 
-Every change is a function from one Secret to the next that refuses an invalid one. The value of a version is in the
-keyring under NAME@VERSION; the value that a user stored by hand stays under NAME alone and is the version "first".
-Nothing here touches a value, a file or the clock.
+Each change is a function that returns a new Secret, or raises VersionError. The value of a version is in the keyring
+under NAME@VERSION; the value that the user stored is under NAME, and is the version "first". This module accesses no
+values, no files and no clock.
 
     pending -> current -> previous -> retired -> dead -> purged
-    pending -> retired (aborted; the key that was made has to be deactivated all the same)
-    current -> pending, previous -> current (given up after it was current, while the one before lives)
+    pending -> retired (cancelled; the new key still has to be deactivated)
+    current -> pending, previous -> current (cancelled after it was current, while the previous key is still valid)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCHEMA = "hpc.onboard/labels/1.0"
 FIRST = "first"
 LABELS = ("pending", "current", "previous", "retired", "dead", "purged")
 KINDS = ("personal", "service", "legacy", "token")
-AT_ONCE = ("legacy",)  # a new key of this kind revokes the one before at once
+AT_ONCE = ("legacy",)  # creating a new key of this kind revokes the old key immediately
 MOMENT = rf"(20\d\d-[01]\d-[0-3]\d|{signed_record.TIME})?"
 TEXTS = {
     "id": signed_record.VERSION,
@@ -40,20 +40,20 @@ TEXTS = {
     "machine": f"({signed_record.MACHINE})?",
 }
 
-_START_ANEW = "move the file away without deleting it; the ledger shows which version each account has"
+_START_AGAIN = "move the file away without deleting it; the ledger shows which version each account has"
 
 
 class VersionError(Exception):
-    """A change of labels that is not allowed, or a record of them that is invalid."""
+    """A change of labels that is not allowed, or a record of versions that is not valid."""
 
 
 @dataclass(frozen=True)
 class KeyVersion:
-    """What is known about a version besides its value. Days are YYYY-MM-DD, or UTC times, or empty.
+    """A version without its value. issued, expires: YYYY-MM-DD, a UTC time, or empty.
 
-    fingerprint: what represents the value in this machine's records; sealed: what the fingerprints of accounts are
-    made from (key_marks.py). sequence: which rotation of this secret made it, 0 for the one before all; machine: the id
-    of the machine that led that rotation.
+    fingerprint: of the value, in the records of this machine. sealed: encrypted hash of the value, for fingerprints on
+    accounts (key_marks.py). sequence: number of the rotation that created the version; 0 for the first version.
+    machine: id of the machine that ran this rotation.
     """
 
     id: str
@@ -77,59 +77,59 @@ class Secret:
 
     def with_labels(self, *labels: str) -> tuple[KeyVersion, ...]:
         """Return the versions with one of these labels, oldest first."""
-        return tuple(one for one in self.versions if one.label in labels)
+        return tuple(version for version in self.versions if version.label in labels)
 
     def find_label(self, label: str) -> KeyVersion | None:
-        """Return the version with a label that one version has at most."""
+        """Return the first version with a label, or None. For labels of at most one version."""
         return next(iter(self.with_labels(label)), None)
 
     @property
     def current(self) -> KeyVersion:
-        """The version that onboarding installs."""
+        """Return the version that onboarding installs."""
         return self.with_labels("current")[0]
 
     def find_version(self, version: str) -> KeyVersion:
-        """Return the version with this id. Raises VersionError."""
-        for one in self.versions:
-            if one.id == version:
-                return one
+        """Return the version with this id. Raise VersionError."""
+        for known in self.versions:
+            if known.id == version:
+                return known
         raise VersionError(f"the secret '{self.name}' does not have this version")
 
 
 def new_id() -> str:
-    """Return an id for a version to be made; it says nothing about the key."""
+    """Return a random id for a new version."""
     return str(uuid.uuid4())
 
 
 def keyring_name(name: str, version: str) -> str:
-    """Return the name under which the keyring keeps the value of a version."""
+    """Return the name of a version's value in the keyring."""
     return name if version == FIRST else f"{name}@{version}"
 
 
 def find_flaw(secret: Secret) -> str:
-    """Return why the versions contradict each other: one is current, at most one pending and one previous."""
+    """Return how the versions contradict each other; empty if they do not."""
     count = {label: len(secret.with_labels(label)) for label in LABELS}
     if count["current"] != 1:
         return f"{count['current']} versions are current; exactly one must be"
     for label in ("pending", "previous"):
         if count[label] > 1:
             return f"{count[label]} versions are {label}; at most one may be"
-    if len({one.id for one in secret.versions}) != len(secret.versions):
+    if len({version.id for version in secret.versions}) != len(secret.versions):
         return "two versions have the same id"
     return ""
 
 
 def check_secret(secret: Secret) -> Secret:
-    """Return the same secret if it is valid. Raises VersionError."""
-    what = f"a version of '{secret.name}'"
+    """Return the same secret if it is valid. Raise VersionError."""
+    subject = f"a version of '{secret.name}'"
     try:
         signed_record.check_texts({"name": secret.name}, {"name": signed_record.NAME}, "the record of a secret")
-        for one in secret.versions:
-            signed_record.check_texts(vars(one), TEXTS, what)
-            if isinstance(one.sequence, bool) or not isinstance(one.sequence, int) or one.sequence < 0:
-                raise VersionError(f"{what}: 'sequence' is invalid; expected a whole number (0 or more)")
-            for target in one.targets:
-                signed_record.check_texts({"targets": target}, {"targets": signed_record.TARGET}, what)
+        for version in secret.versions:
+            signed_record.check_texts(vars(version), TEXTS, subject)
+            if isinstance(version.sequence, bool) or not isinstance(version.sequence, int) or version.sequence < 0:
+                raise VersionError(f"{subject}: 'sequence' is invalid; expected a whole number (0 or more)")
+            for target in version.targets:
+                signed_record.check_texts({"targets": target}, {"targets": signed_record.TARGET}, subject)
     except signed_record.RecordError as error:
         raise VersionError(str(error)) from None
     flaw = find_flaw(secret)
@@ -139,23 +139,20 @@ def check_secret(secret: Secret) -> Secret:
 
 
 def adopt(name: str, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = "") -> Secret:
-    """Return the secret whose value a user stored by hand; the value stays where it is."""
+    """Return the secret with its first version, the value that the user stored in the keyring."""
     first = KeyVersion(FIRST, kind, "current", fingerprint=fingerprint, targets=targets, sealed=sealed)
     return check_secret(Secret(name, (first,)))
 
 
-def begin(secret: Secret, pending: KeyVersion) -> Secret:
-    """Add a pending version, whose value is in the keyring already, as that of the next rotation.
-
-    A previous version that still lives is retired then, to be deactivated like the one after it.
-    """
+def add_pending(secret: Secret, pending: KeyVersion) -> Secret:
+    """Add the version of the next rotation, whose value must be in the keyring. Retire a previous version."""
     if secret.find_label("pending"):
         raise VersionError(
             f"a rotation of '{secret.name}' is already open: finish it with --resume or cancel it "
-            f"with --abort, then start another"
+            f"with --give-up, then start a new one"
         )
-    for one in secret.with_labels("previous"):
-        secret = retire(secret, one.id)
+    for previous in secret.with_labels("previous"):
+        secret = retire(secret, previous.id)
     sequence = max(pending.sequence, next_sequence(secret.versions))
     added = replace(pending, label="pending", sequence=sequence)
     return check_secret(replace(secret, versions=(*secret.versions, added)))
@@ -163,11 +160,11 @@ def begin(secret: Secret, pending: KeyVersion) -> Secret:
 
 def next_sequence(known: tuple[KeyVersion, ...]) -> int:
     """Return the number of the next rotation."""
-    return 1 + max((one.sequence for one in known), default=0)
+    return 1 + max((version.sequence for version in known), default=0)
 
 
 def promote(secret: Secret, version: str, targets: tuple[str, ...]) -> Secret:
-    """Make the pending version current, on these targets, and the current one previous."""
+    """Make the pending version current, on these targets, and the current version previous."""
     changed = _relabel(secret, secret.current.id, "current", "previous")
     return check_secret(_relabel(changed, version, "pending", "current", targets=targets))
 
@@ -179,7 +176,7 @@ def set_last_day(secret: Secret, version: str, day: str) -> Secret:
 
 
 def step_down(secret: Secret, version: str) -> Secret:
-    """Make the current version, which is given up, pending again, and the one before it current."""
+    """Make the current version pending again, and the previous version current, to cancel a rotation."""
     previous = secret.find_label("previous")
     if previous is None:
         raise VersionError(f"the key '{secret.name}' has no previous version to restore")
@@ -188,17 +185,17 @@ def step_down(secret: Secret, version: str) -> Secret:
 
 
 def retire(secret: Secret, version: str) -> Secret:
-    """Mark the previous version as one to be deactivated; its value is kept until it is dead."""
+    """Mark the previous version as retired: it has to be deactivated. Its value stays in the keyring."""
     return check_secret(_relabel(secret, version, "previous", "retired"))
 
 
 def abort(secret: Secret, version: str) -> Secret:
-    """Give up the pending version; the key that was made for it has to be deactivated."""
+    """Mark the pending version as retired, to cancel a rotation: its key has to be deactivated."""
     return check_secret(_relabel(secret, version, "pending", "retired"))
 
 
 def mark_dead(secret: Secret, version: str) -> Secret:
-    """Mark the retired version as refused where it was made."""
+    """Mark the retired version as dead: its issuer refuses the key."""
     return check_secret(_relabel(secret, version, "retired", "dead"))
 
 
@@ -208,52 +205,52 @@ def purge(secret: Secret, version: str) -> Secret:
 
 
 def _relabel(secret: Secret, version: str, before: str, after: str, **changed: Any) -> Secret:
-    """Change the label of a version, and other fields. Raises VersionError if it has another label before."""
+    """Change the label of a version, and other fields. Raise VersionError unless its label is `before`."""
     found = secret.find_version(version)
     if found.label != before:
         raise VersionError(
             f"a version of '{secret.name}' is {found.label}, not {before}, so it cannot become {after}: run the "
             f"rotation with --resume, which shows its state"
         )
-    versions = tuple(replace(one, label=after, **changed) if one is found else one for one in secret.versions)
+    versions = tuple(replace(known, label=after, **changed) if known is found else known for known in secret.versions)
     return replace(secret, versions=versions)
 
 
 def to_document(secret: Secret, seq: int) -> dict[str, Any]:
-    """Return the document of a secret, without a signature; seq counts the writes."""
-    versions = [{**asdict(one), "targets": list(one.targets)} for one in secret.versions]
+    """Return the document of a secret, without its signature. seq: number of the write."""
+    versions = [{**asdict(version), "targets": list(version.targets)} for version in secret.versions]
     return {"schema": SCHEMA, "seq": seq, "secret": secret.name, "versions": versions}
 
 
 def serialize(secret: Secret, seq: int, key: bytes) -> bytes:
-    """Return the signed document of a secret as it is kept."""
-    head = to_document(secret, seq)
-    return (json.dumps({**head, "mac": _mac(head, key)}, indent=1, sort_keys=True) + "\n").encode()
+    """Return the signed document of a secret as bytes."""
+    document = to_document(secret, seq)
+    return (json.dumps({**document, "mac": _mac(document, key)}, indent=1, sort_keys=True) + "\n").encode()
 
 
 def _mac(document: Mapping[str, Any], key: bytes) -> str:
-    signing = signed_record.subkey(key, "versions")
-    return hmac.digest(signing, signed_record.canonical(document).encode(), "sha256").hex()
+    subkey = signed_record.derive_subkey(key, "versions")
+    return hmac.digest(subkey, signed_record.canonical_json(document).encode(), "sha256").hex()
 
 
 def deserialize(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:
-    """Return the secret of that name and the number of the write. Raises VersionError if it was changed since."""
-    what = f"the record of the versions of '{name}'"
+    """Return the secret of that name and the number of the write. Raise VersionError if the record was edited."""
+    subject = f"the record of the versions of '{name}'"
     try:
         document = json.loads(content)
         mac = document.pop("mac")
         if not hmac.compare_digest(_mac(document, key), mac) or document["secret"] != name:
-            raise VersionError(f"{what} was edited, or written with another key; {_START_ANEW}")
+            raise VersionError(f"{subject} was edited, or written with a different key; {_START_AGAIN}")
         return from_document(document, name), int(document["seq"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise VersionError(f"{what} is damaged; {_START_ANEW}") from None
+        raise VersionError(f"{subject} is damaged; {_START_AGAIN}") from None
 
 
 def from_document(document: Mapping[str, Any], name: str) -> Secret:
-    """Return the secret of that name. Raises VersionError, or what a damaged document raises."""
-    what = f"the record of the versions of '{name}'"
-    reason = document_version.refusal(document["schema"], SCHEMA, what, _START_ANEW)
+    """Return the secret of that name. Raise VersionError, or another exception for a damaged document."""
+    subject = f"the record of the versions of '{name}'"
+    reason = document_version.refusal(document["schema"], SCHEMA, subject, _START_AGAIN)
     if reason:
         raise VersionError(reason)
-    versions = tuple(KeyVersion(**{**found, "targets": tuple(found["targets"])}) for found in document["versions"])
+    versions = tuple(KeyVersion(**{**member, "targets": tuple(member["targets"])}) for member in document["versions"])
     return check_secret(Secret(name, versions))

@@ -37,7 +37,7 @@ AGREEMENT = Agreement(
     "ssh_config_sure",
     "Write this? [y/N] ",
     "nothing was written",
-    words=2,
+    prefix_words=2,
 )
 DONE: SshConfigPart = {"kind": "ssh_config_part", "changed": False}
 

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What audits remember on this machine: since when each finding is known, and the results of former audits.
+"""The history of audits on this machine: since when each finding is known, and the results of earlier audits.
 
-An audit works without it, but says nothing of the past. A damaged file is moved aside by the next write; one of another
-format is refused and stays.
+Without the history, an audit reports no changes. A damaged file is renamed at the next write; a file of another
+version is refused and stays.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KEPT_RUNS = 2000
 WAIT_SECONDS = 30.0
 
 Known = dict[str, dict[str, str]]
-"""Fingerprint of a finding -> its rule, account, resource and the day since when it is known."""
+"""Fingerprint of a finding -> its rule, account, resource, and the day of the first audit that found it."""
 
 
 def hash_series(*words: str) -> str:
@@ -38,40 +38,40 @@ def hash_series(*words: str) -> str:
 
 
 def check_findings(document: Document) -> None:
-    """Raise ValueError or the like if the document has no findings."""
+    """Raise ValueError or another of NOT_VALID if the document is not a list of findings."""
     if not all(isinstance(finding, dict) for finding in document["findings"].values()):
         raise ValueError("a finding")
 
 
-def _document(place: str) -> StateDocument:
+def _known_findings(place: str) -> StateDocument:
     return StateDocument(FOLDER, KNOWN % place, KNOWN_SCHEMA, "", check_findings)
 
 
 def read(place: str, series: str) -> tuple[Known, list[FormerAudit]]:
-    """Return the known findings, and the former audits of a series, oldest first. Damaged parts count as missing.
+    """Return the known findings, and the last audits of a series, oldest first. Damaged parts count as missing.
 
-    place: the series of all runs over the same accounts files, since another file may have an account of the same
-    name. Raise StateError.
+    place: the series of all runs over the same accounts files: another file may have an account of the same name.
+    Raise StateError.
     """
     with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
         if folder < 0:
             return {}, []
         known, _is_damaged = _read_known(folder, place)
-        lines, _is_damaged = _read_runs(folder)
-    runs = [run for run in lines if run.get("series") == series]
+        all_runs, _is_damaged = _read_runs(folder)
+    runs = [run for run in all_runs if run.get("series") == series]
     findings: Known = known["findings"]
     former: Any = [{key: run[key] for key in run if key not in ("series", "schema")} for run in runs[-SHOWN_RUNS:]]
     return findings, former
 
 
 def has_audit(place: str) -> bool:
-    """Return True if an audit of these accounts files is remembered. Raise StateError."""
+    """Return True if there was an audit of these accounts files. Raise StateError."""
     with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
         return folder >= 0 and read_file(folder, KNOWN % place) is not None
 
 
 def keep(findings: Known, place: str, series: str, run: FormerAudit) -> list[str]:
-    """Remember these findings and this run. Return a warning for each damaged file. Raise StateError."""
+    """Store these findings and this run. Return a warning for each damaged file. Raise StateError."""
     with _locked_folder() as folder:
         (known, known_damaged), (runs, runs_damaged) = _read_known(folder, place), _read_runs(folder)
         warnings = [
@@ -79,13 +79,13 @@ def keep(findings: Known, place: str, series: str, run: FormerAudit) -> list[str
             for file, is_damaged in ((KNOWN % place, known_damaged), (HISTORY, runs_damaged))
             if is_damaged
         ]
-        _document(place).write_in(folder, {**known, "findings": findings})
+        _known_findings(place).write_in(folder, {**known, "findings": findings})
         _write_runs(folder, [*runs, {"schema": RUN_SCHEMA, **run, "series": series}])
     return warnings
 
 
 def export() -> Document:
-    """Return all that audits remember, for another machine: {known: by place, runs}. Raise StateError."""
+    """Return the whole history, for another machine: {known: by place, runs}. Raise StateError."""
     with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
         if folder < 0:
             return {"known": {}, "runs": []}
@@ -96,7 +96,7 @@ def export() -> Document:
 
 
 def merge(other: Document) -> tuple[int, int]:
-    """Add what another machine remembers; findings known here stay. Return how many findings and runs were new."""
+    """Add the history of another machine; existing findings stay. Return the numbers of new findings and runs."""
     findings = 0
     with _locked_folder() as folder:
         for place, theirs in other["known"].items():
@@ -104,7 +104,7 @@ def merge(other: Document) -> tuple[int, int]:
             merged = {**theirs["findings"], **known["findings"]}
             if merged != known["findings"]:
                 findings += len(merged) - len(known["findings"])
-                _document(place).write_in(folder, {**known, "findings": merged})
+                _known_findings(place).write_in(folder, {**known, "findings": merged})
         runs, _is_damaged = _read_runs(folder)
         new = [run for run in other["runs"] if run not in runs]
         if new:
@@ -114,7 +114,7 @@ def merge(other: Document) -> tuple[int, int]:
 
 @contextmanager
 def _locked_folder() -> Iterator[int]:
-    holder = "another audit writes what it found and has not finished"
+    holder = "another audit is writing its results and has not finished"
     with as_state_error(FOLDER), open_folder(FOLDER) as folder, hold_lock(folder, LOCK, holder, WAIT_SECONDS):
         yield folder
 
@@ -122,7 +122,7 @@ def _locked_folder() -> Iterator[int]:
 def _read_known(folder: int, place: str) -> tuple[Document, bool]:
     empty: Document = {"schema": KNOWN_SCHEMA, "findings": {}}
     try:
-        return _document(place).read_in(folder) or empty, False
+        return _known_findings(place).read_in(folder) or empty, False
     except DamagedDocument:
         return empty, True
 
@@ -137,4 +137,4 @@ def _write_runs(folder: int, runs: list[Document]) -> None:
 
 def _move_aside(folder: int, name: str) -> str:
     os.rename(name, DAMAGED % name, src_dir_fd=folder, dst_dir_fd=folder)
-    return f"{name}, which audits remember, was damaged; it is kept as {DAMAGED % name} in the same folder"
+    return f"the history of audits, {name}, was damaged; a copy is in {DAMAGED % name} in the same folder"

@@ -21,7 +21,7 @@ Marks = dict[str, dict[str, "StepMark"]]
 
 
 def check_marks(marks: Any) -> None:
-    """Raise ValueError and the like unless these are Marks. Their text is shown to users."""
+    """Raise ValueError or another of NOT_VALID unless these are Marks whose text can be displayed."""
     texts = [text for account, steps in marks.items() for text in (account, *steps)]
     texts += [mark[field] for steps in marks.values() for mark in steps.values() for field in ("at", "by")]
     if not all(isinstance(text, str) and text.isprintable() for text in texts):
@@ -33,7 +33,7 @@ DOCUMENT = StateDocument(
     FILE,
     SCHEMA,
     "move it away, then mark the steps again: hpc-onboard done",
-    lambda one: check_marks(one["accounts"]),
+    lambda document: check_marks(document["accounts"]),
 )
 
 
@@ -45,8 +45,8 @@ def read_marks() -> Marks:
 
 
 def set_mark(account: str, step: str, mark: StepMark | None) -> bool:
-    """Mark a step as done, or with None as not done. Return True if that is new. Raise StateError."""
-    holder = "another program writes the steps that are done"
+    """Mark a step as done, or with None as not done. Return True if that is a change. Raise StateError."""
+    holder = "another program is writing the list of completed steps"
     with as_state_error(FILE), open_folder() as folder, hold_lock(folder, LOCK, holder, WAIT_SECONDS):
         document = DOCUMENT.read_in(folder) or {"schema": SCHEMA, "accounts": {}}
         steps = document["accounts"].setdefault(account, {})
@@ -61,7 +61,7 @@ def set_mark(account: str, step: str, mark: StepMark | None) -> bool:
 
 
 def merge(others: Marks) -> int:
-    """Add the marks of another machine; of one step the later one counts. Return how many are new. Raise StateError."""
+    """Add the marks of another machine; the later one of a step wins. Return the number of new marks."""
     new = 0
     for account, steps in others.items():
         known = read_marks().get(account, {})

@@ -21,19 +21,21 @@ from ...module_utils._core.errors import AccountError, errno_name
 from ...module_utils._core.lock_file import LockBusy, LockFile
 from .fingerprint_key import make_private, state_folder
 
-LARGEST = 64 * 1024 * 1024
+LARGEST = 64 * 1024 * 1024  # bytes
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class StateError(AccountError):
-    """Why state cannot be read or kept on this machine, and what to do about it."""
+    """State cannot be read or stored on this machine. The text says why, and what to do."""
 
 
-def state_error(error: OSError, path: str) -> StateError:
-    """Return the StateError for an error of the operating system at the path."""
+def make_state_error(error: OSError, path: str) -> StateError:
+    """Return the StateError for an OSError at the path."""
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
-        return StateError(f"{path} is a symbolic link or not a folder; state is not kept behind links: move it away")
+        return StateError(
+            f"{path} is a symbolic link or not a folder; hpc-onboard stores no state behind links: move it away"
+        )
     return StateError(f"{path}: {errno_name(error)}. Fix that, then run again")
 
 
@@ -43,7 +45,7 @@ def as_state_error(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise state_error(error, _in_state_folder(name)) from None
+        raise make_state_error(error, _describe_place(name)) from None
 
 
 @contextmanager
@@ -73,11 +75,11 @@ def _create_parents(path: Path) -> None:
     try:
         make_private(path)
     except OSError as error:
-        raise state_error(error, str(error.filename)) from None
+        raise make_state_error(error, str(error.filename)) from None
 
 
 def check_parents(path: Path) -> None:
-    """Raise StateError if another user could replace the folder or one above it (the rule of OpenSSH)."""
+    """Raise StateError if another user could replace the folder or one above it. (OpenSSH has the same rule.)"""
     for folder in [*reversed(path.parents), path]:
         why = files.why_unsafe(files.to_entry(folder.lstat(), ""), str(folder))
         if why:
@@ -93,7 +95,7 @@ def _open_private(name: str, parent: int | None, create: bool, display_path: str
     except FileNotFoundError:
         return -1
     except OSError as error:
-        raise state_error(error, display_path) from None
+        raise make_state_error(error, display_path) from None
     try:
         check_private(os.fstat(handle), display_path, 0o700)
     except StateError:
@@ -102,36 +104,36 @@ def _open_private(name: str, parent: int | None, create: bool, display_path: str
     return handle
 
 
-def check_private(found: os.stat_result, display_path: str, mode: int) -> None:
-    """Raise StateError unless the file or folder is the user's own and closed to all others. mode: the right one."""
-    if found.st_uid != os.getuid():
-        raise StateError(f"{display_path} belongs to another user, so it cannot be trusted: move it away")
-    if found.st_mode & 0o077:
-        mode_now = f"{found.st_mode & 0o7777:04o}"
-        raise StateError(f"other users can read or write {display_path} (mode {mode_now}): chmod {mode:o} it")
+def check_private(entry: os.stat_result, display_path: str, mode: int) -> None:
+    """Raise StateError unless only this user can access the file or folder. mode: the one to recommend."""
+    if entry.st_uid != os.getuid():
+        raise StateError(f"{display_path} belongs to another user, so hpc-onboard does not trust it: move it away")
+    if entry.st_mode & 0o077:
+        actual = f"{entry.st_mode & 0o7777:04o}"
+        raise StateError(f"other users can access {display_path} (mode {actual}): run chmod {mode:o} on it")
 
 
-def _in_state_folder(name: str) -> str:
+def _describe_place(name: str) -> str:
     return f"{name} in {state_folder()}"
 
 
 def open_file(folder: int, name: str, flags: int, display_path: str = "") -> int:
     """Open a private regular file with a single hard link. Raise StateError, or FileNotFoundError.
 
-    display_path: needed where the folder is not the state folder.
+    display_path: required if the folder is not the state folder.
     """
-    display_path = display_path or _in_state_folder(name)
+    display_path = display_path or _describe_place(name)
     try:
         handle = os.open(name, flags | PLAIN, 0o600, dir_fd=folder)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise state_error(error, display_path) from None
+        raise make_state_error(error, display_path) from None
     try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:  # 0: a writer has just replaced it
+        entry = os.fstat(handle)
+        if not stat.S_ISREG(entry.st_mode) or entry.st_nlink > 1:  # 0 is fine: a writer has just replaced the file
             raise StateError(f"{display_path} is not a regular file with a single hard link: move it away")
-        check_private(found, display_path, 0o600)
+        check_private(entry, display_path, 0o600)
     except StateError:
         os.close(handle)
         raise
@@ -147,33 +149,33 @@ def read_file(folder: int, name: str, largest: int = LARGEST, display_path: str 
     with os.fdopen(handle, "rb") as stream:
         content = stream.read(largest + 1)
     if len(content) > largest:
-        raise StateError(f"{display_path or name} is too large ({largest >> 10} KiB at most): move it away")
+        raise StateError(f"{display_path or name} is too large (limit: {largest >> 10} KiB): move it away")
     return content
 
 
 def replace_file(folder: int, name: str, content: bytes) -> None:
-    """Put the whole content in place, readable by the user alone, or leave the old one."""
-    read_file(folder, name)  # refuse to replace what would be refused for reading
+    """Replace the whole content of a private file, or leave the old content."""
+    read_file(folder, name)  # raises StateError for a file that must not be replaced, such as a link
     try:
         files.replace(folder, name, content, 0o600, {})
     except files.NotKept:
-        raise StateError(f"{name} changed while it was written; another program may be at work: run again") from None
+        raise StateError(f"another program changed {name} at the same time: run again") from None
     except OSError as error:
-        raise state_error(error, _in_state_folder(name)) from None
+        raise make_state_error(error, _describe_place(name)) from None
 
 
 @contextmanager
 def hold_lock(folder: int, name: str, holder: str, wait_seconds: float) -> Iterator[None]:
-    """Hold the lock file of that name. holder: starts the error if another process holds it for too long."""
+    """Hold the lock file of that name. holder: begins the error if another process holds the lock too long."""
     lock = LockFile(folder, name, opener=lambda: open_file(folder, name, os.O_RDWR | os.O_CREAT))
     try:
         lock.acquire(wait_seconds)
     except LockBusy as error:
-        orphan = f"its run has ended and it may wait for ever. End it: kill {error.orphan}"
-        advice = orphan if error.orphan else "wait until it has finished, or end it"
+        orphan = f"the run of that process has ended, so the process may wait for ever. End it: kill {error.orphan}"
+        advice = orphan if error.orphan else "wait until that process has finished, or end it"
         raise StateError(f"{holder} ({error}): {advice}, then run again") from None
     except OSError as error:
-        raise state_error(error, _in_state_folder(name)) from None
+        raise make_state_error(error, _describe_place(name)) from None
     try:
         yield
     finally:

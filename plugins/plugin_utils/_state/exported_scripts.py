@@ -1,16 +1,16 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which scripts this machine wrote for an account that no program may enter, and which results came back.
+"""The scripts that this machine exported for accounts without automated login, and the imported results.
 
-A result counts only for the plan that its script had, and once; the keys that results showed, as fingerprints, tell a
-rotation where the new key is. No key is kept. If the file is lost, write a new script.
+A result is accepted once, and only for the plan in its script. The fingerprints of keys in results show a rotation
+where the new key is. Keys themselves are not stored. If the file is lost, write a new script.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from .fingerprint_key import derived, local_key
+from .fingerprint_key import derive_key, local_key
 from .state_document import Document, StateDocument, account_file
 
 if TYPE_CHECKING:
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 FOLDER = "scripts"
 SCHEMA = "hpc.onboard/exported-scripts/1.0"
-MOST = 5  # scripts of an account that are remembered, and results
+MOST = 5  # scripts, and results, that are kept for an account
 ADVICE = "move it away, then write a new script: hpc-onboard export-script"
 
 
 class ExportedScript(TypedDict):
-    """A script. made: when, in UTC. parts: onboard, audit and offboard, each with the entries of its plan, no keys."""
+    """A script. made: when, in UTC. parts: onboard, audit and offboard -> entries of the plan, without keys."""
 
     made: str
     parts: dict[str, list[PlanEntry]]
 
 
 class ImportedResult(TypedDict):
-    """A result. script: the id of its script. run: its own id. when: it was made; taken: it was imported, in UTC."""
+    """A result. script: id of its script. run: its own id. when, taken: times of the result and its import, in UTC."""
 
     script: str
     part: str
@@ -40,7 +40,7 @@ class ImportedResult(TypedDict):
 
 
 class ExportedScripts(TypedDict):
-    """All of one account. scripts: by id, oldest first. keys: path on the account -> fingerprints seen there last."""
+    """The document of an account. scripts: by id, oldest first. keys: path on the account -> latest fingerprints."""
 
     schema: str
     scripts: dict[str, ExportedScript]
@@ -49,28 +49,28 @@ class ExportedScripts(TypedDict):
 
 
 def seal_key(account: str, script: str) -> bytes:
-    """Return the key that seals the results of one script. It says nothing of any other key."""
-    return derived(bytes.fromhex(local_key()), "results of an exported script", f"{account} {script}")
+    """Return the key that seals the results of one script. No other key can be derived from the key."""
+    return derive_key(bytes.fromhex(local_key()), "results of an exported script", f"{account} {script}")
 
 
 def read_scripts(account: str) -> ExportedScripts:
-    """Return what is remembered of the account. Raise StateError."""
+    """Return the scripts and results of the account. Raise StateError."""
     document = _document(account).read()
     if document is None:
         return {"schema": SCHEMA, "scripts": {}, "results": [], "keys": {}}
-    scripts: ExportedScripts = document  # type: ignore[assignment]  # _check() has seen it
+    scripts: ExportedScripts = document  # type: ignore[assignment]  # checked by _check()
     return scripts
 
 
 def add_script(account: str, script_id: str, script: ExportedScript) -> None:
-    """Remember a script that is about to be written. Raise StateError."""
+    """Record a script that is about to be written. Raise StateError."""
     known = read_scripts(account)
     scripts = dict([*known["scripts"].items(), (script_id, script)][-MOST:])
     _document(account).write({**known, "scripts": scripts})
 
 
 def add_result(account: str, result: ImportedResult, keys: dict[str, list[str]]) -> None:
-    """Remember a result that was imported, and the keys that it showed, by path. Raise StateError."""
+    """Record an imported result. keys: path on the account -> fingerprints in the result. Raise StateError."""
     known = read_scripts(account)
     results = [*known["results"], result][-MOST:]
     _document(account).write({**known, "results": results, "keys": {**known["keys"], **keys}})

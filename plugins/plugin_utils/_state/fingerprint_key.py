@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key of this machine, which never leaves it, and the keys for single purposes that are derived from it.
+"""The secret key of this machine, which never leaves it, and keys for single purposes that are derived from it.
 
-The machine's own key signs the records here and makes the fingerprints in them. An account gets a key that is made
-for its name alone: what it could learn or leak says nothing of another account, and signs nothing here.
+The machine's own key signs the records on this machine and makes the fingerprints in them. An account gets a key that
+is derived for its name: whatever leaks there is useless for other accounts, and cannot sign records.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ def state_folder() -> Path:
 
 def make_private(folder: Path) -> None:
     """Create the missing folders down to this one with mode 0700, whatever the umask."""
-    for one in [*reversed(folder.parents), folder]:
-        if not one.exists():
+    for path in [*reversed(folder.parents), folder]:
+        if not path.exists():
             with suppress(FileExistsError):  # another run was faster
-                one.mkdir(mode=0o700)
+                path.mkdir(mode=0o700)
 
 
 def local_key() -> str:
-    """Return the key in hexadecimal, created once; if it cannot be kept, one for this run only."""
+    """Return the key of this machine in hexadecimal. If it cannot be stored, return a key for this run only."""
     path = state_folder() / "fingerprint.key"
     try:
         if not path.exists():
-            _make(path)
+            _create_key(path)
         key = path.read_text(encoding="ascii").strip()
         if len(bytes.fromhex(key)) == BYTES:
             return key
@@ -45,38 +45,40 @@ def local_key() -> str:
     return secrets.token_hex(BYTES)
 
 
-def derived(key: bytes, purpose: str, subject: str = "") -> bytes:
-    """Return the key for one purpose and subject, such as an account: 32 bytes that say nothing of any other."""
+def derive_key(key: bytes, purpose: str, subject: str = "") -> bytes:
+    """Return the key for one purpose and subject, such as an account: 32 bytes that reveal no other key."""
     words = b"\0".join((b"hpc.onboard derived key", purpose.encode(), subject.encode()))
     return hmac.digest(key, words, "sha256")
 
 
 def account_key(account: str) -> str:
     """Return the key, in hexadecimal, with which an account makes the fingerprints of its keys."""
-    return derived(bytes.fromhex(local_key()), "fingerprints of an account", account).hex()
+    return derive_key(bytes.fromhex(local_key()), "fingerprints of an account", account).hex()
 
 
-def shown_by(account: str, digest: bytes) -> str:
-    """Return the fingerprint that an account shows of a value (Host.fingerprint there); digest: the value's SHA-256."""
+def account_fingerprint(account: str, digest: bytes) -> str:
+    """Return the fingerprint that an account reports for a key (Host.fingerprint). digest: the key's SHA-256."""
     return f"key {hmac.digest(bytes.fromhex(account_key(account)), digest, 'sha256').hex()[:12]}"
 
 
 def machine_id(key: bytes) -> str:
-    """Return the id of the machine of this key in records and receipts: 16 hexadecimal digits."""
-    return derived(key, "id of the machine").hex()[:16]
+    """Return the id, in records and receipts, of the machine with this key: 16 hexadecimal digits."""
+    return derive_key(key, "id of the machine").hex()[:16]
 
 
-def _make(path: Path) -> None:
-    """Create the key whole or not at all; of two runs at once, the key of the first one stays."""
-    from ...module_utils._core import files  # here, because it is made once
+def _create_key(path: Path) -> None:
+    """Create the key file completely or not at all. If two runs create it at once, the first file stays."""
+    from ...module_utils._core import files  # imported late: needed once per machine
 
     make_private(path.parent)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    draft = f".{path.name}.{secrets.token_hex(8)}"  # a killed run of the same number left its own
+    draft = (
+        f".{path.name}.{secrets.token_hex(8)}"  # random: a killed run with the same process id may have left a draft
+    )
     try:
         files.write_draft(folder, draft, f"{secrets.token_hex(BYTES)}\n".encode(), 0o600, {})
-        os.link(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-        files.flush(folder)  # all records are signed with it
+        os.link(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)  # unlike rename, never replaces a file
+        files.flush(folder)  # a key lost in a crash would invalidate all records
     except FileExistsError:
         pass
     finally:

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The engine that each account keeps, so that sessions need not send it (module_utils/_engine/kept_engine.py).
+"""The engine stored on each account, which sessions then need not send (module_utils/_engine/kept_engine.py).
 
-This is a cache of what an account said: a file that is damaged, of another format or about other sources counts as
-missing. Then the next run that may change the account asks it to keep the engine again.
+This is a cache: a file that is damaged, of another version or about other sources counts as missing. Then the next run
+that may change the account requests the account to store the engine again.
 """
 
 from __future__ import annotations
@@ -24,45 +24,44 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class KnownEngine:
-    """The known engine of one account. sources: the digest of the engine's sources on this machine.
+    """The stored engine of one account. sources: the digest of the engine's sources on this machine.
 
-    digests: of the file, by the version of Python; {} if the account does not keep one. is_due: whether the account is
-    to be asked to keep one: it was not asked yet, or did not find it.
+    is_due: True if the next plan shall request to store the engine: no plan did, or the account no longer has it.
     """
 
     def __init__(self, account: str, sources: str) -> None:
-        self._kept = StateDocument(FOLDER, account_file(account), SCHEMA, "", _check)
+        self._record = StateDocument(FOLDER, account_file(account), SCHEMA, "", _check)
         self._sources = sources
         self._files: dict[str, str] = {}
         self.is_due = True
         try:
-            found = self._kept.read()
+            record = self._record.read()
         except StateError:
             return
-        if found and found["sources"] == sources:
-            self._files, self.is_due = dict(found["files"]), bool(found["missed"])
+        if record and record["sources"] == sources:
+            self._files, self.is_due = dict(record["files"]), bool(record["missed"])
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Return the digests of the files that the account has, as far as is known."""
+        """Return Python version -> digest of the engine stored for it; {} if the account may have none."""
         return {} if self.is_due else self._files
 
-    def settle_wish(self, plan: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the plan without its wish to keep the engine if that is so already, or any if nothing may change."""
-        has_wish = plan["work"] == "reconcile" and (self.is_due or plan.get("engine") == "drop")
-        return {name: value for name, value in plan.items() if has_wish or name != "engine"}
+    def drop_needless_request(self, plan: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the plan without its field `engine` if the account has the engine, or if the plan changes nothing."""
+        is_needed = plan["work"] == "reconcile" and (self.is_due or plan.get("engine") == "drop")
+        return {name: value for name, value in plan.items() if is_needed or name != "engine"}
 
     def note_gone(self) -> None:
-        """Note that the account did not find its file, has another version of Python today, or removed the file."""
+        """Record that the account has no usable engine: missing, removed, or for another version of Python."""
         self.is_due = True
         self._write()
 
     def note_answer(self, plan: Mapping[str, Any], answer: EngineAnswer) -> None:
-        """Note what became of the file in a session with this plan."""
-        wish = self.settle_wish(plan).get("engine")
-        if wish == "drop" and not self.is_due:
+        """Record the engine that the account has after a session with this plan."""
+        request = self.drop_needless_request(plan).get("engine")
+        if request == "drop" and not self.is_due:
             self.note_gone()
-        elif wish == "keep":
+        elif request == "keep":
             file = answer["engine"]
             self._files = {**self._files, file["python"]: file["digest"]} if file else {}
             self.is_due = False
@@ -71,9 +70,9 @@ class KnownEngine:
     def _write(self) -> None:
         record = {"schema": SCHEMA, "sources": self._sources, "files": self._files, "missed": self.is_due}
         try:
-            self._kept.write(record)
+            self._record.write(record)
         except StateError:
-            return  # the next session sends the engine
+            return  # harmless: the next session sends the engine
 
 
 def _check(document: Document) -> None:

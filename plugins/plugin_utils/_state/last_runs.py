@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the last runs ended on each account, as this machine saw it: for status, and to report a skipped role only once.
+"""Records of the last runs from this machine on each account, for status, and to report a skipped role only once.
 
-A run adds its lines at its end, in one write and without a lock. The lines hold no key, no path and no sentence.
+A run appends its lines at its end, in one write and without a lock. The lines contain no key, no path and no sentence.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpc.onboard/last-run/1.0"
 FILE = "runs.jsonl"
-LARGEST = 512 * 1024  # bytes; a longer file is cut down to the last run of each subcommand
+LARGEST = 512 * 1024  # bytes; a larger file is reduced to the last run of each subcommand
 
 SUBCOMMANDS = {"hpc.onboard.converge": "onboard", "hpc.onboard.offboard": "offboard"}  # by action
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 
 Result = Mapping[str, Any]
-"""The result of a task, see _documents/result.py, or an error of Ansible's."""
+"""The result of a task (_documents/result.py), or an error of Ansible."""
 
 LastRuns = dict[tuple[str, bool], dict[str, "RunRecord"]]
 """(account, True for a sandbox) -> subcommand -> its last run."""
 
 
 class AccountRun:
-    """What a run has come to on one account so far."""
+    """The results of a run on one account so far."""
 
     def __init__(self, subcommand: str) -> None:
         self.subcommand = subcommand
@@ -49,7 +49,7 @@ class AccountRun:
         self.skipped: set[str] = set()
 
     def add_result(self, result: Result) -> None:
-        """Note the result of one task."""
+        """Add the result of one task."""
         outcomes, notes = result.get("outcomes", ()), result.get("notes") or []
         self.sandbox = self.sandbox or bool(result.get("sandbox"))
         self.reached = self.reached or "outcomes" in result
@@ -58,17 +58,17 @@ class AccountRun:
         self.skipped |= {hash_note(note) for note in notes}
 
     def record(self, at: str, name: str, ended: str, still_skipped: Collection[str]) -> RunRecord:
-        """Return the line about this run. still_skipped: notes of the run before that this run did not look at."""
-        kept: Any = {"schema": SCHEMA, "at": at, "account": name, "sandbox": self.sandbox}
-        kept |= {"subcommand": self.subcommand, "ended": ended, "reached": self.reached}
-        kept |= {"missing_keys": sorted(self.missing_keys), "unknown_areas": sorted(self.unknown_areas)}
-        kept |= {"skipped": sorted({*self.skipped, *still_skipped})}
-        record: RunRecord = kept
+        """Return the record of this run. still_skipped: hashes of notes of the last run that this run did not check."""
+        fields: Any = {"schema": SCHEMA, "at": at, "account": name, "sandbox": self.sandbox}
+        fields |= {"subcommand": self.subcommand, "ended": ended, "reached": self.reached}
+        fields |= {"missing_keys": sorted(self.missing_keys), "unknown_areas": sorted(self.unknown_areas)}
+        fields |= {"skipped": sorted({*self.skipped, *still_skipped})}
+        record: RunRecord = fields
         return record
 
 
 class RunRecorder:
-    """Collects how a run ends on each account, and knows which notes the run before has reported."""
+    """Collects the results of a run by account, and finds the notes that the last run did not report."""
 
     def __init__(self) -> None:
         self._accounts: dict[str, AccountRun] = {}
@@ -77,7 +77,7 @@ class RunRecorder:
         self._last: LastRuns | None = None
 
     def add_result(self, action: str, name: str, result: Result) -> None:
-        """Note a result of a run that is not in check mode."""
+        """Add a result. Do not call in check mode."""
         if result.get("sandbox"):
             self._sandboxes.add(name)
         if result.get("kind") == "audit_report":
@@ -91,9 +91,9 @@ class RunRecorder:
         return [note for note in result["notes"] if hash_note(note) not in known]
 
     def write(self, ended: Mapping[str, str], options: Mapping[str, Any]) -> str:
-        """Keep the records. Return a warning if that is not possible, else "".
+        """Store the records. Return a warning if that is not possible, else "".
 
-        ended: account -> how. options: Ansible's; with tags, notes on roles that were not run stay known.
+        ended: account -> `ended` of its record. options: Ansible's; with tags, notes on roles that were not run remain.
         """
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         is_partial = options.get("skip_tags") or list(options.get("tags") or ["all"]) != ["all"]
@@ -111,7 +111,7 @@ class RunRecorder:
 
 
 def hash_note(note: Mapping[str, Any]) -> str:
-    """Return what stands for a note in the records, which hold no sentence."""
+    """Return the hash of a note for the records, which contain no sentences."""
     return hashlib.sha256(f"{note['capability']}\0{note['text']}".encode()).hexdigest()[:12]
 
 
@@ -151,7 +151,7 @@ def add_records(records: list[RunRecord]) -> str:
                 os.write(handle, content)
             finally:
                 os.close(handle)
-            if size + len(content) > LARGEST:  # lines that another run adds now may be lost; its next run adds more
+            if size + len(content) > LARGEST:  # lines that another run appends at this moment may be lost
                 replace_file(folder, FILE, dump_lines(export()))
     except StateError as error:
         return str(error)
@@ -159,7 +159,7 @@ def add_records(records: list[RunRecord]) -> str:
 
 
 def read_last_runs() -> LastRuns:
-    """Return the last run of each subcommand over each account, without lines that cannot be read."""
+    """Return the last run of each subcommand on each account. Lines that cannot be read are skipped."""
     try:
         with as_state_error(FILE), open_folder(create=False) as folder:
             content = read_file(folder, FILE) if folder >= 0 else None
@@ -169,37 +169,37 @@ def read_last_runs() -> LastRuns:
     for line in (content or b"").splitlines():
         try:
             run: Any = parse_document(line, SCHEMA, FILE, "", check_record)
-        except StateError:  # cut by a crash, or of another version
+        except StateError:  # incomplete after a crash, or of another version
             continue
         runs.setdefault((run["account"], run["sandbox"]), {})[run["subcommand"]] = run
     return runs
 
 
 def was_reached(account: str) -> bool:
-    """Return True if the last run of some subcommand reached the account itself."""
+    """Return True if the account responded to the last run of any subcommand."""
     return any(run.get("reached") for run in read_last_runs().get((account, False), {}).values())
 
 
 def export() -> list[RunRecord]:
-    """Return the last run of each subcommand over each account, for another machine."""
+    """Return the last run of each subcommand on each account, for another machine."""
     return [run for runs in read_last_runs().values() for run in runs.values()]
 
 
 def merge(records: Iterable[RunRecord]) -> int:
-    """Add the later runs of another machine. Return how many there are. Raise StateError."""
+    """Add the runs of another machine that are later than this machine's. Return their number. Raise StateError."""
     known = read_last_runs()
     new = []
     for record in records:
         run = known.get((record["account"], record["sandbox"]), {}).get(record["subcommand"])
         if run is None or record["at"] > run["at"]:
             new.append(record)
-    if why := add_records(new) if new else "":
-        raise StateError(why)
+    if warning := add_records(new) if new else "":
+        raise StateError(warning)
     return len(new)
 
 
 def check_record(record: Document) -> None:
-    """Raise ValueError or the like if this is not the record of a run. Its text is shown to users."""
+    """Raise ValueError or another of NOT_VALID if this is not the record of a run whose text can be displayed."""
     texts = [record[field] for field in ("schema", "account", "subcommand", "at", "ended")]
     if not isinstance(record["sandbox"], bool) or not all(
         isinstance(text, str) and text.isprintable() for text in texts

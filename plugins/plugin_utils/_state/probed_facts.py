@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The facts of profiles that differed from a cluster when it was probed, for the audit.
+"""Differences between profiles and clusters that `probe` has found, for the audit.
 
-A difference that was seen on one day by one account may be a fault of that moment. A file that is damaged or of another
-format counts as missing.
+A difference that one account showed on one day may be a temporary fault. A file that is damaged or of another version
+counts as missing.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
 FOLDER = "probed"
 SCHEMA = "hpc.onboard/probed-facts/1.0"
-ENOUGH = 2  # times
+ENOUGH = 2  # observations that confirm a difference
 
 
 def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) -> None:
-    """Keep the differences that an account has shown; what agrees now is forgotten. Raise StateError."""
-    kept = _read(cluster)
-    for one in facts:
-        if one["result"] == "agrees":
-            kept.pop(one["fact"], None)
-        elif one["result"] == "differs":
-            former = kept.get(one["fact"], {"seen": ""})
-            times = former["times"] if former["seen"] == one["seen"] else []
+    """Store the differences that an account has shown, and remove those that no longer exist. Raise StateError."""
+    differences = _read(cluster)
+    for fact in facts:
+        if fact["result"] == "agrees":
+            differences.pop(fact["fact"], None)
+        elif fact["result"] == "differs":
+            former = differences.get(fact["fact"], {"seen": ""})
+            times = former["times"] if former["seen"] == fact["seen"] else []
             times = [*(time for time in times if time != [account, day]), [account, day]][-ENOUGH:]
-            kept[one["fact"]] = {"says": one["says"], "seen": one["seen"], "by": one["by"], "times": times}
-    _document(cluster).write({"schema": SCHEMA, "facts": kept})
+            differences[fact["fact"]] = {"says": fact["says"], "seen": fact["seen"], "by": fact["by"], "times": times}
+    _document(cluster).write({"schema": SCHEMA, "facts": differences})
 
 
 def read_confirmed(cluster: str) -> Mapping[str, Mapping[str, str]]:
     """Return the differences that were seen on two days or by two accounts: fact -> says, seen, by."""
-    return {fact: one for fact, one in _read(cluster).items() if len(one["times"]) >= ENOUGH}
+    return {name: fact for name, fact in _read(cluster).items() if len(fact["times"]) >= ENOUGH}
 
 
 def _read(cluster: str) -> Document:
     try:
-        found: Document = (_document(cluster).read() or {"facts": {}})["facts"]
+        facts: Document = (_document(cluster).read() or {"facts": {}})["facts"]
     except StateError:
         return {}
-    return found
+    return facts
 
 
 def _document(cluster: str) -> StateDocument:
@@ -55,5 +55,5 @@ def _document(cluster: str) -> StateDocument:
 
 
 def _check(document: Document) -> None:
-    for one in document["facts"].values():
-        list(one["times"]), str(one["says"]), str(one["seen"]), str(one["by"])
+    for fact in document["facts"].values():
+        list(fact["times"]), str(fact["says"]), str(fact["seen"]), str(fact["by"])

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""This machine's copies of the receipts on accounts (see module_utils/_receipt/notes.py).
+"""This machine's copies of the receipts on accounts (module_utils/_receipt/notes.py).
 
-A copy tells which things are no longer declared, and replaces a receipt that was lost on the account. It holds no key;
-if it is lost, an audit cannot tell some causes. A copy that is damaged or of another format is never replaced.
+A copy shows which resources are no longer declared, and replaces a receipt that the account has lost. It contains no
+key. Without the copy, an audit cannot find some causes. A copy that is damaged or of another version is never replaced.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from .._documents.answer import AccountReceipt, Notes, ReceiptNote
 
-SCHEMA = "hpc.onboard/receipt/1.0"  # as module_utils/_receipt/notes.py writes it; importing that takes time
+SCHEMA = "hpc.onboard/receipt/1.0"  # same as in module_utils/_receipt/notes.py, whose import takes time
 FOLDER = "receipts"
 ADVICE = "move it away, then copy the receipt of the account again: hpc-onboard audit"
 
 
 def check_copy(document: object, name: str, advice: str) -> None:
-    """Raise StateError if a document of another machine is not a receipt. name: of its file."""
+    """Raise StateError if a document from another machine is not a receipt. name: of its file. advice: what to do."""
     check_document(document, SCHEMA, f"the receipt {name}", advice, _check)
 
 
@@ -51,17 +51,17 @@ def read_notes(account: str, sandbox: bool) -> Notes:
 
 
 def has_receipt(account: str, sandbox: bool) -> bool:
-    """Return True if there is a copy, even one that cannot be read."""
+    """Return True if a copy exists, even if it cannot be read."""
     return (state_folder() / FOLDER / account_file(account, sandbox)).is_file()
 
 
 def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | None, planned: Collection[str]) -> Notes:
-    """Return the notes of the copy if it calls a thing created that the receipt has no more, or calls the user's.
+    """Return the notes of the copy if it has a created resource that the receipt lacks or attributes to the user.
 
-    Either the receipt was lost, or another machine offboarded the account: what is left there tells, which a run with
-    these notes looks at (module_utils/_receipt/lost_receipt.py). planned: the identities of what the run was about; it
-    knew what to do with them. Return {} if the receipt and the copy agree, or the receipt has no notes: then the copy
-    stays, and offboarding reads it. Raise StateError.
+    Then either the receipt was lost, or another machine offboarded the account. A run with these notes finds out which,
+    from what exists on the account (module_utils/_receipt/lost_receipt.py). planned: identities in the plan of the run,
+    which need no further check. Return {} if receipt and copy agree, or if the receipt is empty: offboarding then
+    reads the copy. Raise StateError.
     """
     on_account = receipt["notes"] if receipt else {}
     if not on_account:
@@ -69,10 +69,10 @@ def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | Non
     notes = read_notes(account, bool(sandbox))
 
     def is_doubtful(key: str, note: ReceiptNote) -> bool:
-        own = on_account.get(key)
-        if own is None:
+        in_receipt = on_account.get(key)
+        if in_receipt is None:
             return note["identity"] not in planned
-        return not own["made"] and own["hashes"] == note["hashes"]
+        return not in_receipt["made"] and in_receipt["hashes"] == note["hashes"]
 
     created = {key: note for key, note in notes.items() if note["made"] and not note.get("for")}
     return notes if any(is_doubtful(key, note) for key, note in created.items()) else {}
@@ -81,18 +81,18 @@ def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | Non
 def keep_receipt(account: str, sandbox: bool, receipt: AccountReceipt, removed: Collection[str] = ()) -> str | None:
     """Copy the receipt of an account. Return a warning if that is not possible.
 
-    An account without notes was offboarded by another machine, or has lost its receipt. Then the copy alone shows who
-    created what is left there: it keeps all notes but those of `removed`, the identities that this run offboarded.
+    An account without notes was offboarded by another machine, or has lost its receipt. Then only the copy shows who
+    created the resources there, so it keeps all notes except those of `removed`, identities that this run offboarded.
     """
-    kept = _document(account_file(account, sandbox))
+    copy = _document(account_file(account, sandbox))
     try:
-        known = kept.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
-        left = {key: note for key, note in known["resources"].items() if note["identity"] not in removed}
-        if receipt["notes"] or all(note.get("for") for note in left.values()):
-            left = receipt["notes"]
-        document = {"schema": SCHEMA, "resources": left, "keys": receipt["keys"]}
+        known = copy.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
+        notes = {key: note for key, note in known["resources"].items() if note["identity"] not in removed}
+        if receipt["notes"] or all(note.get("for") for note in notes.values()):  # for: a folder around a resource
+            notes = receipt["notes"]
+        document = {"schema": SCHEMA, "resources": notes, "keys": receipt["keys"]}
         if document != known:
-            kept.write(document)
+            copy.write(document)
     except StateError as error:
         return f"the receipt of {account} could not be copied to this machine: {error}"
     return None
@@ -106,16 +106,16 @@ def export() -> dict[str, Document]:
 
 
 def merge(name: str, other: Document) -> int:
-    """Add another machine's copy to the file of that name; notes of this machine stay. Return how many are new.
+    """Add another machine's copy to the file of that name; notes of this machine stay.
 
-    Raise StateError.
+    Return the number of new notes. Raise StateError.
     """
-    kept = _document(name)
-    known = kept.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
+    copy = _document(name)
+    known = copy.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
     keys = {**other["keys"], **known["keys"]}
     for secret, mark in other["keys"].items():
-        keys[secret] = max(mark, keys[secret], key=lambda one: int(one["sequence"]))
+        keys[secret] = max(mark, keys[secret], key=lambda rotation: int(rotation["sequence"]))
     merged = {"schema": SCHEMA, "resources": {**other["resources"], **known["resources"]}, "keys": keys}
     if merged != known:
-        kept.write(merged)
+        copy.write(merged)
     return len(merged["resources"]) - len(known["resources"])

@@ -1,13 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small mapping that all processes of a run share, and the progress of accounts in one.
+"""Memory that all processes of a run share, the progress of accounts in it, and the clock of the run.
 
-Ansible runs every account in a forked process. What one of them learns reaches the others, and the
-main process, through anonymous memory: it has no name, is kept out of core dumps and of swap, and is gone with the
-run. A Shared must be made before the forks, at import.
+Ansible runs each account in a forked process. The processes exchange data through anonymous memory, which has no name,
+is excluded from core dumps and swap, and ends with the run. A Shared must be created before the forks, at import.
 
-The board holds the progress of each account: workers write it, and a thread of the main process shows it. The clock
-measures how long the run worked.
+Workers write the progress of their accounts to the Board, and a thread of the main process displays it.
 """
 
 from __future__ import annotations
@@ -31,72 +29,69 @@ if TYPE_CHECKING:
     from .._documents.outcome import JobProgress
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
-HUSH = ""  # no account has this name
-SETTLED = 0.15  # seconds until every process has noticed it
-TICK = 0.05
-PATIENCE = 300.0  # seconds in a run that output waits for questions
+HUSH = ""  # entry of the Board about open questions; no account has this name
+SETTLED = 0.15  # seconds until all processes have noticed a question
+TICK = 0.05  # seconds
+PATIENCE = 300.0  # seconds in a run that output waits for answers
 
 
 def end_with_parent() -> None:
-    """Let this worker end when the main process does, which answers its questions and frees its locks.
+    """Make this worker end when the main process ends: no process would answer its questions or release its locks.
 
-    A worker has a session of its own, so no signal to the run's group reaches it. Systems other than Linux cannot do
-    this; there the message about a held lock says whose run has ended.
+    A worker has its own session, so signals to the run's process group do not reach the worker. Only Linux supports
+    this; on other systems, the message about a held lock says that the run of its process has ended.
     """
     parent = multiprocessing.parent_process()
     if parent is None:
         return
-    with suppress(AttributeError, OSError):  # no prctl
+    with suppress(AttributeError, OSError):  # a system without prctl
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
-    if os.getppid() != parent.pid:  # it has ended already, and no signal comes
+    if os.getppid() != parent.pid:  # the main process has ended already, so no signal will come
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 class Shared:
-    """A mapping of names to JSON values, of at most size bytes as text."""
+    """A mapping of names to JSON values that processes share. size: limit of its JSON text, in bytes."""
 
     def __init__(self, size: int) -> None:
         self._memory = mmap.mmap(-1, size)
         if hasattr(mmap, "MADV_DONTDUMP"):
             self._memory.madvise(mmap.MADV_DONTDUMP)
         _keep_from_swap(self._memory)
-        self._lock, path = tempfile.mkstemp()  # a bare number: a module loaded anew leaves it without a warning
+        self._lock, path = tempfile.mkstemp()  # a descriptor, not a file object, which would warn if not closed
         os.unlink(path)
 
     @contextmanager
-    def held(self) -> Iterator[dict[str, Any]]:
-        """Yield the mapping under a lock, and keep changes to it unless they exceed its size."""
+    def lock(self) -> Iterator[dict[str, Any]]:
+        """Lock the mapping and yield it. Changes are stored afterwards, unless they exceed the size."""
         fcntl.lockf(self._lock, fcntl.LOCK_EX)
         try:
-            known = self._known()
-            yield known
-            text = json.dumps(known).encode()
+            values = self.peek()
+            yield values
+            text = json.dumps(values).encode()
             if len(text) <= len(self._memory):
                 self._memory[:] = text.ljust(len(self._memory), b"\0")
         finally:
             fcntl.lockf(self._lock, fcntl.LOCK_UN)
 
-    def seen(self) -> dict[str, Any]:
-        """Return the mapping without waiting for the lock; empty in the moment of a change."""
-        return self._known()
-
-    def _known(self) -> dict[str, Any]:
+    def peek(self) -> dict[str, Any]:
+        """Return the mapping without waiting for the lock; {} if another process is changing it."""
         try:
-            known: dict[str, Any] = json.loads(self._memory[:].rstrip(b"\0") or b"{}")
+            values: dict[str, Any] = json.loads(self._memory[:].rstrip(b"\0") or b"{}")
         except ValueError:
             return {}
-        return known
+        return values
 
 
 def _keep_from_swap(memory: mmap.mmap) -> None:
-    """Lock the pages if the limit of the user allows it; all processes share them."""
+    """Lock the pages in memory if the user's limit allows that. All processes share these pages."""
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     with suppress(AttributeError, OSError):  # a system without mlock
         ctypes.CDLL(None).mlock(ctypes.c_void_p(start), ctypes.c_size_t(len(memory)))
 
 
 class Board:
-    """Account -> progress {step, done, total, unit}, as the engine gives it; done and total are None when unknown."""
+    """The progress of each account, shared by the processes of a run, and whether a question is open."""
 
     def __init__(self) -> None:
         self._shared = Shared(64 * 1024)
@@ -104,7 +99,7 @@ class Board:
 
     def put(self, account: str, progress: JobProgress | None) -> None:
         """Set the progress of an account; None: its work has ended."""
-        with self._shared.held() as entries:
+        with self._shared.lock() as entries:
             if progress is None:
                 entries.pop(account, None)
             else:
@@ -112,82 +107,83 @@ class Board:
 
     def entries(self) -> dict[str, JobProgress]:
         """Return the progress of each account."""
-        return {name: entry for name, entry in self._shared.seen().items() if name != HUSH}
+        return {name: entry for name, entry in self._shared.peek().items() if name != HUSH}
 
     def new_steps(self, before: Mapping[str, str]) -> dict[str, str]:
-        """Return account -> step where the step has changed; for output without a live line."""
-        return {name: one["step"] for name, one in self.entries().items() if before.get(name) != one["step"]}
+        """Return account -> step for each account with a new step; for output without a live line."""
+        steps = {name: progress["step"] for name, progress in self.entries().items()}
+        return {name: step for name, step in steps.items() if before.get(name) != step}
 
     @contextmanager
-    def hushed(self) -> Iterator[None]:
-        """Keep all processes from drawing on the terminal while the user is asked something."""
-        self._hush(1)
+    def hush(self) -> Iterator[None]:
+        """Keep all processes from writing to the terminal while the block asks the user a question."""
+        self._count_question(1)
         time.sleep(SETTLED)
         try:
             yield
         finally:
-            self._hush(-1)
+            self._count_question(-1)
 
-    def _hush(self, by: int) -> None:
-        with self._shared.held() as entries:
-            known = entries.get(HUSH, {"count": 0, "since": 0.0, "waited": 0.0})
+    def _count_question(self, change: int) -> None:
+        with self._shared.lock() as entries:
+            questions = entries.get(HUSH, {"count": 0, "since": 0.0, "waited": 0.0})
             now = time.monotonic()  # the same clock in all processes
-            waited = known["waited"] + (now - known["since"] if known["count"] else 0.0)
-            entries[HUSH] = {"count": known["count"] + by, "since": now, "waited": waited}
+            waited = questions["waited"] + (now - questions["since"] if questions["count"] else 0.0)
+            entries[HUSH] = {"count": questions["count"] + change, "since": now, "waited": waited}
 
-    def waited(self) -> float:
-        """Return for how many seconds the user was asked something so far, up to the last answer."""
-        return float(self._shared.seen().get(HUSH, {}).get("waited", 0.0))
+    def seconds_waited(self) -> float:
+        """Return for how many seconds the run has waited for answers of the user, up to the last answer."""
+        return float(self._shared.peek().get(HUSH, {}).get("waited", 0.0))
 
     def wait_for_answers(self) -> None:
-        """Wait while the user is asked something, for PATIENCE seconds in this process at most."""
+        """Wait while a question to the user is open, for a total of at most PATIENCE seconds in this process."""
         while self._patience > 0 and self.is_hushed():
             self._patience -= TICK
             time.sleep(TICK)
 
     def is_hushed(self) -> bool:
-        """Return True while the user is asked something."""
-        return bool(self._shared.seen().get(HUSH, {}).get("count"))
+        """Return True while a question to the user is open."""
+        return bool(self._shared.peek().get(HUSH, {}).get("count"))
 
 
 class Clock:
-    """Which accounts are under way, and how long the run worked: not while it waited for the user.
+    """The accounts that are being worked on, and the time of the run without waiting for the user.
 
-    waited: the seconds of that so far. total: accounts of the play.
+    seconds_waited: returns how long the run has waited for the user. total: number of accounts in the play.
     """
 
-    def __init__(self, waited: Callable[[], float]) -> None:
-        self._waited, self._begun = waited, time.monotonic()
+    def __init__(self, seconds_waited: Callable[[], float]) -> None:
+        self._seconds_waited, self._begun = seconds_waited, time.monotonic()
         self._started: dict[str, float] = {}
         self.under_way: dict[str, None] = {}
         self._done = self.total = 0
 
     def elapsed(self) -> float:
-        """Return the seconds that the run worked so far."""
-        return time.monotonic() - self._begun - self._waited()
+        """Return the seconds that the run has worked so far."""
+        return time.monotonic() - self._begun - self._seconds_waited()
 
     def begin_task(self) -> None:
-        """Note that no account has done the next task."""
+        """Start the next task: no account has begun or finished it."""
         self.under_way, self._done = {}, 0
 
     def begin(self, name: str, is_shown: bool) -> None:
-        """Note that the task of an account begins. is_shown: whether the live line names it."""
+        """Start the task of an account. is_shown: True if the live line names the account."""
         self._started[name] = self.elapsed()
         self.under_way.update({name: None} if is_shown else {})
 
     def end(self, name: str) -> float | None:
-        """Note that the task of an account is over, and return its seconds."""
+        """End the task of an account, and return how many seconds the task took; None if it was not started."""
         self._done += self.under_way.pop(name, 0) is None
         begun = self._started.get(name)
         return None if begun is None else max(0.0, self.elapsed() - begun)
 
-    def moment(self) -> tuple[list[str], int, int, float]:
-        """Return what the live line shows: the fields of a Moment without the frame."""
+    def read_moment(self) -> tuple[list[str], int, int, float]:
+        """Return the values for the live line: the fields of a Moment without the frame."""
         return list(self.under_way), self._done, self.total, self.elapsed()
 
 
 class Ticker:
-    """A thread that calls a function 20 times a second until it is stopped, at the latest when the program ends."""
+    """A thread that calls a function 20 times a second. It is stopped at the latest when the program ends."""
 
     def __init__(self, tick: Callable[[], None], last: Callable[[], None]) -> None:
         self._tick, self._last = tick, last
@@ -206,21 +202,21 @@ class Ticker:
 
     def stop_when_terminated(self) -> None:
         """Stop the thread on SIGTERM, then let Ansible's own handler end the program."""
-        known = signal.getsignal(signal.SIGTERM)
+        former = signal.getsignal(signal.SIGTERM)
 
-        def terminated(number: int, frame: Any) -> None:
+        def handle_signal(number: int, frame: Any) -> None:
             self.stop()
-            signal.signal(number, known)
-            if callable(known):
-                known(number, frame)
+            signal.signal(number, former)
+            if callable(former):
+                former(number, frame)
             else:
                 os.kill(os.getpid(), number)
 
-        if threading.current_thread() is threading.main_thread() and known is not signal.SIG_IGN:
-            signal.signal(signal.SIGTERM, terminated)
+        if threading.current_thread() is threading.main_thread() and former is not signal.SIG_IGN:
+            signal.signal(signal.SIGTERM, handle_signal)
 
     def stop(self) -> None:
-        """Stop the thread and call the last function. Does nothing in a forked process, which has no such thread."""
+        """Stop the thread and call the last function. Do nothing in a forked process, which has no such thread."""
         if self._thread is None or os.getpid() != self._process:
             return
         self._end.set()

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A record of the ledger: its fields, its place in the chain, and the first line that does not fit.
+"""Records of the ledger: sign them, chain them, and find the first line that was tampered with.
 
-Every field has an allow-list, so that no value of a key, no response of a service and no mail address can get in. The
-chain is an HMAC: without the key, no line can be added or edited unnoticed. Nothing here reads a file or the clock.
+Every field has an allow-list, so no key, no response of a service and no mail address can get into a record. The
+chain is an HMAC: adding or editing a line without the key is detected. This module reads neither files nor the clock.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ...module_utils._core.document_version import refusal
 
 SCHEMA = "hpc.onboard/ledger/1.0"
-SHORTEST_KEY = 16
+SHORTEST_KEY = 16  # bytes
 _STEPS = "plan take prove canary spread settle grace retire prove_dead purge abort excuse"
 _RESULTS = "begun ok failed unknown staged installed verified rolled_back unreachable excused reactivated refused"
 _VERDICTS = "valid invalid not_entitled malformed unreachable inconclusive unknown"
@@ -48,7 +48,7 @@ TEXTS = {
     "prev": f"({DIGEST})?",
     "hash": DIGEST,
 }
-EVIDENCE: dict[str, str | tuple[int, int]] = {
+EVIDENCE: dict[str, str | tuple[int, int]] = {  # field -> pattern of its text, or range of its number
     "http_status": (100, 599),
     "seconds": (0, 1_000_000),
     "leftovers": (0, 10_000),
@@ -65,18 +65,18 @@ EVIDENCE: dict[str, str | tuple[int, int]] = {
 
 
 class RecordError(Exception):
-    """A record that is refused; the sentence names the field, never its value."""
+    """A record that is not valid. The text names the field, never its value."""
 
 
 class NewerRecord(RecordError):
-    """A record of another version of the format. It may be intact."""
+    """A record of another version of the format, which may be intact."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """A step of a rotation that began or ended, for a version of the key, or for a version on a target.
+    """The beginning or end of a step of a rotation, for a version of the key, or for a version on a target.
 
-    sequence: the number of this secret's rotation, counted over all machines that know of each other; 0 before any.
+    sequence: the number of this secret's rotation, on all machines that exchange their state; 0 before the first.
     """
 
     secret: str
@@ -92,7 +92,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Author:
-    """The writer: its run, the user's name, the machine's name, and the machine's unique id."""
+    """The writer of a record: run, user name, name of the machine, and unique id of the machine."""
 
     run: str
     actor: str
@@ -102,7 +102,7 @@ class Author:
 
 @dataclass(frozen=True)
 class Record(Event):
-    """An event in its place in the chain."""
+    """An event as a link of the chain. prev: hash of the record before."""
 
     schema: str = SCHEMA
     seq: int = 0
@@ -124,9 +124,9 @@ class Head(NamedTuple):
 
 
 class Misfit(NamedTuple):
-    """The first line of the ledger that is not as it was written (from 1), and why.
+    """The first line of the ledger that is not as it was written. line: its number, from 1.
 
-    newer: the line is of another version of the format and may be intact.
+    newer: the line has another version of the format, and may be intact.
     """
 
     line: int
@@ -134,46 +134,46 @@ class Misfit(NamedTuple):
     newer: bool = False
 
 
-FIELDS = {one.name for one in fields(Record)}
-CHAIN = ("seq", "prev", "hash")
+FIELDS = {member.name for member in fields(Record)}
+CHAIN_FIELDS = ("seq", "prev", "hash")
 
 
-def subkey(key: bytes, purpose: str) -> bytes:
-    """Return the key for one purpose, so that no signature serves for another one."""
+def derive_subkey(key: bytes, purpose: str) -> bytes:
+    """Return the key for one purpose, so that a signature for one purpose is not valid for another."""
     if len(key) < SHORTEST_KEY:
-        raise RecordError(f"the key of the records is too short ({SHORTEST_KEY} bytes at least): create a new one")
+        raise RecordError(f"the key of the ledger is too short (minimum: {SHORTEST_KEY} bytes): create a new key")
     return hmac.digest(key, b"hpc.onboard " + purpose.encode(), "sha256")
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
 
-def check_texts(found: Mapping[str, Any], patterns: Mapping[str, str], what: str) -> None:
-    """Raise RecordError unless each field that has a pattern is text that matches it. what: starts the sentence."""
+def check_texts(document: Mapping[str, Any], patterns: Mapping[str, str], subject: str) -> None:
+    """Raise RecordError unless each field with a pattern is text that matches. subject: the document in the error."""
     for name, pattern in patterns.items():
-        value = found.get(name)
-        if not isinstance(value, str) or not _compiled(pattern).fullmatch(value):
-            raise RecordError(f"{what}: '{name}' is invalid; its value is not shown")
+        value = document.get(name)
+        if not isinstance(value, str) or not _compile(pattern).fullmatch(value):
+            raise RecordError(f"{subject}: '{name}' is invalid; its value is not shown")
 
 
-def check_record(found: Mapping[str, Any]) -> None:
-    """Raise RecordError unless the fields are those of a record, each valid."""
-    schema = found.get("schema")
+def check_record(document: Mapping[str, Any]) -> None:
+    """Raise RecordError unless the document has all fields of a record, each valid, and no others."""
+    schema = document.get("schema")
     if schema != SCHEMA:
         is_ledger = isinstance(schema, str) and schema.rpartition("/")[0] == SCHEMA.rpartition("/")[0]
         advice = "restore the ledger from a backup"
         raise (NewerRecord if is_ledger else RecordError)(refusal(schema, SCHEMA, "a record of the ledger", advice))
-    if set(found) != FIELDS:
+    if set(document) != FIELDS:
         raise RecordError("a record: fields are missing or unknown")
-    check_texts(found, TEXTS, "a record")
+    check_texts(document, TEXTS, "a record")
     for name, least in (("sequence", 0), ("seq", 1)):
-        if not _is_integer(found[name]) or found[name] < least:
-            raise RecordError(f"a record: '{name}' is not an integer from {least}")
-    evidence = found["evidence"]
+        if not _is_integer(document[name]) or document[name] < least:
+            raise RecordError(f"a record: '{name}' is not an integer of at least {least}")
+    evidence = document["evidence"]
     if not isinstance(evidence, dict) or not set(evidence) <= set(EVIDENCE):
-        raise RecordError(f"a record: evidence may only hold {', '.join(sorted(EVIDENCE))}")
+        raise RecordError(f"a record: evidence may only contain {', '.join(sorted(EVIDENCE))}")
     for name, value in evidence.items():
         form = EVIDENCE[name]
         if isinstance(form, str):
@@ -186,78 +186,80 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def canonical(found: Mapping[str, Any]) -> str:
-    """Return the canonical JSON of a mapping, which is hashed and kept."""
-    return json.dumps(found, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+def canonical_json(document: Mapping[str, Any]) -> str:
+    """Return the canonical JSON of a document, for hashing and storing: equal documents have equal text."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def seal(event: Event, author: Author, head: Head, ts: str, key: bytes) -> Record:
-    """Return the record of the event that follows head. Raise RecordError if a field is invalid."""
-    found = {**vars(event), **vars(author), "evidence": dict(event.evidence), "schema": SCHEMA, "ts": ts}
-    return chained(found, head, key)
+    """Return the signed record of an event that follows head in the chain. Raise RecordError if a field is invalid."""
+    document = {**vars(event), **vars(author), "evidence": dict(event.evidence), "schema": SCHEMA, "ts": ts}
+    return add_to_chain(document, head, key)
 
 
-def _hash(found: Mapping[str, Any], key: bytes) -> str:
-    return hmac.new(key, canonical(found).encode(), hashlib.sha256).hexdigest()
+def _hash(document: Mapping[str, Any], key: bytes) -> str:
+    return hmac.new(key, canonical_json(document).encode(), hashlib.sha256).hexdigest()
 
 
-def line(record: Record) -> bytes:
-    """Return the record as a line of the ledger, newline included."""
-    return canonical(vars(record)).encode() + b"\n"
+def to_line(record: Record) -> bytes:
+    """Return the record as a line of the ledger, including the newline."""
+    return canonical_json(vars(record)).encode() + b"\n"
 
 
-def unchained(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record's fields without those that chain and sign it, which are valid on one machine only."""
-    return {name: value for name, value in found.items() if name not in CHAIN}
+def remove_from_chain(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record's fields without those of the chain and its signature, which are valid on one machine only."""
+    return {name: value for name, value in document.items() if name not in CHAIN_FIELDS}
 
 
-def chained(found: Mapping[str, Any], head: Head, key: bytes) -> Record:
-    """Return the record with these fields that follows head. Raise RecordError."""
-    whole = {**found, "seq": head.seq + 1, "prev": head.hash}
-    whole["hash"] = _hash(whole, key)
-    check_record(whole)
-    return Record(**whole)
+def add_to_chain(document: Mapping[str, Any], head: Head, key: bytes) -> Record:
+    """Return the record with these fields as the one that follows head. Raise RecordError."""
+    complete = {**document, "seq": head.seq + 1, "prev": head.hash}
+    complete["hash"] = _hash(complete, key)
+    check_record(complete)
+    return Record(**complete)
 
 
-def parsed(text: bytes, key: bytes) -> Record:
-    """Return the record in a line without its newline. Raise RecordError if it is not as it was written."""
+def parse_line(line: bytes, key: bytes) -> Record:
+    """Return the record in a line without newline. Raise RecordError if the line is not as it was written."""
     try:
-        found = json.loads(text)
-        is_canonical = isinstance(found, dict) and canonical(found).encode() == text
+        document = json.loads(line)
+        is_canonical = isinstance(document, dict) and canonical_json(document).encode() == line
     except (ValueError, RecursionError):
         is_canonical = False
     if not is_canonical:
-        raise RecordError("it is not a record")
-    check_record(found)
-    unsigned = {name: value for name, value in found.items() if name != "hash"}
-    if not hmac.compare_digest(_hash(unsigned, key), found["hash"]):
-        raise RecordError("it was edited, or written with another key")
-    return Record(**found)
+        raise RecordError("this line is not a record")
+    check_record(document)
+    unsigned = {name: value for name, value in document.items() if name != "hash"}
+    if not hmac.compare_digest(_hash(unsigned, key), document["hash"]):
+        raise RecordError("this line was edited, or written with a different key")
+    return Record(**document)
 
 
-def fitting(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple[list[Record], Misfit | None]:
-    """Return the records up to the first line that does not fit, and that line. head: the one that is kept."""
+def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple[list[Record], Misfit | None]:
+    """Return the valid records before the first misfit, and the misfit. head: as stored in its own file."""
     records: list[Record] = []
     last = Head()
-    for number, text in enumerate(lines, 1):
+    for number, line in enumerate(lines, 1):
         try:
-            record = parsed(text, key)
+            record = parse_line(line, key)
         except RecordError as error:
             return records, Misfit(number, str(error), isinstance(error, NewerRecord))
         if (record.seq, record.prev) != (last.seq + 1, last.hash):
-            return records, Misfit(number, "a line before it was removed, or lines changed places")
+            return records, Misfit(number, "an earlier line was removed, or lines were reordered")
         last = Head(record.seq, record.hash)
         records.append(record)
         if head and head.seq == last.seq and head.hash != last.hash:
-            return records, Misfit(number, "it is not the line that the head was made for")
+            return records, Misfit(number, "this line is not the one that the stored head was made for")
     return records, _tail_misfit(last, head)
 
 
 def _tail_misfit(last: Head, head: Head | None) -> Misfit | None:
-    """Return a misfit at the end. The head lags behind by one line at most, after a writer was killed."""
-    known = head.seq if head else 0
-    if last.seq < known:
-        return Misfit(last.seq + 1, f"the lines from here to {known} were removed")
-    if last.seq > known + 1:
-        return Misfit(known + 2, "the head does not know of it: the head was removed or an old one was put back")
+    """Return a misfit at the end: the stored head is of a later record, or of one that is too early."""
+    expected = head.seq if head else 0
+    if last.seq < expected:
+        return Misfit(last.seq + 1, f"the lines from here to {expected} were removed")
+    if last.seq > expected + 1:  # one line more is normal after a writer was killed before it stored the head
+        return Misfit(
+            expected + 2, "this line is later than the stored head, which was removed or replaced by an old one"
+        )
     return None

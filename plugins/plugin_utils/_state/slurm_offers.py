@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Slurm offered to each account when it was last asked. For a day it is not asked again.
+"""The last response of Slurm for each account. It is used for a day before Slurm is queried again.
 
-This is a cache of what the cluster says: a file that is damaged or of another format counts as missing.
+This is a cache: a file that is damaged or of another version counts as missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def read_offers(account: str) -> SlurmRecord | None:
-    """Return the record of an account, or None if there is none that can be used."""
+    """Return the record of an account; None if it is missing or damaged."""
     try:
         record: Any = _document(account).read()
     except StateError:
@@ -34,7 +34,7 @@ def read_offers(account: str) -> SlurmRecord | None:
 
 
 def plan_part(account: str, ask_again: bool) -> dict[str, Any]:
-    """Return the member `slurm` of a plan. The account asks Slurm again unless the offers are fresh."""
+    """Return the field `slurm` of a plan, or {}. The account queries Slurm unless the offers are fresh."""
     record = read_offers(account)
     if record is None:
         return {}
@@ -44,14 +44,14 @@ def plan_part(account: str, ask_again: bool) -> dict[str, Any]:
 
 
 def keep_offers(account: str, offers: SlurmOffers) -> None:
-    """Keep the offers. If Slurm did not answer at all, those from before stay; errors cost one more question."""
+    """Store the offers. If Slurm did not respond at all, the old offers stay."""
     if offers["accounts"] is None and offers["partitions"] is None:
         return
     record: SlurmRecord = {"schema": SCHEMA, "at": datetime.now(UTC).strftime(TIME_FORMAT), "offers": offers}
     try:
         _document(account).write(record)
     except StateError:
-        return
+        return  # harmless: the next run queries Slurm again
 
 
 def _document(account: str) -> StateDocument:

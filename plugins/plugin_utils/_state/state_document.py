@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JSON documents that this machine keeps: read whole and checked, written whole, refused if they cannot be used.
+"""JSON documents in the state folder: read and checked as a whole, written as a whole.
 
-Each says its format in `schema`, hpc.onboard/NAME/VERSION. A document of another format raises StateError with the
-next step; it is neither taken for an empty one nor replaced.
+The field `schema` is hpc.onboard/NAME/VERSION. A document of another version raises StateError with the next step; it
+is neither treated as empty nor replaced.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .durable_files import StateError, as_state_error, open_folder, read_file, r
 
 Document = dict[str, Any]
 NOT_VALID = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""What parsing and checking hostile JSON may raise."""
+"""Exceptions of parsing and checking a document that is not valid."""
 
 
 class DamagedDocument(StateError):
-    """A document that is not valid JSON, lacks fields or is not of this kind."""
+    """A document that is not valid JSON, lacks fields, or has another schema."""
 
 
 def account_file(account: str, sandbox: bool = False) -> str:
@@ -37,16 +37,16 @@ def check_document(document: Any, schema: str, name: str, advice: str, check: Ca
     name: the document's, for the error. advice: what to do about a damaged one. check: raises one of NOT_VALID.
     """
     try:
-        said = document["schema"]
-        if said == schema:
+        actual = document["schema"]
+        if actual == schema:
             check(document)
             return dict(document)
-        is_same_kind = said.rpartition("/")[0] == schema.rpartition("/")[0]
-        why = refusal(said, schema, name, advice) if is_same_kind else None
+        is_same_kind = actual.rpartition("/")[0] == schema.rpartition("/")[0]
+        reason = refusal(actual, schema, name, advice) if is_same_kind else None
     except NOT_VALID:
-        why = None
-    if why:
-        raise StateError(why)
+        reason = None
+    if reason:
+        raise StateError(reason)
     raise DamagedDocument(f"{name} is damaged: {advice}")
 
 
@@ -62,7 +62,7 @@ def parse_document(
 
 
 def parse_lines(content: bytes | None, schema: str, check: Callable[[Document], object]) -> tuple[list[Document], bool]:
-    """Return the documents of a JSON Lines file, and True if a line is damaged: a crash may have cut it."""
+    """Return the valid documents of a JSON Lines file, and True if a line is damaged, such as by a crash."""
     documents: list[Document] = []
     lines = (content or b"").splitlines()
     for line in lines:
@@ -89,7 +89,7 @@ class StateDocument(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The path below the state folder."""
+        """Return the path below the state folder."""
         return f"{self.folder}/{self.name}" if self.folder else self.name
 
     def read(self) -> Document | None:
@@ -98,15 +98,15 @@ class StateDocument(NamedTuple):
             return self.read_in(folder) if folder >= 0 else None
 
     def read_in(self, folder: int) -> Document | None:
-        """Read it in the open folder, which a caller with a lock has."""
+        """Return the document in the open folder; for callers that hold a lock there."""
         content = read_file(folder, self.name)
         return None if content is None else parse_document(content, self.schema, self.path, self.advice, self.check)
 
     def write(self, document: Mapping[str, Any]) -> None:
-        """Put the whole document in place. Raise StateError."""
+        """Replace the whole document. Raise StateError."""
         with as_state_error(self.path), open_folder(self.folder) as folder:
             self.write_in(folder, document)
 
     def write_in(self, folder: int, document: Mapping[str, Any]) -> None:
-        """Write it in the open folder."""
+        """Replace the document in the open folder; for callers that hold a lock there."""
         replace_file(folder, self.name, json.dumps(document, indent=1).encode() + b"\n")

@@ -1,11 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state of this machine in one file for another one: receipts, ledger, key versions, audits, runs, manual steps.
+"""Export the state of this machine to a file, and import it on another: receipts, ledger, key versions, audits, runs.
 
-No key travels, so the ledger's signatures do not either: its records are verified where they are exported, and signed
-again where they are imported. Whoever can change the file on its way can change what it says; both sides print its
-checksum, to be compared. Fingerprints in it are keyed hashes of twelve digits, and the sealed hashes stay behind, so
-that no guess at a key can be tried against it.
+The file contains no key, and so no signatures of the ledger: records are verified at export and signed again at import.
+A person who can change the file in between can change the records, so both machines print its checksum for the user to
+compare. Fingerprints in the file are keyed hashes of twelve digits, and sealed hashes are not exported, so that no
+guess at a key can be tested with the file.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from .._secrets.version_store import BELOW, VersionStore
 from .._secrets.versions import Secret, VersionError
 from .._state import audit_history, done_steps, last_runs, receipts
 from .._state.fingerprint_key import machine_id, state_folder
-from .._state.signed_record import canonical
+from .._state.signed_record import canonical_json
 from .._state.state_document import Document, parse_document
 from .._text.amounts import count
 
 SCHEMA = "hpc.onboard/state-export/1.0"
 LARGEST = 256 * 1024 * 1024
-RECEIPT, PLACE = re.compile(r"[A-Za-z0-9_%+@-][A-Za-z0-9_.%+@-]{0,250}\.json"), re.compile(r"[0-9a-f]{12}")
+RECEIPT_FILE, PLACE = re.compile(r"[A-Za-z0-9_%+@-][A-Za-z0-9_.%+@-]{0,250}\.json"), re.compile(r"[0-9a-f]{12}")
 EXPORT_AGAIN = "export it again on the other machine"
 
 
 @dataclass
 class ImportedState:
-    """What an import has added, as counts. kept: parts that were newer on this machine."""
+    """Numbers of what an import has added. kept: descriptions of parts that are newer on this machine."""
 
     notes: int = 0
     records: int = 0
@@ -52,13 +52,13 @@ class ImportedState:
 
 
 def hash_document(document: Mapping[str, Any]) -> str:
-    """Return the checksum of all that the document says."""
-    rest = {name: value for name, value in document.items() if name != "checksum"}
-    return hashlib.sha256(canonical(rest).encode()).hexdigest()
+    """Return the checksum of the document without its field `checksum`."""
+    content = {name: value for name, value in document.items() if name != "checksum"}
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 
 def collect_state() -> Document:
-    """Return the state of this machine as the document that travels. Raise an error for a part that is damaged."""
+    """Return the document with the state of this machine. Raise an error for a damaged part."""
     key = record_key()
     names = sorted(path.stem for path in (state_folder() / BELOW).glob("*.json"))
     secrets = {name: VersionStore(name, key).load() for name in names}
@@ -68,7 +68,9 @@ def collect_state() -> Document:
         "machine": machine_id(key),
         "receipts": receipts.export(),
         "ledger": Ledger(key).export_records(),
-        "key_versions": {name: versions.to_document(_without_seals(one), 0) for name, one in secrets.items() if one},
+        "key_versions": {
+            name: versions.to_document(_remove_seals(secret), 0) for name, secret in secrets.items() if secret
+        },
         "audits": audit_history.export(),
         "last_runs": last_runs.export(),
         "done_steps": done_steps.read_marks(),
@@ -76,8 +78,8 @@ def collect_state() -> Document:
     return {**document, "checksum": hash_document(document)}
 
 
-def _without_seals(secret: Secret) -> Secret:
-    """Return the secret without the hashes that only this machine can open."""
+def _remove_seals(secret: Secret) -> Secret:
+    """Return the secret without its sealed hashes, which only this machine can open."""
     return replace(secret, versions=tuple(replace(version, sealed="") for version in secret.versions))
 
 
@@ -92,21 +94,23 @@ def write_state(file: Path) -> Document:
             stream.flush()
             os.fsync(handle)
     except FileExistsError:
-        raise AccountError(f"{file} already exists: name another file, or move it away") from None
+        raise AccountError(f"{file} already exists: choose a different file, or move it away") from None
     except OSError as error:
-        raise AccountError(f"{file}: {errno_name(error)}. Name another file") from None
+        raise AccountError(f"{file}: {errno_name(error)}. Choose a different file") from None
     return document
 
 
 def read_state(file: Path) -> Document:
-    """Return the document of a file, checked as a whole before any of it is used. Raise AccountError."""
+    """Return the document in a file, after a check of all its parts. Raise AccountError."""
     try:
         with file.open("rb") as stream:
             content = stream.read(LARGEST + 1)
     except OSError as error:
-        raise AccountError(f"{file}: {errno_name(error)}. Name a file that state export wrote") from None
+        raise AccountError(
+            f"{file}: {errno_name(error)}. Choose a file written by `hpc-onboard state export`"
+        ) from None
     if len(content) > LARGEST:
-        raise AccountError(f"{file} is too large ({LARGEST >> 20} MiB at most): {EXPORT_AGAIN}")
+        raise AccountError(f"{file} is too large (limit: {LARGEST >> 20} MiB): {EXPORT_AGAIN}")
     try:
         return parse_document(content, SCHEMA, str(file), EXPORT_AGAIN, _check_document)
     except VersionError as error:
@@ -114,11 +118,11 @@ def read_state(file: Path) -> Document:
 
 
 def _check_document(document: Document) -> None:
-    """Raise an error for a damaged part. Names of parts become names of files; the ledger checks its records."""
+    """Raise an error for a damaged part. The ledger checks its records when it imports them."""
     if document["checksum"] != hash_document(document):
         raise ValueError("the checksum")
-    for name, receipt in document["receipts"].items():
-        if not RECEIPT.fullmatch(name):
+    for name, receipt in document["receipts"].items():  # name: of a file, so it must not contain a slash
+        if not RECEIPT_FILE.fullmatch(name):
             raise ValueError(name)
         receipts.check_copy(receipt, name, EXPORT_AGAIN)
     for name, labels in document["key_versions"].items():
@@ -135,64 +139,72 @@ def _check_document(document: Document) -> None:
 
 
 def import_state(document: Document) -> ImportedState:
-    """Add what another machine's document says and this machine does not know.
+    """Add the state in another machine's document that this machine lacks.
 
-    Raise LedgerError, before anything is changed, if both machines have rotated a key since they knew the same. If it
-    is killed in between, the same import continues.
+    Raise LedgerError, before any change, if both machines have rotated a key since their last common record. An import
+    that was interrupted can be repeated.
     """
-    key, done = record_key(), ImportedState()
+    key, imported = record_key(), ImportedState()
     ledger = Ledger(key)
-    here, there = ledger.export_records(), [dict(record) for record in document["ledger"]]
-    new, own = _subtract(there, here), _subtract(here, there)
+    known, others = ledger.export_records(), [dict(record) for record in document["ledger"]]
+    new, own = _subtract(others, known), _subtract(known, others)
     conflicts = _rotated_secrets(new) & _rotated_secrets(own)
     if conflicts:
         names = ", ".join(sorted(conflicts))
-        raise LedgerError(f"both machines have rotated {names} since their last common record: give it up on one first")
+        raise LedgerError(
+            f"both machines have rotated {names} since their last common record: cancel one rotation first"
+        )
     if own:
-        done.kept.append(f"the ledger, which has {count(len(own), 'record')} more on this machine")
+        imported.kept.append(f"the ledger, which has {count(len(own), 'record')} more on this machine")
     ledger.import_records(new)
-    done.records = len(new)
-    ahead = {record["secret"] for record in own} - {record["secret"] for record in new}
+    imported.records = len(new)
+    newer_here = {record["secret"] for record in own} - {record["secret"] for record in new}
     for name, labels in document["key_versions"].items():
-        sidecar, secret = VersionStore(name, key), versions.from_document(labels, name)
-        known = sidecar.load()
-        if known and (name in ahead or _without_seals(known) == secret):
+        store, secret = VersionStore(name, key), versions.from_document(labels, name)
+        current = store.load()
+        if current and (name in newer_here or _remove_seals(current) == secret):
             continue
-        sidecar.write(_merge_versions(secret, known))
-        done.secrets.append(name)
+        store.write(_merge_versions(secret, current))
+        imported.secrets.append(name)
     for file, receipt in document["receipts"].items():
-        done.notes += receipts.merge(file, receipt)
-    done.findings, done.audits = audit_history.merge(document["audits"])
-    done.last_runs = last_runs.merge(document["last_runs"])
-    done.steps = done_steps.merge(document["done_steps"])
-    return done
+        imported.notes += receipts.merge(file, receipt)
+    imported.findings, imported.audits = audit_history.merge(document["audits"])
+    imported.last_runs = last_runs.merge(document["last_runs"])
+    imported.steps = done_steps.merge(document["done_steps"])
+    return imported
 
 
 def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the records that are not among the others, in their order. Equal records count each."""
-    left = Counter(canonical(record) for record in others)
-    found = []
+    """Return the records that the others lack, in their order. A record that occurs twice needs two equal others."""
+    unmatched = Counter(canonical_json(record) for record in others)
+    missing = []
     for record in records:
-        text = canonical(record)
-        if left[text]:
-            left[text] -= 1
+        text = canonical_json(record)
+        if unmatched[text]:
+            unmatched[text] -= 1
         else:
-            found.append(record)
-    return found
+            missing.append(record)
+    return missing
 
 
 def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the secrets with a version that these records install and do not give up."""
-    started = {(one["secret"], one["version"]) for one in records if one["step"] not in ("plan", "excuse", "abort")}
-    given_up = {(one["secret"], one["version"]) for one in records if (one["step"], one["result"]) == ("abort", "ok")}
-    return {secret for secret, _version in started - given_up}
+    """Return the secrets with a version that these records install and do not cancel."""
+    started, cancelled = set(), set()
+    for record in records:
+        version = (record["secret"], record["version"])
+        if record["step"] not in ("plan", "excuse", "abort"):
+            started.add(version)
+        elif (record["step"], record["result"]) == ("abort", "ok"):
+            cancelled.add(version)
+    return {secret for secret, _version in started - cancelled}
 
 
 def _merge_versions(secret: Secret, known: Secret | None) -> Secret:
-    """Return the other machine's versions with what only this one knows: sealed hashes, and versions given up here."""
+    """Return the other machine's versions, with the sealed hashes and the cancelled versions of this machine."""
     if known is None:
         return secret
-    seals, theirs = {version.id: version.sealed for version in known.versions}, {one.id for one in secret.versions}
-    given_up = [one for one in known.versions if one.id not in theirs and one.label in ("retired", "dead", "purged")]
+    seals = {version.id: version.sealed for version in known.versions}
     merged = [replace(version, sealed=seals.get(version.id, "")) for version in secret.versions]
-    return replace(secret, versions=(*given_up, *merged))
+    imported = {version.id for version in merged}
+    cancelled = [version for version in known.with_labels("retired", "dead", "purged") if version.id not in imported]
+    return replace(secret, versions=(*cancelled, *merged))

@@ -285,9 +285,9 @@ def describe_progress(progress: Progress) -> str:
     """Return how far work is that goes on by itself, or why it failed."""
     if "failed" in progress:
         return f"an earlier attempt failed: {progress['failed']}"
-    from .._text.amounts import amount  # little takes minutes
+    from .._text.amounts import format_progress  # little takes minutes
 
-    return ", ".join(filter(None, [f"in progress: {progress['step']}", amount(progress)]))
+    return ", ".join(filter(None, [f"in progress: {progress['step']}", format_progress(progress)]))
 
 
 def steps(heading: str, left: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:

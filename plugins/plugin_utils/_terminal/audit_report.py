@@ -27,8 +27,8 @@ from .._audit.formats.shared import (
 from .._documents.finding import AuditedAccount, AuditReport
 from .._documents.fix import FixPart, describe_fix, manual_steps
 from .._input.command_line import describe_options
-from .._text.amounts import count, duration
-from .._text.sanitise import flat
+from .._text.amounts import count, format_duration
+from .._text.sanitise import clean_line
 from .layout import (
     NARROW,
     WORD,
@@ -156,7 +156,7 @@ def _group(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
     for line in group.diff:
         yield from list_item(line[:1], line[1:], _indent(terminal), terminal, DIFF.get(line[:1], "faint"))
     for part in describe_fix(manual_steps(finding["fix"])):
-        yield from indented_lines(flat(part.text), _indent(terminal), terminal, "bold")
+        yield from indented_lines(clean_line(part.text), _indent(terminal), terminal, "bold")
 
 
 def _below(said: str, terminal: Terminal) -> list[Line]:
@@ -191,7 +191,7 @@ def _missed(accounts: Sequence[AuditedAccount], terminal: Terminal) -> list[Line
 
 def _to_do(fix: Iterable[FixPart], indent: int, terminal: Terminal) -> list[Line]:
     show = {True: command, False: indented_lines}
-    return [line for part in fix for line in show[part.is_command](flat(part.text), indent, terminal)]
+    return [line for part in fix for line in show[part.is_command](clean_line(part.text), indent, terminal)]
 
 
 def matrix(report: AuditReport, terminal: Terminal) -> list[Line]:
@@ -255,7 +255,7 @@ def _last(report: AuditReport, terminal: Terminal, files: Sequence[str]) -> list
     summary, run = report["summary"], report["run"]
     head = f"{count(summary['accounts'], 'account')}: {severities(summary['by_severity'])}"
     style = "error" if summary["failed"] else "changed" if any(summary["by_severity"].values()) else "ok"
-    took = [moment(run["started"])] + ([duration(run["seconds"])] if run["seconds"] >= 1 else [])
+    took = [moment(run["started"])] + ([format_duration(run["seconds"])] if run["seconds"] >= 1 else [])
     out = aligned_line((Span(head, style),), ", ".join(took), terminal)
     out += indented_lines(f"{'. '.join(_counts(report))}.", 0, terminal)
     out += _failures(report, terminal)

@@ -22,10 +22,10 @@ from .._text.profile_words import (
     describe_longest,
     describe_share,
     first_sentence,
-    joined,
+    join_phrases,
+    join_sentences,
     list_limits,
     list_partitions,
-    sentences,
     shorten,
 )
 from .layout import Line, Span, Terminal, list_item, table_row, wrap_spans
@@ -187,7 +187,7 @@ def _signing(profile: Part) -> Rows:
     yield SheetRow("login", login["host"] + port + jump)
     yield SheetRow("key", ", ".join(login.get("host_keys", ())), ", ".join(login.get("host_keys", ())))
     for host in login.get("hosts", ()):
-        yield SheetRow("", joined(host["host"], host.get("arch"), host.get("what")), DETAIL)
+        yield SheetRow("", join_phrases(host["host"], host.get("arch"), host.get("what")), DETAIL)
     yield SheetRow("network", login.get("network", ""))
     yield SheetRow("", login.get("note", ""), DETAIL)
     hours = f", valid for {auth['certificate_hours']} hours" if "certificate_hours" in auth else ""
@@ -195,19 +195,19 @@ def _signing(profile: Part) -> Rows:
     yield SheetRow("with", SIGNING.get(auth.get("archetype", ""), "") + hours + session)
     yield SheetRow("factor", auth.get("second_factor", ""), DETAIL)
     yield SheetRow("command", auth.get("command", ""))
-    yield SheetRow("keys", joined(auth.get("keys_by"), auth.get("keys_url")), DETAIL)
+    yield SheetRow("keys", join_phrases(auth.get("keys_by"), auth.get("keys_url")), DETAIL)
     yield SheetRow("", auth.get("note", ""), DETAIL)
-    yield SheetRow("system", joined(profile.get("os"), *profile.get("arch", ())), DETAIL)
+    yield SheetRow("system", join_phrases(profile.get("os"), *profile.get("arch", ())), DETAIL)
 
 
 def _places(profile: Part) -> Rows:
     home = profile["home"]
-    yield SheetRow("home", joined(home.get("path"), *list_limits(home)))
+    yield SheetRow("home", join_phrases(home.get("path"), *list_limits(home)))
     yield SheetRow("", home.get("note", ""), DETAIL)
     for area in profile.get("storage", ()):
         ask = area.get("ask", "")
-        facts = joined(area.get("path") or area.get("variable"), *list_limits(area))
-        brief = joined(first_sentence(ask), *list_limits(area)) if ask else None
+        facts = join_phrases(area.get("path") or area.get("variable"), *list_limits(area))
+        brief = join_phrases(first_sentence(ask), *list_limits(area)) if ask else None
         first, *more = [text for text in (facts, ask, area.get("note")) if text]
         yield SheetRow(area["name"], first, brief)
         yield from (SheetRow("", text, DETAIL) for text in more)
@@ -226,26 +226,32 @@ def _running(profile: Part) -> Rows:
     images = f"images in {container['images']}" if "images" in container else ""
     there = [container.get("runtime", "none"), *container.get("further", ())]
     tools = " and ".join(name for name in there if name != "none")
-    yield SheetRow("containers", joined(tools, where, module, images))
+    yield SheetRow("containers", join_phrases(tools, where, module, images))
     yield SheetRow("", container.get("uri_note", ""), DETAIL)
     yield SheetRow("", container.get("note", ""), DETAIL)
     for script in profile.get("launchers", ()):
         minutes = f"{script['minutes']} minutes" if "minutes" in script else ""
-        yield SheetRow(script["name"], joined(script.get("image"), minutes) or "starts a command on a compute node")
+        yield SheetRow(
+            script["name"], join_phrases(script.get("image"), minutes) or "starts a command on a compute node"
+        )
         yield SheetRow("", script.get("note", ""), DETAIL)
     conda, compute = profile.get("conda", {}), profile.get("compute", {})
     yield SheetRow(
         "conda",
-        sentences(conda.get("policy"), conda.get("why")),
+        join_sentences(conda.get("policy"), conda.get("why")),
         first_sentence(conda.get("why", "")) and f"{conda['policy']}: {first_sentence(conda['why'])}",
     )
     yield SheetRow("instead", conda.get("instead", ""))
-    yield SheetRow("Python", sentences(*(profile.get("wheels", {}).get(key) for key in ("search", "note"))), DETAIL)
+    yield SheetRow(
+        "Python", join_sentences(*(profile.get("wheels", {}).get(key) for key in ("search", "note"))), DETAIL
+    )
     mirrors = profile.get("mirrors", {})
-    yield SheetRow("mirrors", sentences(joined(mirrors.get("pypi"), mirrors.get("conda")), mirrors.get("note")), DETAIL)
+    yield SheetRow(
+        "mirrors", join_sentences(join_phrases(mirrors.get("pypi"), mirrors.get("conda")), mirrors.get("note")), DETAIL
+    )
     net = INTERNET.get(compute.get("internet", ""), "")
     opened = f"module load {compute['module']}" if "module" in compute else ""
-    yield SheetRow("Internet", joined(net, opened, compute.get("proxy")))
+    yield SheetRow("Internet", join_phrases(net, opened, compute.get("proxy")))
     yield SheetRow("node disk", compute.get("tmp", ""))
     yield SheetRow("", compute.get("note", ""), DETAIL)
     yield SheetRow("NCCL", ", ".join(f"{name}={value}" for name, value in compute.get("nccl", {}).items()), DETAIL)
@@ -255,7 +261,9 @@ def _scheduling(scheduler: Part) -> Rows:
     """Yield how a job is asked for, and what limits it."""
     account = "a job must name its Slurm account" if scheduler.get("account_required") else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
-    yield SheetRow("jobs", joined(KINDS.get(scheduler.get("kind", "")), describe_longest(scheduler), jobs, account))
+    yield SheetRow(
+        "jobs", join_phrases(KINDS.get(scheduler.get("kind", "")), describe_longest(scheduler), jobs, account)
+    )
     if scheduler.get("kind") == "slurm":
         yield SheetRow(
             "yours", "squeue --me lists your jobs, scancel JOB ends a job, sattach JOB.0 shows its output", DETAIL

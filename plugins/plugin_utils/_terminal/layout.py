@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .._text.sanitise import clean, flat
+from .._text.sanitise import clean, clean_line
 
 WORD = 13
 NARROW = 60
@@ -111,7 +111,7 @@ def _trimmed(line: Line) -> Line:
 
 def aligned_line(left: Line, right: str, terminal: Terminal) -> list[Line]:
     """A line with something faint at its right end, which is left out where there is no room for both."""
-    left = tuple(Span(flat(span.text), span.style) for span in left)
+    left = tuple(Span(clean_line(span.text), span.style) for span in left)
     used = sum(count_cells(span.text) for span in left)
     gap = terminal.width - used - count_cells(right)
     if right and gap >= 2:
@@ -129,7 +129,7 @@ def wrap_spans(line: Line, terminal: Terminal) -> list[Line]:
             now.append(span)
             used += len(span.text)
             continue
-        for start, words in wrap_text(flat(span.text), used, 4, terminal.width):
+        for start, words in wrap_text(clean_line(span.text), used, 4, terminal.width):
             if now and start != used:
                 lines.append(_trimmed(tuple(now)))
                 now = [Span(" " * start)]
@@ -142,7 +142,7 @@ def command(text: str, indent: int, terminal: Terminal) -> list[Line]:
     """A command to copy: where it must be broken, a backslash joins its lines."""
     room = terminal.width - indent - 4
     rows: list[str] = []
-    for word in _shell_words(flat(text), room):
+    for word in _shell_words(clean_line(text), room):
         joined = f"{rows[-1]} {word}" if rows else word
         if rows and count_cells(joined) > room:
             rows.append(word)
@@ -159,7 +159,7 @@ def command(text: str, indent: int, terminal: Terminal) -> list[Line]:
 
 def with_command(said: str, text: str, indent: int, terminal: Terminal) -> list[Line]:
     """A sentence and the command to copy that belongs to it: behind it where there is room for both, else below it."""
-    both = f"{said} {flat(text)}"
+    both = f"{said} {clean_line(text)}"
     if indent + count_cells(both) <= terminal.width:
         return indented_lines(both, indent, terminal, "faint")
     return [*indented_lines(said, indent, terminal, "faint"), *command(text, indent + 2, terminal)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._text.sanitise import flat
+from .._text.sanitise import clean_line
 from .layout import Line, Span, Terminal, count_cells, truncate
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ class Moment(NamedTuple):
 
 def live(moment: Moment, progress: Mapping[str, JobProgress], terminal: Terminal) -> Line:
     """One line of less than the width: count, time, and either the names under way or one account's long step."""
-    from .._text.amounts import duration  # only at a terminal
+    from .._text.amounts import format_duration  # only at a terminal
 
     frames = FRAMES[terminal.ascii]
     head = [Span(frames[moment.frame % len(frames)], "note"), Span(" ")]
     if moment.total > 1:
         head += [Span(f"{moment.done}/{moment.total}", "bold"), Span("  ")]
-    head += [Span(duration(moment.seconds), "faint"), Span("  ")]
+    head += [Span(format_duration(moment.seconds), "faint"), Span("  ")]
     room = terminal.width - 1 - sum(count_cells(span.text) for span in head)
     long_ones = [name for name in moment.under_way if name in progress]
     if long_ones:
@@ -51,10 +51,10 @@ def live(moment: Moment, progress: Mapping[str, JobProgress], terminal: Terminal
 def _step(name: str, progress: JobProgress, room: int, terminal: Terminal) -> Line:
     """A long step: its account, what it is, a bar and the amounts, as far as there is room for them."""
     why = f": {progress['why']}" if "why" in progress else ""
-    text = flat(f"{name}  {progress['step']}{why}")
-    from .._text.amounts import amount
+    text = clean_line(f"{name}  {progress['step']}{why}")
+    from .._text.amounts import format_progress
 
-    said = amount(progress)
+    said = format_progress(progress)
     if not said or room - count_cells(said) < 12:
         return (Span(truncate(text, room, terminal.mark("more"))),)
     left = room - count_cells(said) - 2
@@ -76,7 +76,7 @@ def progress_bar(done: float, total: float, width: int, terminal: Terminal) -> L
 
 def names(under_way: Sequence[str], room: int, terminal: Terminal) -> str:
     """As many names as there is room for, and how many more there are."""
-    under_way = [flat(name) for name in under_way]
+    under_way = [clean_line(name) for name in under_way]
     for shown in range(len(under_way), 0, -1):
         hidden = len(under_way) - shown
         text = ", ".join(under_way[:shown]) + (f" and {hidden} more" if hidden else "")

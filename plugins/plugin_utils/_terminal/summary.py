@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._text.sanitise import flat
+from .._text.sanitise import clean_line
 from .account import BAD, AccountEnd, Detail, Renderer, Result, View, steps
 from .layout import (
     Line,
@@ -210,10 +210,14 @@ def _collected(accounts: Mapping[str, AccountEnd], word: str, terminal: Terminal
 def _line_of(mark: Span, said: str, names: Sequence[str], terminal: Terminal) -> Line:
     head = (
         mark,
-        Span(truncate(f" {len(names)} {flat(said)}  ", terminal.width - count_cells(mark.text), terminal.mark("more"))),
+        Span(
+            truncate(
+                f" {len(names)} {clean_line(said)}  ", terminal.width - count_cells(mark.text), terminal.mark("more")
+            )
+        ),
     )
     room = terminal.width - count_cells(plain(head))
-    return (*head, Span(truncate(flat(", ".join(names)), room, terminal.mark("more")), "faint"))
+    return (*head, Span(truncate(clean_line(", ".join(names)), room, terminal.mark("more")), "faint"))
 
 
 def _steps_of_many(accounts: Mapping[str, AccountEnd], terminal: Terminal) -> list[Line]:
@@ -257,9 +261,9 @@ def took(seconds: float | None) -> str:
         return ""
     if seconds < 60:
         return f"{int(seconds)} s"
-    from .._text.amounts import duration  # few take minutes
+    from .._text.amounts import format_duration  # few take minutes
 
-    return duration(seconds)
+    return format_duration(seconds)
 
 
 def practised(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numbers as a person says them: how long, how much of how much, how many."""
+"""Numbers as text for users: durations, progress, counts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 
 
-def duration(seconds: float) -> str:
-    """Seconds as a person says them."""
+def format_duration(seconds: float) -> str:
+    """Return a duration: '12 s', '3 min 05 s', '2 h 10 min'."""
     whole = int(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -21,8 +21,8 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def amount(progress: JobProgress) -> str:
-    """'12/98 MB', '3/5', '12 MB', or nothing where nothing is known."""
+def format_progress(progress: JobProgress) -> str:
+    """Return '12/98 MB', '3/5', or '12 MB' without a total; empty if the progress is unknown."""
     done, total = progress["done"], progress["total"]
     if done is None:
         return ""
@@ -33,5 +33,5 @@ def amount(progress: JobProgress) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """'1 account', '2 accounts'."""
+    """Return '1 account', '2 accounts'."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

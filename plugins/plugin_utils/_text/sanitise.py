@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Foreign text made fit to be seen: nothing in it moves a cursor, hides, or turns the direction of writing."""
+"""Make foreign text safe to display: no control characters, no invisible ones, no change of writing direction."""
 
 from __future__ import annotations
 
@@ -8,73 +8,76 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-LONGEST = 20_000
-MOST = 2**62
+LONGEST = 20_000  # characters of a text
+MOST = 2**62  # largest number
 UNSEEN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Characters that call themselves printable and show nothing."""
-LEVELS = 20  # of values within each other
-ORDER = re.compile(
+"""Invisible characters that Python considers printable."""
+LEVELS = 20  # of nested values
+CI_COMMAND = re.compile(
     r"##(?=\[|(?:vso|teamcity)\[)|::(?=(?:add-|remove-|set-|save-|stop-|end)?"
     r"(?:commands|command|debug|echo|env|error|group|mask|matcher|notice|output|path|state|summary|warning)\b)"
 )
-"""The beginning of an order to a CI system, which reads them in a log: docs.github.com/actions (workflow commands),
+"""The beginning of a command that a CI system executes if it is in a log: docs.github.com/actions (workflow commands),
 learn.microsoft.com/azure/devops (logging commands), jetbrains.com/help/teamcity (service messages)"""
 
 
 def harmless(text: object, longest: int = LONGEST) -> str:
-    """The text in one line, without control characters and not too long: it begins no line of its own anywhere."""
+    """Return the text in one line, shortened, with a question mark for each control or invisible character."""
     return _printable(str(text)[:longest].replace("\n", " "))
 
 
 def harmless_lines(text: object, longest: int = LONGEST) -> str:
-    """The text as harmless() makes it, with its line ends: for what is shown below something and further in."""
+    """Return the text as harmless() does, but with its line breaks. Callers indent the lines."""
     return "\n".join(map(_printable, str(text)[:longest].split("\n")))
 
 
-def bounded(number: Any) -> int:
-    """A foreign count, which can be divided and shown: Python's own have no bound. Raises ValueError."""
+def limit_number(number: Any) -> int:
+    """Return a foreign number, limited to 0 ... MOST: Python's own have no limit. Raise ValueError."""
     return min(max(0, int(number)), MOST)
 
 
 def _printable(line: str) -> str:
-    """The line, a question mark for each control character. Nearly every line has none: it is asked as a whole."""
-    if not (line.isascii() and line.isprintable()):
+    """Return the line with a question mark for each control or invisible character."""
+    if not (line.isascii() and line.isprintable()):  # true for nearly every line, so this is fast
         line = "".join(c if c.isprintable() and c not in UNSEEN else "?" for c in line)
-    return _without_orders(line)
+    return _break_ci_commands(line)
 
 
-def _without_orders(text: str) -> str:
-    """Return the text in which a CI system finds no order to it: a question mark breaks each."""
-    return ORDER.sub(lambda found: "?" + found[0][1:], text) if "::" in text or "##" in text else text
+def _break_ci_commands(text: str) -> str:
+    """Return the text with a question mark in front of each command to a CI system, which then ignores the command."""
+    return CI_COMMAND.sub(lambda found: "?" + found[0][1:], text) if "::" in text or "##" in text else text
 
 
 def clean(text: object) -> str:
-    """The text without anything that moves a cursor; line ends stay, tabs and other blanks become blanks."""
-    out = str(text).replace("\r\n", "\n").replace("\t", "    ")
-    seen = "".join(c if c.isprintable() or c == "\n" else " " if c.isspace() else "?" for c in out)
-    return _without_orders(seen if seen.isascii() else "".join("?" if c in UNSEEN else c for c in seen))
+    """Return the text without control characters. Line breaks stay; tabs and other white space become spaces."""
+    text = str(text).replace("\r\n", "\n").replace("\t", "    ")
+    text = "".join(c if c.isprintable() or c == "\n" else " " if c.isspace() else "?" for c in text)
+    return _break_ci_commands(text if text.isascii() else "".join("?" if c in UNSEEN else c for c in text))
 
 
-def flat(text: object) -> str:
-    """Clean text in one line."""
+def clean_line(text: object) -> str:
+    """Return the text as clean() does, in one line."""
     return clean(text).replace("\n", " ")
 
 
 def visible(text: str) -> str:
-    """The text with what cannot be seen, or turns the direction of writing, spelled out: backslash, u, four digits."""
+    """Return the text with each control or invisible character written as \\uXXXX."""
     if not text.isprintable() or UNSEEN & set(text):
-        text = "".join(c if c.isprintable() and c not in UNSEEN else _spelled(c) for c in text)
-    return _without_orders(text)
+        text = "".join(c if c.isprintable() and c not in UNSEEN else _escape(c) for c in text)
+    return _break_ci_commands(text)
 
 
-def _spelled(character: str) -> str:
+def _escape(character: str) -> str:
     number = ord(character)
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
-def harmless_values(found: Mapping[str, Any], levels: int = LEVELS) -> dict[str, Any]:
-    """Return foreign data by name, each text as harmless_lines() makes it. Raises ValueError for any other type."""
-    return {harmless(name, 500): _harmless_value(value, levels) for name, value in found.items()}
+def harmless_values(values: Mapping[str, Any], levels: int = LEVELS) -> dict[str, Any]:
+    """Return foreign JSON data with each text as harmless_lines() returns it. Raise ValueError for any other type.
+
+    levels: how deep lists and mappings may be nested.
+    """
+    return {harmless(name, 500): _harmless_value(value, levels) for name, value in values.items()}
 
 
 def _harmless_value(value: Any, levels: int) -> Any:
@@ -85,7 +88,7 @@ def _harmless_value(value: Any, levels: int) -> Any:
     if isinstance(value, int) and abs(value) <= MOST:
         return value
     if isinstance(value, list) and levels:
-        return [_harmless_value(one, levels - 1) for one in value]
+        return [_harmless_value(item, levels - 1) for item in value]
     if isinstance(value, dict) and levels:
         return harmless_values(value, levels - 1)
-    raise ValueError("no plain value")
+    raise ValueError("not a plain value")

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an account answers of Slurm, typed and harmless."""
+"""Parse the part of an account's response that is about Slurm."""
 
 from __future__ import annotations
 
@@ -12,39 +12,42 @@ from .sanitise import harmless
 if TYPE_CHECKING:
     from .._documents.outcome import SlurmOffers, SlurmPartition
 
-MOST, LONGEST = 200, 100  # of each list; letters of a name
+MOST, LONGEST = 200, 100  # entries of a list; characters of a name
 
 
-def offers(found: Mapping[str, Any]) -> SlurmOffers:
-    """What Slurm lets the account do, as module_utils/_slurm/offers.py tells it. Raises KeyError and TypeError."""
-    accounts, partitions = found["accounts"], found["partitions"]
+def parse_offers(answer: Mapping[str, Any]) -> SlurmOffers:
+    """Return what module_utils/_slurm/offers.py sent, with safe texts. Raise KeyError and TypeError."""
+    accounts, partitions = answer["accounts"], answer["partitions"]
     return {
         "accounts": None
         if accounts is None
         else [
             {
-                "name": harmless(one["name"], LONGEST),
-                "qos": _words(one["qos"]),
-                "default_qos": harmless(one["default_qos"], LONGEST),
+                "name": harmless(account["name"], LONGEST),
+                "qos": _parse_names(account["qos"]),
+                "default_qos": harmless(account["default_qos"], LONGEST),
             }
-            for one in accounts[:MOST]
+            for account in accounts[:MOST]
         ],
-        "default": _name(found["default"]),
-        "default_partition": _name(found["default_partition"]),
-        "partitions": None if partitions is None else [_partition(one) for one in partitions[:MOST]],
-        "missed": [harmless(one, 500) for one in found["missed"][:9]],
+        "default": _parse_name(answer["default"]),
+        "default_partition": _parse_name(answer["default_partition"]),
+        "partitions": None if partitions is None else [_parse_partition(partition) for partition in partitions[:MOST]],
+        "missed": [harmless(sentence, 500) for sentence in answer["missed"][:9]],
     }
 
 
-def _partition(one: Mapping[str, Any]) -> SlurmPartition:
-    minutes = None if one["minutes"] is None else int(one["minutes"])
-    found: SlurmPartition = {"name": harmless(one["name"], LONGEST), "gpus": _words(one["gpus"]), "minutes": minutes}
-    return {**found, "most": int(one["most"])} if "most" in one else found
+def _parse_partition(answer: Mapping[str, Any]) -> SlurmPartition:
+    partition: SlurmPartition = {
+        "name": harmless(answer["name"], LONGEST),
+        "gpus": _parse_names(answer["gpus"]),
+        "minutes": None if answer["minutes"] is None else int(answer["minutes"]),
+    }
+    return {**partition, "most": int(answer["most"])} if "most" in answer else partition
 
 
-def _name(found: object) -> str | None:
-    return None if found is None else harmless(found, LONGEST)
+def _parse_name(name: object) -> str | None:
+    return None if name is None else harmless(name, LONGEST)
 
 
-def _words(found: list[object]) -> list[str]:
-    return [harmless(one, LONGEST) for one in found[:MOST]]
+def _parse_names(names: list[object]) -> list[str]:
+    return [harmless(name, LONGEST) for name in names[:MOST]]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ssh-keygen -L prints of a certificate.
+"""Parse the output of `ssh-keygen -L` for a certificate.
 
 Source: ssh-keygen.c of OpenSSH 8.0 to 10.0, print_cert().
 """
@@ -24,7 +24,7 @@ _PRINCIPALS = re.compile(r"^([ \t]*)Principals:[ \t]*\n((?:\1[ \t]+\S.*\n?)*)", 
 
 
 class Certificate(NamedTuple):
-    """When it is valid, in the time zone that ssh-keygen ran in; for which users; the fingerprint of who signed it."""
+    """A certificate. start, end: in the local time zone. principals: user names. authority: fingerprint of the CA."""
 
     start: datetime
     end: datetime
@@ -33,15 +33,15 @@ class Certificate(NamedTuple):
 
 
 def read(listing: str) -> Certificate | None:
-    """Return what is said of a certificate; None if nothing is."""
+    """Return the certificate in the output of ssh-keygen; None if there is none."""
     valid = _VALID.search(listing)
     if not valid:
         return None
     start, end = valid["start"] or valid["after"], valid["end"] or valid["before"]
-    signed, named = _AUTHORITY.search(listing), _PRINCIPALS.search(listing)
+    authority, principals = _AUTHORITY.search(listing), _PRINCIPALS.search(listing)
     return Certificate(
         datetime.fromisoformat(start) if start else ALWAYS,
         datetime.fromisoformat(end) if end else FOREVER,
-        tuple(line.strip() for line in named[2].splitlines()) if named else (),
-        signed[1] if signed else "",
+        tuple(line.strip() for line in principals[2].splitlines()) if principals else (),
+        authority[1] if authority else "",
     )

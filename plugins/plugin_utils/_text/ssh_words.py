@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What OpenSSH's last words mean: it has one exit code for everything, and its words are never translated.
+"""Find out from OpenSSH's messages why a login failed. All failures have one exit code; messages are not translated.
 
 Source: sshconnect.c, sshconnect2.c, ssh.c and packet.c of OpenSSH 8.0 to 10.0, whose messages these are.
 """
@@ -22,9 +22,9 @@ State = Literal[
     "dropped",
     "not_ready",
 ]
-STATES: tuple[State, ...] = State.__args__  # type: ignore[attr-defined]  # the words of the Literal
+STATES: tuple[State, ...] = State.__args__  # type: ignore[attr-defined]  # the values of the Literal
 
-MEANINGS: tuple[tuple[State, str], ...] = (  # the first that is found: a changed host key is refused, too
+FAILURES: tuple[tuple[State, str], ...] = (  # the first match counts: a changed host key is also refused
     ("host_key_changed", r"REMOTE HOST IDENTIFICATION HAS CHANGED|[Hh]ost key for \S+ has changed"),
     ("host_key_unknown", r"Host key verification failed|host key is known for|authenticity of host"),
     ("unresolved", r"Could not resolve hostname|Name or service not known|nodename nor servname"),
@@ -43,64 +43,64 @@ MEANINGS: tuple[tuple[State, str], ...] = (  # the first that is found: a change
 PROXY_ENDED = re.compile(
     r"(?:kex_exchange_identification: [^|\n]*[|\n ]+)?Connection (?:closed|reset) by UNKNOWN port 65535\.?"
 )
-"""What ssh says if the jump host, or its ProxyCommand, let nothing through: it says nothing of the login node."""
-SAID_BY = re.compile(
+"""Printed if the jump host or ProxyCommand ended: this message is not about the login node."""
+HOST_IN_MESSAGE = re.compile(
     r"\S+@(?P<refused>[^\s:]+): Permission denied \(|Host key for (?P<changed>\S+) has changed"
     r"|host key is known for (?P<unknown>\S+)"
 )
-REMOVE = re.compile(r"ssh-keygen -f \"?(?P<file>[^\"|]+?)\"? -R \"?(?P<name>[^\"|\s]+)")
+REMOVAL_COMMAND = re.compile(r"ssh-keygen -f \"?(?P<file>[^\"|]+?)\"? -R \"?(?P<name>[^\"|\s]+)")
 
 GREETING = re.compile(r"\b(?:kex|ssh)_exchange_identification: ")
 PENALTY = "Not allowed at this time"
-"""What an sshd from 9.8 up says before it drops a connection, for too many at once or after failures
-(PerSourcePenalties, which bar an address for a while, and everybody behind it). ssh tells that at -v only.
+"""Sent by sshd 9.8 or later before it drops a connection, after too many at once or after failures
+(PerSourcePenalties, which block an address for a while, for all its users). ssh prints the message only with -v.
 """
 BEFORE_GREETING = re.compile(r"^debug1: (?:kex_exchange_identification|ssh_exchange_identification): banner line \d+: ")
-ASIDE = re.compile(r"^(?:debug\d|OpenSSH_\d)")
+DEBUG_LINE = re.compile(r"^(?:debug\d|OpenSSH_\d)")
 
 
-def meaning(words: str) -> State:
+def find_login_state(output: str) -> State:
     """Return the state of a login from the output of ssh; unknown output counts as unreachable."""
-    said = PROXY_ENDED.sub("", words)
-    return next((state for state, pattern in MEANINGS if re.search(pattern, said)), "unreachable")
+    output = PROXY_ENDED.sub("", output)
+    return next((state for state, pattern in FAILURES if re.search(pattern, output)), "unreachable")
 
 
-def host_of(words: str) -> str:
-    """Return the host that refused the user or showed another key, as ssh names it; empty if it names none."""
-    said = SAID_BY.search(words)
-    return next(filter(None, (said["refused"], said["changed"], said["unknown"])), "") if said else ""
+def find_failing_host(output: str) -> str:
+    """Return the host that refused the user or has an unknown host key, as ssh names it; empty if ssh names none."""
+    found = HOST_IN_MESSAGE.search(output)
+    return next(filter(None, (found["refused"], found["changed"], found["unknown"])), "") if found else ""
 
 
-def removal(words: str) -> list[str]:
-    """Return the command by which ssh itself says that an old host key is removed; empty if it says none."""
-    said = REMOVE.search(words)
-    return ["ssh-keygen", "-f", said["file"], "-R", said["name"]] if said else []
+def find_removal_command(output: str) -> list[str]:
+    """Return the command that ssh suggests to remove an old host key; empty if it suggests none."""
+    found = REMOVAL_COMMAND.search(output)
+    return ["ssh-keygen", "-f", found["file"], "-R", found["name"]] if found else []
 
 
-def is_dropped_at_the_door(words: str) -> bool:
-    """Return True if the login node let go before it had greeted us: nothing was asked for, refused or begun then."""
+def is_dropped_before_greeting(output: str) -> bool:
+    """Return True if the login node closed the connection before its greeting, so nothing was started there."""
     return (
-        meaning(words) == "dropped"
-        and bool(GREETING.search(PROXY_ENDED.sub("", words)))
-        and not (is_session_taken(words))
+        find_login_state(output) == "dropped"
+        and bool(GREETING.search(PROXY_ENDED.sub("", output)))
+        and not is_session_refused(output)
     )
 
 
-def is_session_taken(words: str) -> bool:
-    """Return True if the login node gave no second session in an open connection (MaxSessions); nothing began then."""
-    return "Session open refused by peer" in words
+def is_session_refused(output: str) -> bool:
+    """Return True if the login node refused another session in an open connection (MaxSessions)."""
+    return "Session open refused by peer" in output
 
 
-def may_knock_again(words: str) -> bool:
-    """Whether another attempt makes sense in some seconds: the login node was busy, and has not turned us away."""
-    return is_dropped_at_the_door(words) and PENALTY not in words
+def is_worth_retrying(output: str) -> bool:
+    """Return True if the login node was busy, so another attempt in some seconds may succeed."""
+    return is_dropped_before_greeting(output) and PENALTY not in output
 
 
-def without_asides(words: str) -> str:
-    """Return what ssh said, by Ansible's words for its failure, without what it says at -v besides.
+def strip_debug_lines(message: str) -> str:
+    """Return the output of ssh in Ansible's error message, without the lines that ssh adds with -v.
 
-    What the login node said before its greeting stays.
+    What the login node sent before its greeting stays.
     """
-    said = words.replace("\r", "").rpartition("over ssh:")[2].strip()
-    lines = [BEFORE_GREETING.sub("", line) for line in said.split("\n")]
-    return "\n".join(line for line in lines if not ASIDE.match(line))
+    output = message.replace("\r", "").rpartition("over ssh:")[2].strip()
+    lines = [BEFORE_GREETING.sub("", line) for line in output.split("\n")]
+    return "\n".join(line for line in lines if not DEBUG_LINE.match(line))

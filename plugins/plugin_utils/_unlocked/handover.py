@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hand what unlocks a file from one process of a command to the next: `plan` asks once, also for what it applies.
+"""Pass keys of unlocked files from one process of a command to the next: `plan` then asks for a passphrase only once.
 
-The keys wait in a pipe that the command and what it starts inherit: memory of the kernel, which has no name, is in no
-core dump and is not swapped, and is gone with them.
+The keys wait in a pipe that the command and its child processes share. A pipe is kernel memory: it has no name, is not
+in core dumps or swap, and ends with the processes.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from contextlib import suppress
 from typing import NamedTuple
 
 VARIABLE = "HPC_ONBOARD_UNLOCKED_PIPE"
-MOST = 4096  # bytes that a pipe takes at once
+MOST = 4096  # bytes that a pipe accepts in one write (PIPE_BUF)
 
 
 class Pipe(NamedTuple):
-    """The two ends of the pipe, and its number in the kernel, which tells it from another file of the same number."""
+    """The two ends of a pipe. inode: detects that a descriptor was closed and is now another file."""
 
     reads: int
     writes: int
     inode: int
 
     def text(self) -> str:
-        """Return the value of the variable."""
+        """Return the value for the environment variable."""
         return ",".join(map(str, self))
 
 
 def find_pipe() -> Pipe | None:
-    """Return the pipe that this process inherited, or made; None if there is none."""
+    """Return the pipe that this process inherited or opened; None if there is none."""
     with suppress(ValueError, TypeError, OSError):
         pipe = Pipe(*map(int, os.environ.get(VARIABLE, "").split(",")))
-        found = [os.fstat(handle) for handle in pipe[:2]]
-        if all(stat.S_ISFIFO(one.st_mode) and one.st_ino == pipe.inode for one in found):
+        entries = [os.fstat(handle) for handle in pipe[:2]]
+        if all(stat.S_ISFIFO(entry.st_mode) and entry.st_ino == pipe.inode for entry in entries):
             return pipe
     return None
 
 
 def open_pipe() -> Pipe:
-    """Return the pipe for what this process starts, which finds it by the environment and must inherit its ends."""
+    """Return a pipe that child processes inherit, and find through the environment variable."""
     pipe = find_pipe()
     if pipe is None:
         reads, writes = os.pipe()
@@ -56,20 +56,23 @@ def open_pipe() -> Pipe:
 
 
 class UnlockedKeys(MutableMapping[str, str]):
-    """The keys that this process knows, which its command's next process will know, too."""
+    """File and key id -> key, shared with the next process of the command.
+
+    Each access takes the keys out of the pipe and writes them back for the next process.
+    """
 
     def __init__(self, known: dict[str, str]) -> None:
         self._known = known
 
     def __getitem__(self, name: str) -> str:
         if name not in self._known:
-            self._known.update(_take())
-            self._put()  # for the process after this one
+            self._known.update(_read_pipe())
+            self._write_pipe()
         return self._known[name]
 
     def __setitem__(self, name: str, key: str) -> None:
-        self._known.update({**_take(), name: key})
-        self._put()
+        self._known.update({**_read_pipe(), name: key})
+        self._write_pipe()
 
     def __delitem__(self, name: str) -> None:
         del self._known[name]
@@ -80,17 +83,17 @@ class UnlockedKeys(MutableMapping[str, str]):
     def __len__(self) -> int:
         return len(self._known)
 
-    def _put(self) -> None:
+    def _write_pipe(self) -> None:
         pipe, text = find_pipe(), json.dumps(self._known).encode()
         if pipe and self._known and len(text) <= MOST:
             with suppress(OSError):
                 os.write(pipe.writes, text)
 
 
-def _take() -> dict[str, str]:
-    """Return what waits in the pipe, which is empty then."""
+def _read_pipe() -> dict[str, str]:
+    """Take the keys out of the pipe and return them."""
     pipe = find_pipe()
     with suppress(OSError, ValueError):
-        found = json.loads(os.read(pipe.reads, MOST)) if pipe else {}
-        return {str(name): str(key) for name, key in found.items()}
+        keys = json.loads(os.read(pipe.reads, MOST)) if pipe else {}
+        return {str(name): str(key) for name, key in keys.items()}
     return {}

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `keyring unlock` keeps: the key that unlocks one encrypted file, for a time. No passphrase, and no value."""
+"""Hold the key that unlocks an encrypted file for a limited time, for `keyring unlock`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from . import holder_process, kernel_keyring
 
-HOLDERS = (kernel_keyring, holder_process)  # the first that holds it is used
+HOLDERS = (kernel_keyring, holder_process)  # in order of preference
 NAME = "hpc.onboard-unlocked-"
 
 
 class HeldKey(NamedTuple):
-    """A key. key_id: of the passphrase that makes it. until: seconds since 1970. holder: in words."""
+    """A held key. key_id: Header.key_id() of its file. until: seconds since 1970. holder: description for the user."""
 
     key_id: str
     key: str
@@ -27,21 +27,21 @@ class HeldKey(NamedTuple):
 
 
 class CannotHold(Exception):
-    """Nothing on this machine can hold a key."""
+    """This machine has no way to hold a key."""
 
 
 def hold(file: Path, key_id: str, key: bytes, seconds: int) -> HeldKey:
-    """Hold the key of a file for so long, instead of one that is held. Raises CannotHold."""
-    drop(file)  # by whatever holder
+    """Hold the key of a file for so many seconds, in place of a held one. Raise CannotHold."""
+    drop(file)  # a former key may be with another holder
     held = HeldKey(key_id, key.hex(), time.time() + seconds)
     for holder in HOLDERS:
         if holder.hold(_name(file), json.dumps(held[:3]).encode(), seconds):
             return held._replace(holder=holder.TITLE)
-    raise CannotHold("neither the kernel's keyring nor a process of its own can hold its key here")
+    raise CannotHold("neither the kernel's keyring nor a background process can hold the key on this machine")
 
 
 def find(file: Path) -> HeldKey | None:
-    """Return the key that is held for a file, whatever its passphrase is now; None if there is none."""
+    """Return the held key of a file; None without one. The file may have a new passphrase since then."""
     for holder in HOLDERS:
         try:
             key_id, key, until = json.loads(holder.find(_name(file)) or b"null")
@@ -55,8 +55,12 @@ def find(file: Path) -> HeldKey | None:
 
 
 def drop(file: Path) -> bool:
-    """Remove the key of a file wherever it is held. False if there was none."""
-    return any([holder.drop(_name(file)) for holder in HOLDERS])
+    """Remove the held key of a file. Return False if there was none."""
+    return any(
+        [  # a list, so that all holders are called
+            holder.drop(_name(file)) for holder in HOLDERS
+        ]
+    )
 
 
 def _name(file: Path) -> str:

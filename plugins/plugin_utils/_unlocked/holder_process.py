@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hold a key in a process of the user's own, where the kernel's keyring is not available: macOS, most containers."""
+"""Hold a key in a background process if the kernel's keyring is not available: on macOS, in most containers."""
 
 from __future__ import annotations
 
@@ -14,52 +14,52 @@ from .._state.durable_files import FOLDER, StateError, check_private
 from .._state.fingerprint_key import make_private, state_folder
 from . import holder_program
 
-TITLE = "a process of its own"
+TITLE = "a background process"
 PATIENCE = 5.0  # seconds
 
 
 def hold(name: str, payload: bytes, seconds: int) -> bool:
-    """Hold the payload under this name in a new process. False if it does not start."""
+    """Hold the payload under this name in a new process. Return False if the process does not start."""
     drop(name)
     with suppress(OSError, StateError):
-        folder = _folder()
+        folder = _socket_folder()
         make_private(folder)
-        _check(folder)
+        _check_private(folder)
         return _start(folder / name, payload, seconds)
     return False
 
 
 def find(name: str) -> bytes:
-    """Return the payload; empty if no process holds one."""
+    """Return the payload; empty if no process holds a payload of this name."""
     return _request(name, holder_program.GIVE)
 
 
 def drop(name: str) -> bool:
-    """End the process. False if there was none."""
-    is_there = bool(find(name))
+    """End the process. Return False if there was none."""
+    is_running = bool(find(name))
     _request(name, holder_program.END)
-    return is_there
+    return is_running
 
 
 def _start(path: Path, payload: bytes, seconds: int) -> bool:
-    """Start the program, and return True once it listens. The payload goes through its standard input alone."""
-    (its_input, ours), (answer, its_output) = os.pipe(), os.pipe()
-    words = [sys.executable, "-I", "-S", str(Path(holder_program.__file__)), str(path), str(seconds)]
-    moves = ((os.POSIX_SPAWN_DUP2, its_input, 0), (os.POSIX_SPAWN_DUP2, its_output, 1))
-    os.posix_spawn(words[0], words, {"PATH": os.defpath}, file_actions=moves)
-    for handle in (its_input, its_output):
+    """Start the program, and return True once it listens. The payload is passed through its standard input."""
+    (child_input, payload_end), (ready_end, child_output) = os.pipe(), os.pipe()
+    command = [sys.executable, "-I", "-S", str(Path(holder_program.__file__)), str(path), str(seconds)]
+    moves = ((os.POSIX_SPAWN_DUP2, child_input, 0), (os.POSIX_SPAWN_DUP2, child_output, 1))
+    os.posix_spawn(command[0], command, {"PATH": os.defpath}, file_actions=moves)
+    for handle in (child_input, child_output):
         os.close(handle)
-    with os.fdopen(ours, "wb") as stream:
+    with os.fdopen(payload_end, "wb") as stream:
         stream.write(payload)
-    with os.fdopen(answer, "rb") as stream:
+    with os.fdopen(ready_end, "rb") as stream:
         return stream.read(1) != b""
 
 
 def _request(name: str, request: bytes) -> bytes:
-    """Return the answer of the process, if it belongs to this user; else nothing."""
-    folder = _folder()
+    """Return the response of the process; empty if it does not run, or belongs to another user."""
+    folder = _socket_folder()
     with suppress(OSError, StateError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        _check(folder)
+        _check_private(folder)
         connection.settimeout(PATIENCE)
         connection.connect(str(folder / name))
         if holder_program.peer_uid(connection) != os.getuid():
@@ -72,14 +72,14 @@ def _request(name: str, request: bytes) -> bytes:
     return b""
 
 
-def _folder() -> Path:
-    """Return the folder of the sockets: of this login, which is in memory, else of the state."""
+def _socket_folder() -> Path:
+    """Return the folder of the sockets: below XDG_RUNTIME_DIR, which is in memory, else the state folder."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     return Path(runtime) / "hpc.onboard" if runtime and os.access(runtime, os.W_OK) else state_folder()
 
 
-def _check(folder: Path) -> None:
-    """Raise OSError or StateError if another user can use the folder."""
+def _check_private(folder: Path) -> None:
+    """Raise OSError or StateError if another user can access the folder."""
     handle = os.open(folder, FOLDER)
     try:
         check_private(os.fstat(handle), str(folder), 0o700)

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The process that holds a key where the kernel does not: a program of its own, which needs the standard library alone.
+"""The program that holds a key in memory (see holder_process.py). It uses only the standard library.
 
-It gets the socket's path and the seconds as arguments, and the key on standard input. It gives the key to processes of
-the same user, and ends when its time is over, at a request to end, and when its socket is gone.
+Its arguments are the path of its socket and a time limit in seconds; the key is on standard input. It sends the key to
+processes of the same user, and ends at the time limit, on request, or if its socket is removed or replaced.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import time
 from contextlib import suppress
 
 GIVE, END = b"g", b"e"
-LARGEST = 4096
+LARGEST = 4096  # bytes of the key
 DUMPABLE = 4  # PR_SET_DUMPABLE
-LOOK = 15.0  # seconds between two looks at clock and socket: a suspended machine has another time afterwards
+LOOK = 15.0  # seconds between checks of clock and socket: the clock jumps while a machine is suspended
 PATIENCE = 2.0  # seconds for one request
 
 
 def main() -> None:
-    """Hold the key until the end."""
+    """Read the key, serve requests, and overwrite the key at the end."""
     path, seconds = sys.argv[1], float(sys.argv[2])
     os.setsid()
     os.chdir("/")
@@ -40,10 +40,10 @@ def main() -> None:
     while part := os.readv(0, [memoryview(memory)[length:]]):
         length += part
     server = listen(path)
-    os.write(1, b"1")
-    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.write(1, b"1")  # ready
+    null = os.open(os.devnull, os.O_RDWR)
     for handle in (0, 1, 2):
-        os.dup2(nowhere, handle)
+        os.dup2(null, handle)
     try:
         serve(server, path, memoryview(memory)[:length], seconds)
     finally:
@@ -51,26 +51,26 @@ def main() -> None:
 
 
 def refuse_dumps() -> None:
-    """Let no core be dumped, and no process but one of root's read this one's memory."""
+    """Disable core dumps, and access of other processes, except root's, to the memory of this one."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(AttributeError, OSError):  # systems other than Linux
         ctypes.CDLL(None).prctl(DUMPABLE, 0, 0, 0, 0)
 
 
 def make_memory() -> mmap.mmap:
-    """Return memory for the key: in no core dump, in no child, and never swapped. Raises OSError if it may be."""
+    """Return memory for the key that is not in core dumps or child processes. Raise OSError if it may be swapped."""
     memory = mmap.mmap(-1, LARGEST)
     for advice in ("MADV_DONTDUMP", "MADV_DONTFORK"):
         if hasattr(mmap, advice):
             memory.madvise(getattr(mmap, advice))
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     if ctypes.CDLL(None).mlock(ctypes.c_void_p(start), ctypes.c_size_t(LARGEST)):
-        raise OSError("no memory can be kept from swap: see ulimit -l")
+        raise OSError("memory cannot be excluded from swap: see ulimit -l")
     return memory
 
 
 def listen(path: str) -> socket.socket:
-    """Return the listening socket, which takes the place of an older one."""
+    """Return the listening socket, which replaces an older one at the path."""
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     draft = f"{path}.{os.getpid()}"
     os.umask(0o077)
@@ -81,24 +81,29 @@ def listen(path: str) -> socket.socket:
 
 
 def serve(server: socket.socket, path: str, payload: memoryview, seconds: float) -> None:
-    """Answer requests until the end: by the clock on the wall or by the time that this machine was awake."""
-    own, ends = os.stat(path).st_ino, (time.time() + seconds, time.monotonic() + seconds)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    while (left := min(ends[0] - time.time(), ends[1] - time.monotonic())) > 0 and _is_at(path, own):
+    """Serve requests until the time limit, a request to end, or the removal of the socket."""
+    inode = os.stat(path).st_ino
+    end, monotonic_end = time.time() + seconds, time.monotonic() + seconds
+
+    def seconds_left() -> float:  # by both clocks: one stands still while the machine sleeps, the other can be set
+        return min(end - time.time(), monotonic_end - time.monotonic())
+
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # outlive the terminal
+    while (left := seconds_left()) > 0 and _is_at(path, inode):
         server.settimeout(min(left, LOOK))
-        with suppress(OSError):  # no request came, or its sender has gone
+        with suppress(OSError):  # no request came, or the client has closed the connection
             connection, _address = server.accept()
             with connection:
-                if not answer(connection, payload, min(ends[0] - time.time(), ends[1] - time.monotonic())):
-                    _remove(path, own)  # before the one who asked goes on, and may put another socket there
+                if not serve_request(connection, payload, seconds_left() <= 0):
+                    _remove(path, inode)  # while the client waits: then it may create a new socket there
                     return
-    _remove(path, own)
+    _remove(path, inode)
 
 
-def answer(connection: socket.socket, payload: memoryview, left: float) -> bool:
-    """Answer one request. False if it says that this is the end."""
+def serve_request(connection: socket.socket, payload: memoryview, is_expired: bool) -> bool:
+    """Serve one request, unless it is of another user. Return False if it is the request to end."""
     connection.settimeout(PATIENCE)
-    if peer_uid(connection) != os.getuid() or left <= 0:
+    if peer_uid(connection) != os.getuid() or is_expired:
         return True
     request = connection.recv(1)
     if request == GIVE:
@@ -107,7 +112,7 @@ def answer(connection: socket.socket, payload: memoryview, left: float) -> bool:
 
 
 def peer_uid(connection: socket.socket) -> int:
-    """Return the user at the other end, as the kernel knows them."""
+    """Return the user id of the process at the other end, from the kernel."""
     if hasattr(socket, "SO_PEERCRED"):
         return int(struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1])
     user, group = ctypes.c_uint32(), ctypes.c_uint32()

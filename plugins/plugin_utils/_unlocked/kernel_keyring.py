@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hold a key in the kernel's keyring of the user (keyrings(7)). The kernel removes it when its time is over.
+"""Hold a key in the Linux kernel's keyring of the user (keyrings(7)). The kernel removes it at its time limit.
 
-It is in the keyring of the user, not of the session: an unlocked file serves all terminals and timers of the user, and
-with a session keyring each would ask again. Only who possesses the key may use it, and one possesses it through the
-user keyring of the same user: no other user has access, whatever number of a key they try.
+The user keyring is used, not the session keyring, so that an unlocked file is available to all terminals and timers of
+the user. Only a process that "possesses" the key may use it, which requires the user keyring of the same user: other
+users have no access, even if they guess the key's number.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ CALLS = {  # machine -> numbers of add_key and keyctl
     "s390x": (278, 280),
 }
 PROCESS, USER = -2, -4  # keyrings
+ADD_KEY, KEYCTL = 0, 1  # positions in CALLS
 SET_PERMISSIONS, LINK, UNLINK, SEARCH, READ, SET_TIMEOUT, INVALIDATE = 5, 8, 9, 10, 11, 15, 21  # of keyctl
 POSSESSOR_ONLY = 0x3B000000  # view, read, search, link and set attributes; not write. Nothing for user, group, other
-LARGEST = 4096
+LARGEST = 4096  # bytes of a payload
 
 
 def hold(name: str, payload: bytes, seconds: int) -> bool:
-    """Hold the payload under this name. False if the kernel refuses, as in most containers."""
-    drop(name)  # nothing can write to a key that is held
+    """Hold the payload under this name. Return False if the kernel refuses, as in most containers."""
+    drop(name)  # a held key cannot be changed
     try:
-        # In the keyring of this process it gets its end and its permissions before anything else can find it.
+        # Set limit and permissions while the key is only in this process's keyring, where no other process finds it.
         with _linked(_add_key(name, payload)) as key:
             _keyctl(SET_TIMEOUT, key, seconds)
             _keyctl(SET_PERMISSIONS, key, POSSESSOR_ONLY)
@@ -46,18 +47,18 @@ def hold(name: str, payload: bytes, seconds: int) -> bool:
 
 
 def find(name: str) -> bytes:
-    """Return the payload; empty if there is none, or its time is over."""
+    """Return the payload; empty if there is none or its time limit has passed."""
     with suppress(OSError), _linked(_search(name)) as key:
         buffer = ctypes.create_string_buffer(LARGEST)
         length = _keyctl(READ, key, ctypes.addressof(buffer), LARGEST)
-        found = buffer.raw[: min(length, LARGEST)]
+        payload = buffer.raw[: min(length, LARGEST)]
         ctypes.memset(buffer, 0, LARGEST)
-        return found
+        return payload
     return b""
 
 
 def drop(name: str) -> bool:
-    """Remove the payload. False if there was none."""
+    """Remove the payload. Return False if there was none."""
     with suppress(OSError), _linked(_search(name)) as key:
         _keyctl(INVALIDATE, key)
         return True
@@ -66,44 +67,45 @@ def drop(name: str) -> bool:
 
 @contextmanager
 def _linked(key: int) -> Iterator[int]:
-    """Yield a key in the keyring of this process, and take it out of there."""
+    """Yield a key that is linked to this process's keyring, and remove the link afterwards."""
     try:
         yield key
     finally:
-        with suppress(OSError):  # it was removed
+        with suppress(OSError):  # the key no longer exists
             _keyctl(UNLINK, key, PROCESS)
 
 
 def _search(name: str) -> int:
-    """Return the key's number. It is linked to this process, which possesses it then in every kind of session."""
-    text = ctypes.create_string_buffer(name.encode())
-    kind = ctypes.create_string_buffer(b"user")
-    return _keyctl(SEARCH, USER, ctypes.addressof(kind), ctypes.addressof(text), PROCESS)
+    """Return the number of the key, and link the key to this process's keyring: then the process possesses the key."""
+    description = ctypes.create_string_buffer(name.encode())
+    key_type = ctypes.create_string_buffer(b"user")
+    return _keyctl(SEARCH, USER, ctypes.addressof(key_type), ctypes.addressof(description), PROCESS)
 
 
 def _add_key(name: str, payload: bytes) -> int:
-    kind, text = ctypes.create_string_buffer(b"user"), ctypes.create_string_buffer(name.encode())
+    """Add a key to this process's keyring, and return its number (add_key(2))."""
+    key_type, description = ctypes.create_string_buffer(b"user"), ctypes.create_string_buffer(name.encode())
     content = ctypes.create_string_buffer(payload, len(payload))
-    addresses = [ctypes.addressof(one) for one in (kind, text, content)]
+    addresses = [ctypes.addressof(buffer) for buffer in (key_type, description, content)]
     try:
-        return _call(0, *addresses, len(payload), PROCESS)
+        return _call(ADD_KEY, *addresses, len(payload), PROCESS)
     finally:
         ctypes.memset(content, 0, len(payload))
 
 
 def _keyctl(operation: int, *arguments: int) -> int:
-    return _call(1, operation, *arguments)
+    return _call(KEYCTL, operation, *arguments)
 
 
-def _call(which: int, *arguments: int) -> int:
-    """Make a system call. Raises OSError, also where its number is not known."""
+def _call(position: int, *arguments: int) -> int:
+    """Make the system call at this position of CALLS. Raise OSError, also on a machine that is not in CALLS."""
     numbers = CALLS.get(platform.machine()) if sys.platform == "linux" and struct.calcsize("P") == 8 else None
     if not numbers:
-        raise OSError("no keyring of the kernel is known here")
+        raise OSError("the kernel's keyring is not supported on this machine")
     library = ctypes.CDLL(None, use_errno=True)
     library.syscall.restype = ctypes.c_long
     padded = [*arguments, *([0] * (5 - len(arguments)))]
-    result: int = library.syscall(ctypes.c_long(numbers[which]), *map(ctypes.c_long, padded))
+    result: int = library.syscall(ctypes.c_long(numbers[position]), *map(ctypes.c_long, padded))
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HTTPS requests that carry a key: bounded in time and size, and sent to the named host alone.
+"""HTTPS requests that contain a key: limited in time and size, and sent only to the named host.
 
-urllib without its redirects, so that a key never follows a response to another host. Each request runs in a thread,
-because neither a name lookup nor a server that drips bytes is ended by a socket's timeout.
+Redirects are disabled, so that a key is never sent to another host. Each request runs in a thread, because the timeout
+of a socket limits neither a name lookup nor a server that sends single bytes.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from urllib.parse import urlsplit
 
 from .._text.sanitise import harmless
 
-LARGEST = 256 * 1024
+LARGEST = 256 * 1024  # bytes of a response
 BUSY = (429, 500, 502, 503, 504)
 
 
 @dataclass(frozen=True)
 class Transport:
-    """How services are reached from this machine."""
+    """How this machine connects to services."""
 
     ca_file: str | None = None
-    """Certificate authorities to trust instead of the system's."""
+    """File of certificate authorities to trust instead of the system's."""
     timeout: float = 8
     """Seconds for one request and its whole response."""
     total: float = 40
@@ -43,12 +43,12 @@ class Transport:
     pause: float = 0.5
     """Seconds before the second attempt; each further pause is twice as long."""
     proxies: Mapping[str, str] | None = None
-    """Scheme -> address; None: as the environment says (https_proxy, no_proxy)."""
+    """Scheme -> address; None: from the environment (https_proxy, no_proxy)."""
 
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request. Its headers and body may hold a key, so repr() leaves them out."""
+    """A request. Its headers and body may contain a key, so repr() omits them."""
 
     url: str
     method: str = "GET"
@@ -57,7 +57,7 @@ class HttpRequest:
 
 
 class HttpResponse(NamedTuple):
-    """A response, whatever its status."""
+    """A response with any status."""
 
     status: int
     headers: Message
@@ -65,7 +65,7 @@ class HttpResponse(NamedTuple):
 
 
 class ServiceUnreachable(Exception):
-    """No response that says anything about a key: the reason, what to do, and the HTTP status if there was one."""
+    """The service gave no response about the key. The text has the reason and what to do. status: of HTTP, if any."""
 
     def __init__(self, reason: str, status: int | None = None, is_transient: bool = False) -> None:
         super().__init__(reason)
@@ -83,11 +83,11 @@ class HttpsClient:
             self._context = ssl.create_default_context(cafile=transport.ca_file)
         except (OSError, ValueError):  # ssl.SSLError is an OSError
             raise ServiceUnreachable(
-                "the CA file cannot be read or contains no certificate: name another CA file"
+                "the CA file cannot be read or contains no certificate: set a different CA file"
             ) from None
 
     def send(self, request: HttpRequest, attempts: int | None = None) -> HttpResponse:
-        """Return the response. Repeats the request while the service is busy. Raises ServiceUnreachable."""
+        """Return the response. Repeat the request while the service is busy. Raise ServiceUnreachable."""
         most, pause = attempts or self._transport.attempts, self._transport.pause
         for attempt in range(1, most + 1):
             try:
@@ -102,13 +102,17 @@ class HttpsClient:
     def _send_once(self, request: HttpRequest) -> HttpResponse:
         host = harmless(urlsplit(request.url).netloc, 200)
         if not request.url.startswith("https://"):
-            raise ServiceUnreachable("the address does not begin with https://, so the key was not sent: correct it")
+            raise ServiceUnreachable(
+                "the address does not begin with https://, so the key was not sent: correct the address"
+            )
         limit = min(self._transport.timeout, self._end - time.monotonic())
         if limit <= 0:
-            raise ServiceUnreachable(f"no time was left to ask {host} (limit: {self._transport.total:g} s)")
+            raise ServiceUnreachable(
+                f"the time limit of {self._transport.total:g} s passed before the request to {host}"
+            )
         results: queue.SimpleQueue[HttpResponse | Exception] = queue.SimpleQueue()
-        work = (request, limit, results)
-        threading.Thread(target=self._exchange, args=work, name=f"request to {host}", daemon=True).start()
+        arguments = (request, limit, results)
+        threading.Thread(target=self._exchange, args=arguments, name=f"request to {host}", daemon=True).start()
         try:
             result = results.get(timeout=limit)
         except queue.Empty:
@@ -121,7 +125,7 @@ class HttpsClient:
     def _exchange(
         self, request: HttpRequest, limit: float, results: queue.SimpleQueue[HttpResponse | Exception]
     ) -> None:
-        """Put the response, or the error, into the queue."""
+        """Send the request and put the response, or the exception, into the queue."""
         end = time.monotonic() + limit
         proxies = self._transport.proxies
         opener = urllib.request.OpenerDirector()  # without the default handlers: no redirects, no plain HTTP
@@ -132,12 +136,12 @@ class HttpsClient:
         try:
             with opener.open(prepared, timeout=limit) as response:
                 results.put(HttpResponse(response.status, response.headers, _read_body(response, end)))
-        except Exception as error:  # raised again by the thread that waits
+        except Exception as error:  # the waiting thread raises the exception
             results.put(error)
 
 
 def _read_body(response: http.client.HTTPResponse, end: float) -> bytes:
-    """Return the body, at most one chunk more than LARGEST. end: the monotonic time at which reading stops."""
+    """Return the body, which may exceed LARGEST by one chunk. end: monotonic time limit. Raise TimeoutError."""
     body = b""
     while len(body) <= LARGEST and (chunk := response.read1(LARGEST)):
         body += chunk
@@ -152,15 +156,18 @@ def _check_response(response: HttpResponse, host: str) -> None:
     """Raise ServiceUnreachable for a response that says nothing about a key."""
     status = response.status
     if status in BUSY:
-        raise ServiceUnreachable(f"{host} is busy or broken (HTTP {status}): try again later", status, True)
+        raise ServiceUnreachable(f"{host} is temporarily unavailable (HTTP {status}): try again later", status, True)
     if 300 <= status < 400:
         raise ServiceUnreachable(
-            f"{host} redirects (HTTP {status}), and a key does not follow redirects: correct the address", status
+            f"{host} redirects (HTTP {status}), but a key is sent only to the given address: correct the address",
+            status,
         )
     if status in (407, 511):
-        raise ServiceUnreachable(f"a proxy or portal in front of {host} asks for a login (HTTP {status})", status)
+        raise ServiceUnreachable(f"a proxy or portal in front of {host} requires a login (HTTP {status})", status)
     if len(response.body) > LARGEST:
-        raise ServiceUnreachable(f"{host} sent more than {LARGEST // 1024} KiB: is the address right?", status)
+        raise ServiceUnreachable(
+            f"the response of {host} is too large (limit: {LARGEST // 1024} KiB): is the address correct?", status
+        )
 
 
 def _describe_timeout(host: str, limit: float) -> str:
@@ -168,15 +175,17 @@ def _describe_timeout(host: str, limit: float) -> str:
 
 
 def _explain_error(error: Exception, host: str, limit: float) -> Exception:
-    """Return what went wrong in fixed words, since an exception's own words may hold what was sent."""
+    """Return an error with a fixed text, because the text of the exception may contain the key."""
     cause = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(cause, ssl.SSLCertVerificationError):
         reason = harmless(cause.verify_message, 200)
         return ServiceUnreachable(
-            f"the certificate of {host} is not trusted ({reason}): name the right CA file or address"
+            f"the certificate of {host} is not trusted ({reason}): correct the CA file or the address"
         )
     if isinstance(cause, ssl.SSLError):
-        return ServiceUnreachable(f"the TLS handshake with {host} failed: is the address right, or is a proxy between?")
+        return ServiceUnreachable(
+            f"the TLS handshake with {host} failed: is the address correct, and does a proxy interfere?"
+        )
     if isinstance(cause, socket.gaierror):
         return ServiceUnreachable(f"the host name {host} was not found: check the address and the network")
     if isinstance(cause, TimeoutError):
@@ -188,7 +197,7 @@ def _explain_error(error: Exception, host: str, limit: float) -> Exception:
         )
     if isinstance(cause, OSError) and cause.errno:
         return ServiceUnreachable(
-            f"cannot connect to {host} ({cause.strerror}): is it up, and does a firewall allow it?", is_transient=True
+            f"cannot connect to {host} ({cause.strerror}): does a firewall block the connection?", is_transient=True
         )
     if isinstance(cause, OSError | http.client.HTTPException):
         return ServiceUnreachable(f"{host} closed the connection early: try again later", is_transient=True)

@@ -1,12 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ask the issuer of a key about it: one request per service; nothing personal of the response is kept.
+"""Check a key with its issuer: one request per service. No personal data of the response is stored.
 
-Sources, none of them tried with a real key: NGC: POST v3/keys/get-caller-info with the form credentials=KEY, personal
-and service keys only; 200 with requestStatus, type, orgName, products; 401 for a wrong key (github.com/NVIDIA/
+Sources, none of them tested with a real key. NGC: POST v3/keys/get-caller-info with the form credentials=KEY, for
+personal and service keys only; 200 with requestStatus, type, orgName, products; 401 for a wrong key (github.com/NVIDIA/
 infra-controller, public scanners for secrets, Red Hat's notes on NIM); the name of the expiry is that of the request
-which makes a key. wandb: the GraphQL query for the viewer, null without a login (github.com/wandb/wandb). Hugging Face:
-GET api/whoami-v2, which is heavily rate-limited (huggingface_hub/hf_api.py), so that it is asked once.
+which creates a key. wandb: the GraphQL query for the viewer, null without a login (github.com/wandb/wandb). Hugging
+Face: GET api/whoami-v2, sent only once because of its strict rate limit (huggingface_hub/hf_api.py).
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ HUGGING_FACE_ISSUER = "https://huggingface.co/api/whoami-v2"
 
 
 class _UnexpectedResponse(Exception):
-    """The response is not one that this issuer gives."""
+    """The response does not have the form of this issuer's responses."""
 
 
 class _UnknownKey(Exception):
-    """The response says that no user has the key, whatever its status."""
+    """The response says that the key belongs to no user."""
 
 
 class IssuerProtocol(NamedTuple):
-    """How a service is asked about a key, how its response is read, and how often it is asked."""
+    """The request and response of an issuer. attempts: None for the default of the transport."""
 
     make_request: Callable[[str, CheckedKey], HttpRequest]
     read_details: Callable[[dict[str, Any]], dict[str, str]]
@@ -46,27 +46,26 @@ class IssuerProtocol(NamedTuple):
 
 
 def check_issuer(key: CheckedKey, address: str, client: HttpsClient) -> LevelFinding:
-    """Return what the issuer at this address says about the key."""
+    """Return the issuer's verdict on the key. address: of the issuer."""
     if key.is_legacy:
-        sentence = "the issuer checks personal and service keys only; a legacy key is tried at the registry"
+        sentence = "the issuer checks only personal and service keys; legacy keys are tested with the registry"
         return LevelFinding(ISSUER, KeyVerdict.NOT_MEASURED, sentence)
     issuer, host = _ISSUERS[key.service], urlsplit(address).netloc
     try:
         response = client.send(issuer.make_request(address, key), issuer.attempts)
         if response.status == 403:
             control = client.send(issuer.make_request(address, random_key_like(key)), issuer.attempts)
-            return _forbidden(host, is_same=control.status == 403)
+            return _judge_forbidden(host, is_any_key_refused=control.status == 403)
     except ServiceUnreachable as error:
         return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, str(error), error.status)
     return _read_finding(key, issuer, response, host)
 
 
-def _forbidden(host: str, is_same: bool) -> LevelFinding:
-    """is_same: a wrong key is refused in the same way, so it is not this key that is refused."""
-    if is_same:
+def _judge_forbidden(host: str, is_any_key_refused: bool) -> LevelFinding:
+    if is_any_key_refused:
         sentence = f"{host} refuses every key (HTTP 403): does a proxy or a policy of the site interfere?"
         return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, 403)
-    sentence = f"{host} refuses this key and not others (HTTP 403): does it have the rights that it needs?"
+    sentence = f"{host} refuses this key, but not every key (HTTP 403): does the key have the required permissions?"
     return LevelFinding(ISSUER, KeyVerdict.NOT_ENTITLED, sentence, 403)
 
 
@@ -77,12 +76,12 @@ def _read_finding(key: CheckedKey, issuer: IssuerProtocol, response: HttpRespons
             raise _UnknownKey
         details = issuer.read_details(_read_document(response))
     except _UnknownKey:
-        sentence = f"{host} does not know the key: it was revoked, has expired or is another user's; see "
+        sentence = f"{host} does not accept the key: it was revoked, has expired or belongs to another user; see "
         return LevelFinding(ISSUER, KeyVerdict.INVALID, sentence + KEY_PAGES[key.service], status)
     except _UnexpectedResponse:
-        sentence = f"{host} answers HTTP {status} in an unexpected form: does a proxy interfere?"
+        sentence = f"{host} returned an unexpected response (HTTP {status}): does a proxy interfere?"
         return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, status)
-    return LevelFinding(ISSUER, KeyVerdict.VALID, f"{host} knows the key", status, details)
+    return LevelFinding(ISSUER, KeyVerdict.VALID, f"{host} accepts the key", status, details)
 
 
 def _read_document(response: HttpResponse) -> dict[str, Any]:
@@ -96,13 +95,13 @@ def _read_document(response: HttpResponse) -> dict[str, Any]:
 
 
 def _plain_values(details: Mapping[str, Any]) -> dict[str, str]:
-    """Return the plain words, dates and product names among these; an e-mail address is left out."""
-    kept: dict[str, str] = {}
+    """Return the details that are plain words, dates or product names. E-mail addresses are omitted."""
+    plain: dict[str, str] = {}
     for name, value in details.items():
         text = ", ".join(str(item) for item in value[:20]) if isinstance(value, list) else value
         if isinstance(text, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ,:._+/-]{0,199}", text):
-            kept[name] = harmless(text, 200)
-    return kept
+            plain[name] = harmless(text, 200)
+    return plain
 
 
 def _make_ngc_request(address: str, key: CheckedKey) -> HttpRequest:
@@ -143,7 +142,7 @@ def _make_hugging_face_request(address: str, key: CheckedKey) -> HttpRequest:
 
 
 def _read_hugging_face_details(document: dict[str, Any]) -> dict[str, str]:
-    """Return its type (user, org), its role (read, write, fineGrained) and its last day."""
+    """Return type (user, org), role (read, write, fineGrained) and last day of the key."""
     if not isinstance(document.get("type"), str):
         raise _UnexpectedResponse
     auth = _as_mapping(document.get("auth"))

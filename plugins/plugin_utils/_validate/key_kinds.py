@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check that a text has the form of a key of NGC, wandb or Hugging Face, so that nothing else is sent to a service.
+"""Check that a text has the form of a key of NGC, wandb or Hugging Face before it is sent to the service.
 
-A key of another service, half a key or a key with a line break must not leave this machine: a service may log what it
-refuses. So a `CheckedKey` is what can be sent, and `check_key` is the way to make one.
+A key of another service, an incomplete key or a key with a line break must not leave this machine: a service may log
+what it refuses. Only a `CheckedKey` can be sent, and `check_key` returns one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...module_utils._core.values import check_secret
 from ...module_utils._formats.key_forms import HUGGING_FACE, LEGACY, NGC, TITLES, WANDB, WANDB_OLD, Form, form_of, title
 from .._secrets.key_faults import find_damage
 
-KEY_PAGES = {  # where keys are made and deactivated
+KEY_PAGES = {  # where the user creates and deactivates keys
     NGC: "https://org.ngc.nvidia.com/setup/api-keys",
     WANDB: "https://wandb.ai/authorize",
     HUGGING_FACE: "https://huggingface.co/settings/tokens",
@@ -34,44 +34,44 @@ _EXPECTED = {
 
 
 class MalformedKey(Exception):
-    """The text does not have the form of a key of that service. The message never holds the text."""
+    """The text does not have the form of the service's keys. The message never contains the text."""
 
 
 @dataclass(frozen=True, repr=False)
 class CheckedKey:
-    """A key whose form was checked. It shows its kind and never its value, and cannot be pickled or copied."""
+    """A key whose form was checked. repr() shows only its kind; the key cannot be pickled or copied."""
 
     value: str = field(repr=False)
     form: Form
 
     def __post_init__(self) -> None:
         if form_of(self.value) is not self.form:
-            raise ValueError("this text does not have the form of such a key")
+            raise ValueError("the text does not have this form of key")
 
     @property
     def service(self) -> str:
-        """The service that made it: ngc, wandb or huggingface."""
+        """Return the service that issued the key: ngc, wandb or huggingface."""
         return self.form.service
 
     @property
     def is_legacy(self) -> bool:
-        """True for an NGC legacy key, of which each user has one: making a new one revokes it."""
+        """Return True for an NGC legacy key. Each user has only one, and a new one revokes it."""
         return self.form is LEGACY
 
     @property
     def kind(self) -> str:
-        """The kind of key in words: 'NGC legacy key'."""
+        """Return the kind of key for messages: 'NGC legacy key'."""
         return title(self.form)
 
     def __repr__(self) -> str:
         return f"<CheckedKey: {self.kind}>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a key is never written anywhere: pass its name")
+        raise TypeError("a key cannot be pickled or copied: pass its name")
 
 
 def check_key(value: object, service: str) -> CheckedKey:
-    """Return the key if it has a form of that service's keys. Raises MalformedKey, which says what to do."""
+    """Return the key if it has a form of that service's keys, else raise MalformedKey with what to do."""
     try:
         check_secret(value)
     except AccountError as error:
@@ -84,7 +84,7 @@ def check_key(value: object, service: str) -> CheckedKey:
 
 
 def random_key_like(key: CheckedKey) -> CheckedKey:
-    """Return a random key of the same form: what a service answers to it is the control of a measurement."""
+    """Return a random key of the same form. A service must refuse it, or its response to a real key proves nothing."""
     if key.is_legacy:
         client = _random_text(26, string.ascii_lowercase + string.digits)
         text = base64.b64encode(f"{client}:{uuid.uuid4()}".encode()).decode()
@@ -101,10 +101,10 @@ def _random_text(length: int, alphabet: str) -> str:
 
 
 def _explain_malformed(text: str, service: str, form: Form | None) -> str:
-    """Return what is wrong with a text that is not a key of the service, in fixed words."""
+    """Return why a text is not a key of the service. form: that of another service's key, if it has one."""
     if form is not None:
         return f"this is a key of {TITLES[form.service]}, not of {TITLES[service]}: store it under its own name"
     if re.search(r"[\"'`]", text):
-        return "the key contains a quote, so it was copied from a script: store the plain key"
-    other = f"this does not look like a key: {_EXPECTED[service]}; copy it again from {KEY_PAGES[service]}"
-    return find_damage(text) or other
+        return "the key contains a quotation mark, probably copied from a script: store the key without quotes"
+    unknown = f"this does not look like a key: {_EXPECTED[service]}; copy the key again from {KEY_PAGES[service]}"
+    return find_damage(text) or unknown

@@ -1,11 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check a key from this machine, level by level. Each level can be switched off.
+"""Check a key from this machine on several levels. Each level except the first can be switched off.
 
-form       it looks like a key of its service; otherwise it is no `CheckedKey` and is sent nowhere
-issuer     the service that made it knows it
-token      the registry gives a token for it, and none for a wrong key
-manifest   it opens an image that is closed to others
+form       the key looks like a key of its service; otherwise it is not sent anywhere
+issuer     the service that issued the key accepts it
+token      the registry gives a token for the key, and none for a wrong key
+manifest   the key can pull an image that is not public
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1
 
 @dataclass(frozen=True)
 class ValidationSettings:
-    """Which levels are checked, and where. The defaults are NVIDIA's, wandb's and Hugging Face's own addresses."""
+    """The levels to check, and the addresses of the services; by default, those of NVIDIA, wandb and Hugging Face."""
 
     levels: tuple[str, ...] = LEVELS
     issuer: str = NGC_ISSUER
@@ -34,34 +34,34 @@ class ValidationSettings:
     huggingface: str = HUGGING_FACE_ISSUER
     registry: str = "nvcr.io"
     image: str = "nvidia/cuda:12.4.1-base-ubuntu22.04"
-    """repository:tag that a token is requested for; it may be public."""
+    """repository:tag of the token request; the image may be public."""
     canary: str = ""
-    """repository:tag that only the key's user can pull; empty: the level manifest is not measured."""
+    """repository:tag that only the key's user can pull; empty: the level manifest is not checked."""
     realms: tuple[str, ...] = ()
-    """The hosts, or host:port, that the registry may send a key to; empty: those known for it, else itself."""
+    """HOST or HOST:PORT that the registry may name for token requests; empty: known hosts, else the registry itself."""
     transport: Transport = field(default_factory=Transport)
 
     def __post_init__(self) -> None:
         if set(self.levels) - set(LEVELS):
-            raise ValueError(f"a level is one of {', '.join(LEVELS)}")
+            raise ValueError(f"a level must be one of {', '.join(LEVELS)}")
         for address in (self.issuer, self.wandb, self.huggingface):
             if not _ADDRESS.fullmatch(address):
-                raise ValueError(f"{address!r} is not an address that a key may go to: expected https://HOST/…")
+                raise ValueError(f"{address!r} is not a valid address for a key: expected https://HOST/…")
         for image in filter(None, (self.image, self.canary)):
             self.registry_image(image)
 
     def registry_image(self, image: str) -> RegistryImage:
-        """Return that image in the registry. Raises ValueError if it is invalid."""
+        """Return the image in the registry. Raise ValueError if its name is not valid."""
         return RegistryImage(self.registry, image, self.realms)
 
 
 def judge_key(key: CheckedKey, settings: ValidationSettings | None = None) -> Judgement:
-    """Return what the services say about the key. Takes a CheckedKey only, so that nothing else is ever sent."""
+    """Return the verdicts of the services on the key, which must be a CheckedKey so that no other text is sent."""
     if not isinstance(key, CheckedKey):
-        raise TypeError("only a CheckedKey can be judged: check_key() makes one")
+        raise TypeError("only a CheckedKey can be judged: check_key() returns one")
     settings = settings or ValidationSettings()
     levels = LEVELS if key.service == NGC else (ISSUER,)
-    form = LevelFinding(FORM, KeyVerdict.VALID, f"it has the form of its kind ({key.kind})")
+    form = LevelFinding(FORM, KeyVerdict.VALID, f"the key has the form of its kind ({key.kind})")
     try:
         client = HttpsClient(settings.transport)
     except ServiceUnreachable as error:
@@ -80,5 +80,5 @@ def _check_level(level: str, key: CheckedKey, settings: ValidationSettings, clie
         return check_token(key, settings.registry_image(settings.image), client)
     if not settings.canary:
         option = describe_options("rotate", "--canary-image", "REPOSITORY:TAG")
-        return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, f"name an image that only you can pull: {option}")
+        return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, f"set an image that only you can pull: {option}")
     return check_manifest(key, settings.registry_image(settings.canary), client)

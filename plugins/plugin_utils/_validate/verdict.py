@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verdict on a key: one finding per level of proof, and what they come to together.
+"""The verdict on a key: one finding per level of validation, and the overall verdict.
 
-A level that was not measured never counts as proof, and a refusal at one level is never outvoted by another level.
+A level that was not measured never proves anything, and a refusal at one level always outweighs the other levels.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LEVELS = (ISSUER, TOKEN, MANIFEST)
 
 
 class KeyVerdict(StrEnum):
-    """The verdict of one level, or of all levels together."""
+    """The verdict of one level, or the overall verdict."""
 
     VALID = "valid"
     INVALID = "invalid"
@@ -25,12 +25,12 @@ class KeyVerdict(StrEnum):
     NOT_MEASURED = "unknown"
 
 
-_BY_RANK = (KeyVerdict.INVALID, KeyVerdict.NOT_ENTITLED, KeyVerdict.VALID, KeyVerdict.UNREACHABLE)
+_BY_RANK = (KeyVerdict.INVALID, KeyVerdict.NOT_ENTITLED, KeyVerdict.VALID, KeyVerdict.UNREACHABLE)  # first wins
 
 
 @dataclass(frozen=True)
 class LevelFinding:
-    """The finding of one level: the verdict, its HTTP status, and one sentence with the next step."""
+    """The finding of one level. status: of HTTP. sentence: for the user, with what to do."""
 
     level: str
     verdict: KeyVerdict
@@ -40,46 +40,50 @@ class LevelFinding:
 
     @property
     def is_measured(self) -> bool:
-        """True if this level says something about the key."""
+        """Return True if this level has a verdict about the key."""
         return self.verdict not in (KeyVerdict.UNREACHABLE, KeyVerdict.NOT_MEASURED)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """All findings about one key. kind: what the key is, in words; the first finding is that of its form."""
+    """All findings about one key; the first is about its form. kind: the kind of key, for messages."""
 
     kind: str
     findings: tuple[LevelFinding, ...]
 
     @property
     def verdict(self) -> KeyVerdict:
-        """The worst verdict of a service; the form alone says nothing about validity."""
+        """Return the overall verdict of the services; a correct form does not make a key valid."""
         verdicts = {finding.verdict for finding in self._service_findings}
         if not self.is_agreed:
-            refused = any((one.level, one.verdict) == (ISSUER, KeyVerdict.INVALID) for one in self.findings)
-            return KeyVerdict.INVALID if refused else KeyVerdict.NOT_ENTITLED
+            is_refused = any(
+                (finding.level, finding.verdict) == (ISSUER, KeyVerdict.INVALID) for finding in self.findings
+            )
+            return KeyVerdict.INVALID if is_refused else KeyVerdict.NOT_ENTITLED  # the issuer knows its keys best
         return next((verdict for verdict in _BY_RANK if verdict in verdicts), KeyVerdict.NOT_MEASURED)
 
     @property
     def is_agreed(self) -> bool:
-        """False if one level refuses a key that another level accepts."""
+        """Return False if one level refuses a key that another level accepts."""
         verdicts = {finding.verdict for finding in self._service_findings}
         return KeyVerdict.INVALID not in verdicts or not verdicts & {KeyVerdict.VALID, KeyVerdict.NOT_ENTITLED}
 
     @property
     def is_dead(self) -> bool:
-        """True if every level that was to be measured responded and refused the key."""
+        """Return True if all levels that were not switched off responded and refused the key."""
         verdicts = {finding.verdict for finding in self._service_findings} - {KeyVerdict.NOT_MEASURED}
         return verdicts == {KeyVerdict.INVALID}
 
     @property
     def sentence(self) -> str:
-        """Return what each level found, the worst first, what is unknown, and the next step."""
+        """Return the sentences of all levels: those that led to the verdict first, unknown levels last."""
         measured = sorted(
-            (one for one in self._service_findings if one.is_measured), key=lambda one: one.verdict != self.verdict
+            (finding for finding in self._service_findings if finding.is_measured),
+            key=lambda finding: finding.verdict != self.verdict,
         )
-        missing = [one for one in self._service_findings if not one.is_measured]
-        texts = [one.sentence for one in measured] + [f"unknown at {one.level}: {one.sentence}" for one in missing]
+        unknown = [finding for finding in self._service_findings if not finding.is_measured]
+        texts = [finding.sentence for finding in measured]
+        texts += [f"unknown at {finding.level}: {finding.sentence}" for finding in unknown]
         return ("" if self.is_agreed else "the services disagree: ") + "; ".join(texts)
 
     @property

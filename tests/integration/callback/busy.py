@@ -38,7 +38,7 @@ class CallbackModule(CallbackBase):
     def _work(self) -> None:
         for seconds, account, entry in json.loads(os.environ.get("BUSY", "[]")):
             if account == "ask":
-                with BOARD.hushed():
+                with BOARD.hush():
                     time.sleep(0.2)
                     os.write(1, entry.encode())
                     time.sleep(seconds)

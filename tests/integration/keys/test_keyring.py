@@ -65,7 +65,7 @@ def test_the_key_comes_from_a_keyring_service_for_all_accounts(bed: Any, tmp_pat
 
 @pytest.mark.parametrize(
     ("script", "said"),
-    [(LOCKED, "is locked; see the advice above"), (EARLY, "may have been started before it was unlocked")],
+    [(LOCKED, "is locked; see the advice above"), (EARLY, "may have started before the keyring was unlocked")],
 )
 def test_a_service_that_is_not_unlocked_says_how(bed: Any, tmp_path: Path, script: str, said: str) -> None:
     accounts = [bed.new_account("lrz"), bed.new_account("dfki")]

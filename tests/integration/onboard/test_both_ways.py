@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import derived
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import derive_key
 
 from tests.effort import sample, turns
 from tests.integration.runs import KEY, Ran, play, seen_from
@@ -149,7 +149,7 @@ def _fingerprint_key(bed: Any, name: str) -> str:
     account = bed.new_account("dfki")
     assert play(bed, "-i", str(bed.accounts_file([account]))).code == 0
     found = next(Path(bed.folder).rglob("fingerprint.key")).read_text().strip()
-    return derived(bytes.fromhex(found), "fingerprints of an account", name).hex()
+    return derive_key(bytes.fromhex(found), "fingerprints of an account", name).hex()
 
 
 def _lived(bed: Any, account: Any, kind: str, file: Path, how: tuple[str, str, str]) -> list[dict[str, Any]]:

@@ -79,7 +79,7 @@ def test_a_fresh_clone_serves_practice_accounts_until_there_are_own_ones(clone: 
 def test_a_limit_that_no_practice_account_meets_is_one_error_with_its_file(clone: Clone) -> None:
     ran = clone.types("ansible-playbook", "onboard.yml", "-l", "wilsn")
     assert ran.returncode == 2
-    assert 'inventory/practice.yml has no account and no group "wilsn"; did you mean "wilson"?' in ran.stderr
+    assert 'inventory/practice.yml has no account or group "wilsn"; did you mean "wilson"?' in ran.stderr
 
 
 def test_a_file_of_ones_own_elsewhere_goes_before_practice(clone: Clone) -> None:

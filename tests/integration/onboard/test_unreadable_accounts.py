@@ -16,7 +16,7 @@ from tests.integration.runs import REPOSITORY
 ACCOUNTS = b"plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n"
 FILES = {  # name, what it holds, and what is said of it
     "nowhere": (None, "{file}: file not found."),
-    "latin": (ACCOUNTS + b"  ada@lrz:\n    project: gr\xfcn\n", "{file}:5: is not UTF-8: invalid byte 0xfc."),
+    "latin": (ACCOUNTS + b"  ada@lrz:\n    project: gr\xfcn\n", "{file}:5: the file is not UTF-8: invalid byte 0xfc."),
     "tab": (ACCOUNTS + b"\tada@lrz: {}\n", "{file}:4: this is not valid YAML: the line is indented with a tab."),
     "zero": (
         ACCOUNTS + b"  ada@lrz: {}\n\x00",

@@ -96,7 +96,7 @@ def test_a_token_is_rotated_and_all_else_in_its_file_stays(
     key_file.write_text(make())
     bad = rotate(rotate_key_file=str(key_file))
     assert bad.code == 2
-    assert "does not know the key" in " ".join(bad.text.split())
+    assert "does not accept the key" in " ".join(bad.text.split())
     key_file.write_text(new)
     ran = rotate(rotate_key_file=str(key_file))
     print(ran.text)

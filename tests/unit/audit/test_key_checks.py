@@ -30,7 +30,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import sit
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import shown_by
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_fingerprint
 
 from tests.effort import clusters
 from tests.testbed.pythons import python
@@ -133,7 +133,7 @@ def test_the_login_shell_is_not_asked_where_no_key_is_kept() -> None:
 
 def test_versions_are_known_by_fingerprint_and_label() -> None:
     version = versions.KeyVersion(versions.new_id(), "personal")
-    secret = versions.begin(versions.adopt("ngc", "personal"), version)
+    secret = versions.add_pending(versions.adopt("ngc", "personal"), version)
     marks = {("ngc", "first"): "key " + "0" * 12, ("ngc", version.id): "key " + "1" * 12}
     assert known_keys({"ngc": secret}, marks, {}) == {
         "key " + "0" * 12: ("ngc", "the key of 'ngc'"),
@@ -152,7 +152,7 @@ def test_a_key_that_was_never_rotated_is_known_by_its_value_in_the_keyring() -> 
 
     marks = current_marks(["ngc", "locked"], "a@lrz", value)
     assert known_keys({}, {}, marks) == {
-        shown_by("a@lrz", hashlib.sha256(b"nvapi-x").digest()): ("ngc", "the key of 'ngc'")
+        account_fingerprint("a@lrz", hashlib.sha256(b"nvapi-x").digest()): ("ngc", "the key of 'ngc'")
     }
 
 

@@ -104,9 +104,9 @@ def set_version(file: Path, name: str, signer: str) -> None:
     if signer:
         field = "hash" if name == "ledger" else "mac"
         document.pop(field)
-        text = signed_record.canonical(document).encode()
-        document[field] = hmac.new(signed_record.subkey(key(), signer), text, hashlib.sha256).hexdigest()
-    file.write_text("".join(f"{line}\n" for line in (*lines, signed_record.canonical(document))))
+        text = signed_record.canonical_json(document).encode()
+        document[field] = hmac.new(signed_record.derive_subkey(key(), signer), text, hashlib.sha256).hexdigest()
+    file.write_text("".join(f"{line}\n" for line in (*lines, signed_record.canonical_json(document))))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

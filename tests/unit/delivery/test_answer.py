@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import format_progress
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -271,7 +271,7 @@ def test_a_number_that_nobody_can_show_is_cut(number: int) -> None:
     progress = {"step": "x", "done": number, "total": number, "unit": "bytes"}
     outcome = {**OUTCOME, "progress": progress, "evidence": {"leftovers": number}}
     (read,) = parsed(framed(json.dumps({**DOCUMENT, "outcomes": [outcome]})))["outcomes"]
-    amount(read["progress"])
+    format_progress(read["progress"])
     assert len(str(read["evidence"]["leftovers"])) < 20
 
 

@@ -12,7 +12,7 @@ import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.action import converge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import TYPES, WORDS, check_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import KEYWORDS, TYPES, check_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import RoleSpecs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import SPOKEN_TYPES as SPOKEN
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import describe_violation
@@ -44,7 +44,7 @@ SPECS: dict[str, Mapping[str, Any]] = {
     ("settings", "place", "code", "said"),
     [
         ({"r_by": "me"}, ("r_by",), "choice", "r_by must be one of us, site; got me"),
-        ({"r_key": "canary"}, ("r_key",), "choice", "r_key must be one of a; got another value"),
+        ({"r_key": "canary"}, ("r_key",), "choice", "r_key must be one of a; got a different value"),
         ({"r_count": "x"}, ("r_count",), "type", 'r_count must be a whole number; got "x"'),
         ({"r_count": "1.5"}, ("r_count",), "type", 'r_count must be a whole number; got "1.5"'),
         ({"r_count": None}, ("r_count",), "type", "r_count must be a whole number; got nothing"),
@@ -193,7 +193,7 @@ def test_the_specs_use_no_word_that_is_not_checked() -> None:
     """One more, such as required_if, would be passed over: it belongs into the check first."""
     for name, spec in SPECS.items():
         for option in every_option(spec):
-            assert set(option) <= WORDS, name
+            assert set(option) <= KEYWORDS, name
             assert {option.get("type", "str"), option.get("elements", "str")} <= set(TYPES), name
             assert option.get("type") == "list" or "elements" not in option, name
             assert option.get("type", "str") == "str" or "choices" not in option, name

@@ -6,7 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import login_of, typed_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import find_login, typed_arguments
 
 JUMPS = "-o ProxyJump=simone@jump.example.org"
 
@@ -25,5 +25,5 @@ JUMPS = "-o ProxyJump=simone@jump.example.org"
     ],
 )
 def test_who_logs_in_where(values: dict[str, str], who: tuple[str, str], types: str | None) -> None:
-    assert login_of(values, "wilson") == who
+    assert find_login(values, "wilson") == who
     assert typed_arguments(values, "wilson") == (types or "@".join(who))

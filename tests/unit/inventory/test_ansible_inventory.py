@@ -144,7 +144,7 @@ def test_a_limit_that_names_nothing_is_one_error(elsewhere):
     ran = run("ansible-inventory", "-i", "inventory/practice.yml", "--list", "-l", "wilsn")
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1
-    assert 'inventory/practice.yml has no account and no group "wilsn"; did you mean "wilson"?' in ran.stderr
+    assert 'inventory/practice.yml has no account or group "wilsn"; did you mean "wilson"?' in ran.stderr
 
 
 def test_a_limit_may_name_what_another_inventory_has(elsewhere):

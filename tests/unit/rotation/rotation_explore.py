@@ -151,8 +151,8 @@ def ended(rotation: Rotation, world: World, targets: tuple[str, ...], thorough: 
     """The state at the end, which must be whole and true."""
     if (
         thorough
-        and signed_record.fitting(
-            [signed_record.line(one)[:-1] for one in world.book], Head(world.book[-1].seq, world.book[-1].hash), KEY
+        and signed_record.verify_lines(
+            [signed_record.to_line(one)[:-1] for one in world.book], Head(world.book[-1].seq, world.book[-1].hash), KEY
         )[1]
     ):
         raise Violation("the ledger does not verify")

@@ -67,7 +67,7 @@ def forged(lines: list[bytes]) -> list[bytes]:
     last = json.loads(lines[-1])
     head = signed_record.Head(last["seq"], last["hash"])
     more = signed_record.seal(FIRST, _ledger.current_author(), head, _ledger.utc_now(), b"another key of 16")
-    return [*lines, signed_record.line(more)[:-1]]
+    return [*lines, signed_record.to_line(more)[:-1]]
 
 
 TAMPERED: dict[str, tuple[Callable[[list[bytes]], list[bytes]], int]] = {

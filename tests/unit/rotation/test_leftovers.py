@@ -17,7 +17,7 @@ VERSION = versions.new_id()
 FILES = [SecretFile("ada@lrz:enroot_credential", "~/enroot/.credentials", [])]
 OLD = versions.adopt("ngc", "personal", "0" * 12)
 SECRET = versions.promote(
-    versions.begin(OLD, versions.KeyVersion(VERSION, "personal", fingerprint="1" * 12)), VERSION, ()
+    versions.add_pending(OLD, versions.KeyVersion(VERSION, "personal", fingerprint="1" * 12)), VERSION, ()
 )
 
 

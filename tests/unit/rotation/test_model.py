@@ -75,7 +75,9 @@ class LabelBeforeValue(Rotation):
 
     def _take(self, step: RotationStep) -> None:
         if not self.label_of(step.version):
-            self.store.update(lambda secret: versions.begin(secret, versions.KeyVersion(step.version, "personal")))
+            self.store.update(
+                lambda secret: versions.add_pending(secret, versions.KeyVersion(step.version, "personal"))
+            )
         super()._take(step)
 
 

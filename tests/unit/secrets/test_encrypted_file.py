@@ -124,7 +124,7 @@ def test_the_four_errors_are_four(path: Path) -> None:
     keep(path)
     with pytest.raises(WrongPassphrase, match="try again"):
         store(path, "a", "b", "c").entries()
-    with pytest.raises(StoreLocked, match="no terminal"):
+    with pytest.raises(StoreLocked, match="without a terminal"):
         store(path).entries()
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(StoreDamaged, match="nothing was written"):
@@ -437,11 +437,11 @@ def test_sources_go_before_persons_in_their_order(path: Path, tmp_path: Path, mo
     ("trouble", "said"),
     [
         ("absent", "cannot be read (No such file or directory)"),
-        ("open to others", "is open to other users. Run: chmod 600 "),
+        ("open to others", "is accessible to other users. Run: chmod 600 "),
         ("of another user", "belongs to another user (nobody): use your own copy of the file, mode 600"),
         ("a folder", "is a folder: give the path of a file"),
         ("a pipe", "is not a regular file: give the path of a regular file"),
-        ("empty", "is empty: put the passphrase there"),
+        ("empty", "is empty: put the passphrase in it"),
         ("no text", "the passphrase is not valid UTF-8"),
     ],
 )

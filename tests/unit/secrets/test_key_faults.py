@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NVAPI
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import find_fault
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import USUAL
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import COMMON_KEY
 
 GOOD = "nvapi-" + "k" * 64
 
@@ -37,4 +37,4 @@ def test_a_malformed_key_is_told_in_words_that_do_not_hold_it(key: str, said: st
 
 
 def test_the_key_that_is_not_looked_at_closely_is_a_whole_one() -> None:
-    assert USUAL.pattern == NVAPI.pattern
+    assert COMMON_KEY.pattern == NVAPI.pattern

@@ -36,7 +36,7 @@ def rotated() -> versions.Secret:
     secret = versions.adopt("ngc", "personal", fingerprint(VALUE), sealed=seal(VALUE, "ngc", "first", key))
     one = versions.new_id()
     new = KeyVersion(one, "personal", fingerprint=fingerprint(OTHER), sealed=seal(OTHER, "ngc", one, key))
-    secret = versions.promote(versions.begin(secret, new), one, (f"{ADA}:enroot_credential",))
+    secret = versions.promote(versions.add_pending(secret, new), one, (f"{ADA}:enroot_credential",))
     return versions.purge(versions.mark_dead(versions.retire(secret, "first"), "first"), "first")
 
 

@@ -76,7 +76,7 @@ if os.environ.get("STAND_IN"):
     sys.platform = "darwin"
 def ask(name):
     try:
-        value, warnings = SESSION.value(name)
+        value, warnings = SESSION.read_key(name)
         return {"value": value, "warnings": warnings}
     except MissingKey as error:
         return {"error": str(error)}
@@ -161,8 +161,8 @@ def test_the_words_of_a_backend_are_never_shown(ring: Ring) -> None:
         ("nosuch.Keyring", "PYTHON_KEYRING_BACKEND names nosuch.Keyring, which is not installed in this Python: "),
         ("keyrings.nosuch.deep.Keyring", " -m pip install keyrings.nosuch, or unset the variable"),
         ("keyring.backends.nosuch.Keyring", "which is not installed in this Python"),
-        ("test_backends.Nosuch", "names test_backends.Nosuch, but this backend does not exist: "),
-        ("KWallet", "names KWallet, but this backend does not exist: "),
+        ("test_backends.Nosuch", "names test_backends.Nosuch, which does not exist: "),
+        ("KWallet", "names KWallet, which does not exist: "),
         ("test_lacking.Keyring", "needs nosuch_library, which is not installed in this Python: "),
         ("test_backends.Unable", "names test_backends.Unable, which cannot start on this machine (RuntimeError)"),
     ],
@@ -214,7 +214,7 @@ def test_a_plaintext_backend_is_used_with_a_warning_when_it_is_named_and_refused
 
 @pytest.mark.parametrize(
     ("backend", "words"),
-    [("Stuck", "is locked; see the advice above"), ("Early", "started before it was unlocked")],
+    [("Stuck", "is locked; see the advice above"), ("Early", "started before the keyring was unlocked")],
 )
 def test_a_locked_keyring_is_asked_once_for_all_keys_and_says_how_to_unlock_it(
     backend: str, words: str, ring: Ring

@@ -43,18 +43,18 @@ def adopted() -> VersionStore:
 
 
 def test_the_way_of_a_version_through_its_labels() -> None:
-    secret = _versions.begin(_versions.adopt("ngc", "personal"), PENDING)
+    secret = _versions.add_pending(_versions.adopt("ngc", "personal"), PENDING)
     secret = _versions.promote(secret, ONE, (WILSON,))
     assert [(one.id, one.label) for one in secret.versions] == [("first", "previous"), (ONE, "current")]
     secret = _versions.purge(_versions.mark_dead(_versions.retire(secret, "first"), "first"), "first")
     assert [one.label for one in secret.versions] == ["purged", "current"]
     assert secret.current.targets == (WILSON,)
-    secret = _versions.abort(_versions.begin(secret, replace(PENDING, id=TWO)), TWO)
+    secret = _versions.abort(_versions.add_pending(secret, replace(PENDING, id=TWO)), TWO)
     assert [one.label for one in secret.versions] == ["purged", "current", "retired"]
 
 
 CHANGES: dict[str, Callable[[Secret, str], Secret]] = {
-    "begin": lambda secret, wanted: _versions.begin(secret, replace(PENDING, id=wanted)),
+    "begin": lambda secret, wanted: _versions.add_pending(secret, replace(PENDING, id=wanted)),
     "promote": lambda secret, wanted: _versions.promote(secret, wanted, ()),
     "retire": _versions.retire,
     "abort": _versions.abort,
@@ -145,7 +145,7 @@ def test_without_a_rotation_the_plain_name_is_current(state: Path) -> None:
     assert not state.exists()
     store = adopted()
     assert current("ngc") == "ngc"
-    store.update(lambda secret: _versions.begin(secret, PENDING))
+    store.update(lambda secret: _versions.add_pending(secret, PENDING))
     assert current("ngc") == "ngc"
     store.update(lambda secret: _versions.promote(secret, ONE, (WILSON,)))
     assert current("ngc") == f"ngc@{ONE}"
@@ -154,7 +154,7 @@ def test_without_a_rotation_the_plain_name_is_current(state: Path) -> None:
 
 def test_what_is_adopted_twice_stays(state: Path) -> None:
     store = adopted()
-    store.update(lambda secret: _versions.begin(secret, PENDING))
+    store.update(lambda secret: _versions.add_pending(secret, PENDING))
     assert store.read_or_adopt("legacy").find_label("pending") == replace(PENDING, sequence=1)
 
 
@@ -183,7 +183,7 @@ EDITS: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("how", EDITS)
 def test_an_edit_shows(how: str, state: Path) -> None:
     store = adopted()
-    store.update(lambda secret: _versions.begin(secret, PENDING))
+    store.update(lambda secret: _versions.add_pending(secret, PENDING))
     file = state / "secrets/ngc.json"
     before = file.read_bytes()
     file.write_bytes(EDITS[how](before))
@@ -204,7 +204,7 @@ def test_another_secrets_record_is_not_taken(state: Path) -> None:
 def test_what_others_could_change_is_refused(state: Path) -> None:
     store = adopted()
     (state / "secrets/ngc.json").chmod(0o644)
-    for act in (store.load, lambda: store.update(lambda secret: _versions.begin(secret, PENDING))):
+    for act in (store.load, lambda: store.update(lambda secret: _versions.add_pending(secret, PENDING))):
         with pytest.raises(StateError):
             act()
 
@@ -215,7 +215,7 @@ def test_a_kill_leaves_the_old_labels_or_the_new_ones(state: Path) -> None:
     def turn() -> None:
         while True:
             version = _versions.new_id()
-            store.update(partial(_versions.begin, pending=replace(PENDING, id=version)))
+            store.update(partial(_versions.add_pending, pending=replace(PENDING, id=version)))
             store.update(partial(_versions.abort, wanted=version))
 
     file = state / "secrets/ngc.json"
@@ -286,6 +286,6 @@ def test_a_second_rotation_waits_for_the_end_of_the_first(state: Path) -> None:
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     with store.lock_rotation():
-        store.update(lambda secret: _versions.begin(secret, PENDING))
+        store.update(lambda secret: _versions.add_pending(secret, PENDING))
     with pytest.raises(VersionError, match="is already open: finish it with --resume"):
-        store.update(lambda secret: _versions.begin(secret, replace(PENDING, id=TWO)))
+        store.update(lambda secret: _versions.add_pending(secret, replace(PENDING, id=TWO)))

@@ -21,7 +21,7 @@ def known(sources: str = SOURCES) -> KnownEngine:
 
 
 def wishes(plan: dict[str, str], sources: str = SOURCES) -> bool:
-    return "engine" in known(sources).settle_wish(plan)
+    return "engine" in known(sources).drop_needless_request(plan)
 
 
 def test_it_is_asked_for_once_for_each_version_of_the_sources(state: Path) -> None:

@@ -28,7 +28,7 @@ def flags() -> set[str]:
 @pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] < SIZE, reason="the limit allows no such lock")
 def test_memory_that_holds_keys_is_neither_dumped_nor_swapped_out() -> None:
     shared = Shared(SIZE)
-    with shared.held() as known:
+    with shared.lock() as known:
         known["answers"] = "a key"
     assert {"lo", "dd"} <= flags()
 
@@ -41,7 +41,7 @@ def test_where_no_memory_may_be_locked_it_is_shared_all_the_same() -> None:
         if os.getuid() == 0:
             os.setuid(65534)  # root is held to no limit
         shared = Shared(SIZE)
-        with shared.held() as known:
+        with shared.lock() as known:
             known["one"] = 1
-        os._exit(0 if shared.seen() == {"one": 1} and "lo" not in flags() else 1)
+        os._exit(0 if shared.peek() == {"one": 1} and "lo" not in flags() else 1)
     assert os.waitpid(child, 0)[1] == 0

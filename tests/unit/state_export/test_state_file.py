@@ -153,7 +153,7 @@ def test_no_key_travels(machine: Machine, file: Path) -> None:
     text = file.read_text()
     machine("old")
     every = [local_key(), VALUE, seal(VALUE, "ngc", "first", key()), "nvapi-", account_key("go42tum@lrz")]
-    every += [signed_record.subkey(key(), purpose).hex() for purpose in ("ledger", "ledger head", "versions")]
+    every += [signed_record.derive_subkey(key(), purpose).hex() for purpose in ("ledger", "ledger head", "versions")]
     assert [one for one in every if one in text] == []
     assert file.stat().st_mode & 0o777 == 0o600
 

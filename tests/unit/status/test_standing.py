@@ -93,7 +93,7 @@ def key_is_rotated() -> None:
     sidecar, book = VersionStore("ngc", key), ledger.Ledger(key)
     old = versions.KeyVersion("first", "personal", "current", issued="2026-05-01", expires="2026-12-01")
     new = versions.KeyVersion(versions.new_id(), "personal", sequence=1)
-    sidecar.write(versions.begin(versions.check_secret(versions.Secret("ngc", (old,))), new))
+    sidecar.write(versions.add_pending(versions.check_secret(versions.Secret("ngc", (old,))), new))
     target = "a@lrz:enroot_credential"
     book.append(signed_record.Event("ngc", "plan", "begun", new.id, sequence=1))
     book.append(signed_record.Event("ngc", "plan", "staged", new.id, target, sequence=1))

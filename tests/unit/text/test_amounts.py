@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount, count, duration
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count, format_duration, format_progress
 
 
 @pytest.mark.parametrize(
@@ -21,12 +21,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import a
     ],
 )
 def test_amounts_are_said_in_units(done: int | None, total: int | None, unit: str, said: str) -> None:
-    assert amount({"done": done, "total": total, "unit": unit}) == said
+    assert format_progress({"done": done, "total": total, "unit": unit}) == said
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.4, "0 s"), (59.9, "59 s"), (65, "1 min 05 s"), (7500, "2 h 05 min")])
 def test_time_is_said_in_words(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
+    assert format_duration(seconds) == said
 
 
 @pytest.mark.parametrize(("number", "said"), [(0, "0 accounts"), (1, "1 account"), (1200, "1,200 accounts")])

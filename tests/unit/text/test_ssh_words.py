@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import (
-    is_dropped_at_the_door,
-    may_knock_again,
-    meaning,
-    without_asides,
+    find_login_state,
+    is_dropped_before_greeting,
+    is_worth_retrying,
+    strip_debug_lines,
 )
 
 
@@ -32,7 +32,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import
     ],
 )  # fmt: skip
 def test_each_is_told_apart(words: str, state: str) -> None:
-    assert meaning(words) == state
+    assert find_login_state(words) == state
 
 
 VERBOSE = """OpenSSH_9.2p1 Debian-2+deb12u10, OpenSSL 3.0.19 27 Jan 2026
@@ -45,8 +45,8 @@ Connection closed by 127.0.0.1 port 22"""
 
 @pytest.mark.parametrize(("said", "again"), [("Not allowed at this time", False), ("Exceeded MaxStartups", True)])
 def test_who_is_told_to_stay_away_does_not_knock_again(said: str, again: bool) -> None:
-    words = without_asides(VERBOSE.format(said=said))
+    words = strip_debug_lines(VERBOSE.format(said=said))
     assert words.split("\n")[0] == said
     assert "debug1" not in words
-    assert is_dropped_at_the_door(words)
-    assert may_knock_again(words) is again
+    assert is_dropped_before_greeting(words)
+    assert is_worth_retrying(words) is again

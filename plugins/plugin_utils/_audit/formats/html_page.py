@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..._documents.finding import AuditReport, Finding, FormerAudit
-from ..._text.amounts import count, duration
+from ..._text.amounts import count, format_duration
 from ..rules.catalogue import SEVERITIES
 from .groups import last_started
 from .html_events import list_events
@@ -85,7 +85,7 @@ def _contents(report: AuditReport) -> dict[str, Any]:
         "severities": list(SEVERITIES),
         "verdict": verdict(report),
         "accounts_said": count(summary["accounts"], "account"),
-        "time_said": duration(run["seconds"]),
+        "time_said": format_duration(run["seconds"]),
         "missed": [account for account in report["accounts"] if account["state"] == "unknown"],
         "columns": ["account", *map(words, capabilities(report))],
         "rows": list(_matrix(report)),
