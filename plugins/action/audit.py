@@ -52,18 +52,18 @@ class ActionModule(AccountAction):
         plan = plan_audit(session, arguments["capabilities"], arguments["resources"])
         settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
         conversation = Conversation(session, plan.entries, settings)
-        return account_result(session, plan.row(conversation.fetch_outcomes(0), conversation))
+        return make_account_result(session, plan.row(conversation.fetch_outcomes(0), conversation))
 
     def report_unreached(self, session: AccountSession, failure: ConnectionFailure) -> Result:
         """Return the row of an account that was not reached; the report fails, not the task."""
-        return account_result(session, unmeasured_account(session.variables, failure.text))
+        return make_account_result(session, unmeasured_account(session.variables, failure.text))
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the row of an account that could not be examined."""
-        return account_result(session, unmeasured_account(session.variables, message))
+        return make_account_result(session, unmeasured_account(session.variables, message))
 
 
-def account_result(session: AccountSession, row: AuditRow) -> AuditAccount:
+def make_account_result(session: AccountSession, row: AuditRow) -> AuditAccount:
     """Return the result of the part account. row: of the account in the report."""
     result: AuditAccount = {"kind": "audit_account", "changed": False, "audit": row}
     return {**result, "sandbox": session.sandbox["root"]} if session.sandbox else result

@@ -49,15 +49,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         """Log in, and return the result, also of a login that is refused. is_ahead: see log_in."""
         session = AccountSession(self, task_vars)
         if session.sandbox or self._connection.transport != "ssh":
-            return login_result("unasked")
+            return make_login_result("unasked")
         try:
             return log_in(session, is_ahead)
         except NoTerminal:
-            return login_result("refused", login_check.advise_connect(session.name))
+            return make_login_result("refused", login_check.advise_connect(session.name))
         except NotAnswered:
-            return login_result("refused", "the question was not answered")
+            return make_login_result("refused", "the question was not answered")
         except AccountError as error:
-            return login_result("refused", str(error))
+            return make_login_result("refused", str(error))
 
 
 def log_in(session: AccountSession, is_ahead: bool) -> LoginResult:
@@ -68,51 +68,51 @@ def log_in(session: AccountSession, is_ahead: bool) -> LoginResult:
     """
     variables = session.connection.variables
     if "by_hand" in variables["account"]:
-        return login_result("closed", login_check.advise_script(session.name))
+        return make_login_result("closed", login_check.advise_script(session.name))
     state: State = "entered"
     if "lapses" in variables["account"]:
         credential_state, reason = renewing.renew_credential(variables, TERMINAL, ask)
         if credential_state == "ended":
-            return login_result("ended", reason)
+            return make_login_result("ended", reason)
         state = "renewed" if credential_state == "renewed" else state
     path = session.connection.control_socket
     if path and ssh_login.is_session_open(path):
-        return login_result("open")
+        return make_login_result("open")
     if is_ahead and path is None:
-        return login_result(state)
+        return make_login_result(state)
     if path or session.connection.asks_each_time:
-        return log_in_asking(session, variables)
+        return log_in_interactively(session, variables)
     output, questions = ssh_login.connect_unattended(ssh_arguments(variables, session.name))
     if not output:
-        return login_result("entered")
+        return make_login_result("entered")
     if questions and TERMINAL:
-        return log_in_asking(session, variables)
-    return login_failure(session, output, questions)
+        return log_in_interactively(session, variables)
+    return make_login_failure(session, output, questions)
 
 
-def log_in_asking(session: AccountSession, variables: Variables) -> LoginResult:
+def log_in_interactively(session: AccountSession, variables: Variables) -> LoginResult:
     """Log in and ask the user. Keep the session if the site allows shared sessions."""
     if not TERMINAL:
         if session.connection.control_socket is None:
-            return login_result("closed", login_check.advise_terminal())
-        return login_result("closed", login_check.advise_connect(session.name))
+            return make_login_result("closed", login_check.advise_terminal())
+        return make_login_result("closed", login_check.advise_connect(session.name))
     arguments, prompts = ssh_arguments(variables, session.name), make_prompts(variables)
     if not may_be_shared(variables):
         output = ssh_login.connect([*arguments, "true"], *prompts)
-        return login_failure(session, output) if output else login_result("each_time")
+        return make_login_failure(session, output) if output else make_login_result("each_time")
     path = session.connection.control_socket or str(socket_path(arguments))
     hours = ssh_login.read_session_hours(variables["cluster"].get("auth") or {})
     output = ssh_login.open_session(arguments, path, hours, *prompts)
-    return login_failure(session, output) if output else login_result("opened")
+    return make_login_failure(session, output) if output else make_login_result("opened")
 
 
-def login_failure(session: AccountSession, output: str, questions: Sequence[LoginQuestion] = ()) -> LoginResult:
+def make_login_failure(session: AccountSession, output: str, questions: Sequence[LoginQuestion] = ()) -> LoginResult:
     """Return the result of a login that failed. output: of ssh. questions: that ssh did not ask the user."""
     failed_login = FailedLogin(session.name, session.connection.variables)
-    return login_result("refused", failed_login.explain(output, questions))
+    return make_login_result("refused", failed_login.explain(output, questions))
 
 
-def login_result(state: State, reason: str = "") -> LoginResult:
+def make_login_result(state: State, reason: str = "") -> LoginResult:
     """Return the result of the task. reason: why the login failed, or empty."""
     result: LoginResult = {"kind": "login", "changed": False, "state": state}
     return {**result, "msg": reason} if reason else result

@@ -54,7 +54,7 @@ class ActionModule(AccountAction):
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
         """Run a module with one resource, or deliver what the roles declare."""
         if self._resource_type in PLACES:
-            checked = check_arguments(module_spec(self._resource_type), arguments)
+            checked = check_arguments(make_module_spec(self._resource_type), arguments)
             return deliver_one(self._resource_type, checked, session)
         checked = check_arguments(OF_ROLES, arguments)
         names = session.select(checked["capabilities"])
@@ -96,7 +96,7 @@ def read_decisions(session: AccountSession) -> dict[str, bool | str]:
 # -- one resource ----------------------------------------------------------------------------------
 
 
-def module_spec(resource_type: str) -> Spec:
+def make_module_spec(resource_type: str) -> Spec:
     """Return the argument spec of a module. Paths are text for Ansible, because the account resolves ~ and $SCRATCH."""
     options = options_class(resource_type).OPTIONS
     spec = {
@@ -110,12 +110,12 @@ def module_spec(resource_type: str) -> Spec:
 
 def deliver_one(resource_type: str, arguments: Arguments, session: AccountSession) -> ModuleResult:
     """Bring one resource to its desired state and return the result that its module documents. Raise AccountError."""
-    settings = {"work": session.work, "receipt": True, **plan_settings(arguments)}
-    outcome = Conversation(session, [module_entry(resource_type, arguments)], settings).fetch_outcomes(WAIT)[0]
-    return module_result({**outcome, "progress": None})
+    settings = {"work": session.work, "receipt": True, **read_plan_settings(arguments)}
+    outcome = Conversation(session, [make_plan_entry(resource_type, arguments)], settings).fetch_outcomes(WAIT)[0]
+    return make_module_result({**outcome, "progress": None})
 
 
-def module_entry(resource_type: str, arguments: Arguments) -> PlanEntry:
+def make_plan_entry(resource_type: str, arguments: Arguments) -> PlanEntry:
     """Return the plan's entry for a module's arguments, checked by the resource type itself. Raise AccountError."""
     options = {name: arguments.get(name) for name in options_class(resource_type).OPTIONS}
     options_class(resource_type)(options)
@@ -123,8 +123,8 @@ def module_entry(resource_type: str, arguments: Arguments) -> PlanEntry:
     return {"kind": resource_type, "capability": "module", "options": options}
 
 
-def plan_settings(arguments: Arguments) -> dict[str, Any]:
-    """Return whether an unknown key may be replaced, and the key for fingerprints, if given. Raise AccountError."""
+def read_plan_settings(arguments: Arguments) -> dict[str, Any]:
+    """Return the arguments that are parts of the plan: replace, and the key for fingerprints. Raise AccountError."""
     settings: dict[str, Any] = {"replace": True} if arguments.get(REPLACE) else {}
     key = arguments.get(FINGERPRINT_KEY)
     if key:
@@ -138,7 +138,7 @@ def plan_settings(arguments: Arguments) -> dict[str, Any]:
     return settings
 
 
-def module_result(outcome: ResourceOutcome) -> ModuleResult:
+def make_module_result(outcome: ResourceOutcome) -> ModuleResult:
     """Return the result of a module's task."""
     if outcome["status"] in FAILURES:
         return {"failed": True, "msg": f"{outcome['identity']}: {outcome['reason']}", "outcome": outcome}

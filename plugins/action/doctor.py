@@ -146,7 +146,7 @@ def inspect_accounts_files(sources: Sequence[str]) -> tuple[list[DoctorCheck], l
     accounts: list[InventoryHost] = []
     for path in find_yaml_files(sources):
         text = path.read_text(encoding="utf-8", errors="replace")
-        if ACCOUNTS_PLUGIN.search(text) or path.stem == "accounts":
+        if ACCOUNTS_PLUGIN.search(text) or path.stem == "accounts":  # the line "plugin:" may be missing by mistake
             checks_of_file, hosts = doctor_checks.check_accounts_file(path)
             checks += checks_of_file
             accounts += hosts
@@ -179,8 +179,8 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
         first = find_first_host(ssh_settings, arguments)
         if first and first not in is_resolved:
             is_resolved[first] = run_program([sys.executable, "-I", "-c", RESOLVE, first], SECONDS)[0] == 0
-        shown_first = first or ssh_settings["hostname"][0]
-        yield doctor_checks.check_route(host.name, ssh_settings, shown_first, is_resolved.get(first))
+        first_in_text = first or ssh_settings["hostname"][0]
+        yield doctor_checks.check_route(host.name, ssh_settings, first_in_text, is_resolved.get(first))
         account = open_sessions.session_variables(host.variables).get("account", {})
         if "by_hand" in account:
             yield doctor_checks.report_no_automation(host.name)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ScriptExported
 
-MODULES = collect_places(audit_checks.KINDS)
+PLACES = collect_places(audit_checks.KINDS)
 FIRST_LINES = b'#!/usr/bin/env python3\n"""hpc.onboard '
 
 
@@ -49,7 +49,7 @@ class ActionModule(AccountAction):
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:
         """Return a session that keeps the plan instead of sending it."""
-        return ScriptSession(self, variables, MODULES)
+        return ScriptSession(self, variables, PLACES)
 
     def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
         """Write the script, and return the result of the task."""
@@ -63,13 +63,13 @@ class ActionModule(AccountAction):
 def export_script(session: ScriptSession, output: str) -> ScriptExported:
     """Write the script of an account, and record it. output: its path; if empty, a name made from the account's."""
     if session.sandbox:
-        raise AccountError("a sandbox on this machine needs no script: run onboard")
+        raise AccountError("the account is a sandbox on this machine and needs no script: run hpc-onboard onboard")
     if output and len(session.variables.get("ansible_play_hosts_all") or ()) > 1:
         raise AccountError("a script is for one account: name the account, or remove --output")
     target = Path(output or f"onboard-{session.name.replace('@', '-')}.py").expanduser().absolute()
     user, _host = login_of(session.connection.variables, session.name)
     if not user:
-        raise AccountError("the user on the account is unknown: set ansible_user in its vars")
+        raise AccountError("the user name of this account is unknown: set ansible_user in the account's 'vars:'")
     names = list(ROLES)
     declared = skip_missing_keys(session.collect(names, []), session.key)
     entries = script_rotation.name_new_keys(session.name, declared.resources)
@@ -92,7 +92,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         "parts": parts,
     }
     now = datetime.now(UTC)
-    text = script_text.render_script(data, MODULES, target.name, f"{now:%Y-%m-%d}", read_version())
+    text = script_text.render_script(data, PLACES, target.name, f"{now:%Y-%m-%d}", read_version())
     recorded: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audited, "offboard": removed}
     exported_scripts.add_script(session.name, script_id, {"made": f"{now:%Y-%m-%dT%H:%M:%SZ}", "parts": recorded})
     _write_script(target, text.encode())

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, AuditAccount
 
-MODULES = collect_places(audit_checks.KINDS)
+PLACES = collect_places(audit_checks.KINDS)
 PLAN_SETTINGS = {"work": "imported", "receipt": True}  # of a plan that is not sent; jobs are not waited for
 
 
@@ -54,7 +54,7 @@ class ActionModule(AccountAction):
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:
         """Return a session whose answer comes from the result."""
-        return ScriptSession(self, variables, MODULES)
+        return ScriptSession(self, variables, PLACES)
 
     def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
         """Import the result in the file that the task names."""

@@ -56,12 +56,12 @@ class ActionModule(AccountAction):
         """Check the settings, show what would be removed, ask once for all accounts, or remove it."""
         part = arguments["part"]
         if part == "account":
-            return remove(session, arguments)
+            return offboard_account(session, arguments)
         agreement, variables = offboarding.AGREEMENT, session.variables
         if not agreement.is_needed(variables, session.value):
             return DONE
         if part == "show":  # a failure is reported later, by the part account
-            return {**remove(session, arguments), "kind": "offboard_shown", "changed": False, "failed": False}
+            return {**offboard_account(session, arguments), "kind": "offboard_shown", "changed": False, "failed": False}
         answer = None  # without a question, the user must have agreed on the command line
         if part == "settings" and IS_AT_TERMINAL:
             return DONE
@@ -78,7 +78,7 @@ class ActionModule(AccountAction):
         return {"kind": kind, "failed": True, "msg": message}
 
 
-def remove(session: AccountSession, arguments: Arguments) -> AccountResult:
+def offboard_account(session: AccountSession, arguments: Arguments) -> AccountResult:
     """Remove the resources of the roles that the task names, and those in the receipt that are no longer declared.
 
     The first plan is made from this machine's copy of the receipt. The account answers with its own receipt. If that
@@ -89,7 +89,7 @@ def remove(session: AccountSession, arguments: Arguments) -> AccountResult:
     declared = session.collect(arguments["capabilities"], arguments["resources"], (AccountError,))
     roles, includes_declared = session.select(arguments["capabilities"]), arguments["only"] == "everything"
     chosen = declared.of(roles) if includes_declared else DeclaredResources([], [], {})
-    refused_roles = declared.refused.keys() - chosen.refused.keys()
+    refused_roles = declared.refused.keys() - chosen.refused.keys()  # of a chosen role, the whole receipt is removed
 
     def plan_removal(notes: Notes) -> list[PlanEntry]:
         return offboarding.plan_removal(declared.resources, chosen.resources, notes, session.cluster, refused_roles)

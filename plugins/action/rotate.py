@@ -116,7 +116,7 @@ class ActionModule(AccountAction):
 def _take_share(secret: str, lead: RotationState, session: AccountSession) -> ShareResult | SkippedShare:
     """Take one account's share of the step that the coordinator named, and return its result. lead: its state."""
     step_data = lead.get("step") or {}
-    if not step_data:
+    if not step_data:  # the coordinator has nothing to do on accounts
         return NO_SHARE
     files = targets.find_files(session.name, secret, _list_keys(session))
     own_files = [file for file in files if file.target in step_data["targets"]]
@@ -129,7 +129,8 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
     store = VersionStore(secret, key)
 
     def send_files(files: list[targets.SecretFile], keyring_name: str, work: Work) -> list[ResourceOutcome]:
-        registry = {} if work == "foresee" else lead["registry"]
+        """Send the files with this key, and the search for leftovers of the old key, in one session."""
+        registry = {} if work == "foresee" else lead["registry"]  # it cannot know the key of a preview
         entries = targets.rotation_entries(files, keyring_name, registry, sorted(marks.values()))
         password = PREVIEW_KEY if work == "foresee" else session.key(keyring_name)
         outcomes = _send_entries([*entries, *search.entries()], password, work, session)

@@ -108,7 +108,7 @@ def _check_certificate(offered: OfferedCertificate, user: str, now: datetime) ->
     names = offered.certificate.principals
     problem = ""
     if start > now:
-        problem = f"the certificate is only valid from {start.strftime(STAMP)} on"
+        problem = f"the certificate is not valid before {start.strftime(STAMP)}"
     elif user and user not in {name.partition("@")[0] for name in names}:
         problem = f"the certificate is for {', '.join(names) or 'no user'}, not for {user}"
     return Credential("certificate", offered.place, end, problem)

@@ -28,7 +28,7 @@ KEY_ALONE = "If your SSH key alone is enough to log in, set 'auth: key' in the e
 def prepare_login(
     send: Callable[[], Output], connection: Any, variables: Variables, may_ask: bool
 ) -> tuple[Callable[[], Output], str]:
-    """Return send, changed to ask the user if the login does, and why the login is blocked, or an empty text.
+    """Return a function that calls send and answers the login's questions, and why the login is blocked, or "".
 
     send: sends a command to an account. connection: Ansible's. may_ask: the user may be asked during this work.
     """
@@ -69,8 +69,8 @@ def advise_connect(account: str) -> str:
     """Return why the account was not reached (no session is open), and the command that opens a session."""
     connect = shlex.join(command_for("connect", ["-l", account]))
     return (
-        "the login needs you: it asks for a password or code, and no SSH session is open, so hpc-onboard did not "
-        f"connect. At a terminal, run: {connect}. {KEY_ALONE}"
+        "the login asks for a password or code, and no SSH session is open, so hpc-onboard did not connect. "
+        f"At a terminal, run: {connect}. {KEY_ALONE}"
     )
 
 
@@ -86,8 +86,8 @@ def advise_script(account: str) -> str:
 def advise_terminal() -> str:
     """Return why the account was not reached (it asks the user in every session), and what to do."""
     return (
-        "the login needs you: it asks for a password or code each time, and the site forbids shared sessions, so "
-        f"hpc-onboard did not connect. Run this at a terminal. {KEY_ALONE}"
+        "the login asks for a password or code each time, and the site forbids shared sessions, so hpc-onboard did not "
+        f"connect. Run this at a terminal. {KEY_ALONE}"
     )
 
 

@@ -69,7 +69,9 @@ class FailedLogin:
             return self._diagnose_refusal(output, hop)
         if state == "host_key_unknown":
             text = f"the host key of {self._name_host(hop)} is not in your known_hosts"
-            advice = f"To compare it with the key that the site publishes, run at a terminal: {self._connect_command}"
+            advice = (
+                f"To compare the key with the one that the site publishes, run at a terminal: {self._connect_command}"
+            )
             return Diagnosis(state, text, advice)
         if state == "host_key_changed":
             return self._diagnose_changed_key(output, hop)
@@ -126,13 +128,13 @@ class FailedLogin:
             )
             return Diagnosis("refused", text, advice)
         if "Too many authentication failures" in output:
-            text = f"{host} refuses the login because ssh offers too many keys: all that your agent has ({output})"
+            text = f"{host} refuses the login because ssh offers too many keys: all keys that your agent has ({output})"
             advice = f"Set the key for this site in ~/.ssh/config: Host {host}, IdentityFile FILE, IdentitiesOnly yes"
             return Diagnosis("refused", text, advice)
         if TYPED_METHODS & methods and ASKING & set(self.variables.get("account") or ()):
             advice = (
-                "Did you mistype it, or was the code already used? Try again; the site may lock your account after "
-                "several failures"
+                "Did you mistype your input, or was the code already used? Try again; the site may lock your account "
+                "after several failures"
             )
             return Diagnosis("refused", f"your password or code was not accepted ({output})", advice)
         if TYPED_METHODS & methods and "publickey" not in methods:

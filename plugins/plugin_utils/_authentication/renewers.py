@@ -51,13 +51,14 @@ def explain_missing_program(command: list[str]) -> str:
 
 
 def _make_cscs_key_command(_auth: Facts, _user: str, place: str) -> list[str]:
+    """Return the command that signs the key of the old certificate, or the program's usual key."""
     key = place.removesuffix(CERTIFICATE)
     is_usual = not place.endswith(CERTIFICATE) or key == os.path.expanduser(USUAL_KEY)
     return ["cscs-key", "sign", *([] if is_usual else ["-f", key])]
 
 
 def _make_kinit_command(auth: Facts, user: str, _place: str) -> list[str]:
-    forwardable = ["-f"] if auth.get("delegate") else []
+    forwardable = ["-f"] if auth.get("delegate") else []  # so that the ticket is also valid on the cluster
     return ["kinit", *forwardable, f"{user}@{auth['realm']}" if auth.get("realm") else user]
 
 

@@ -30,7 +30,7 @@ def hold_place(host: str) -> Iterator[None]:
     try:
         if files:
             with suppress(OSError):  # a file system without locks
-                _take_place(files[0], files[1:])
+                _take_place(queue=files[0], places=files[1:])
         yield
     finally:
         for file in files:
@@ -38,7 +38,7 @@ def hold_place(host: str) -> Iterator[None]:
 
 
 def _open_files(host: str) -> list[int]:
-    """Return the open lock files of a login node, of its queue and of each place; [] if they cannot be created."""
+    """Return the open lock files of a login node, of its queue first; [] if they cannot be created."""
     folder = state_folder() / "turns"
     name = hashlib.sha256(host.encode()).hexdigest()[:12]
     opened: list[int] = []

@@ -159,7 +159,10 @@ class AccountConnection:
         return output
 
     def _prepare_login(self, send: Callable[[], CommandOutput]) -> Callable[[], CommandOutput]:
-        """Return send, changed to answer the questions of the login. If the login is blocked, ssh fails early."""
+        """Return a function that calls send, and answers the questions of the login if needed.
+
+        If the login is blocked now, ssh will fail before it connects, and self.blocked is the reason.
+        """
         if LOGIN_MARKS.isdisjoint(self._account):
             return send
         from .._authentication import login_check  # few accounts have such a login
@@ -168,7 +171,7 @@ class AccountConnection:
         return send
 
     def _record_unanswered(self, send: Callable[[], CommandOutput]) -> Callable[[], CommandOutput]:
-        """Return send, changed so that ssh does not ask the user on any host: its questions go to unanswered."""
+        """Return a function that calls send while ssh cannot ask the user, for any host. Its questions are recorded."""
         if mentions_proxy(self.variables):  # otherwise, ssh does not print the messages of its jump host
             self._action._connection.set_option("verbosity", 1)
 

@@ -46,7 +46,7 @@ class Conversation:
             **settings,
         }
         self._asks_slurm = not session.sandbox and any(entry["kind"] in ASK_SLURM for entry in entries)
-        if self._asks_slurm:
+        if self._asks_slurm:  # with the offers of an earlier session, so that Slurm is queried only once a day
             self._plan["found"] = slurm_offers.plan_part(session.name, self._plan["work"] == "examine")
 
     def fetch_outcomes(self, wait: int) -> list[ResourceOutcome]:
@@ -82,7 +82,7 @@ class Conversation:
         self.seconds += answer["seconds"]
         offers = [outcome["evidence"]["slurm"] for outcome in answer["outcomes"] if "slurm" in outcome["evidence"]]
         if offers and self._asks_slurm and self._plan["work"] != "foresee":
-            slurm_offers.keep_offers(self._session.name, offers[0])  # Slurm is asked once a day
+            slurm_offers.keep_offers(self._session.name, offers[0])
         if all(KEPT_KEYS.isdisjoint(outcome["evidence"]) for outcome in answer["outcomes"]):
             return answer["outcomes"]
         from . import key_rotations

@@ -44,11 +44,12 @@ def deliver(
     only the account's receipt contains, or an empty one. Raise AccountError and NoAnswer.
     """
     declared = skip_missing_keys(declared, session.key)
+    is_removal = plan_rest is not None
     if session.connection.asks_each_time:
         wait = 0  # each check of a job would ask the user
     outcomes, receipt = _run_plan(session, declared.resources, wait, settings)
-    offer = None if plan_rest else _offer_adoption(session, declared.resources, outcomes)
-    if not (plan_rest or session.is_check_run):
+    offer = None if is_removal else _offer_adoption(session, declared.resources, outcomes)
+    if not (is_removal or session.is_check_run):
         planned = {outcome["identity"] for outcome in outcomes}
         lost_notes = receipts.find_lost_notes(session.name, session.sandbox, receipt, planned)
         if lost_notes:  # the account adds them to its receipt; the outcomes are known already
@@ -57,10 +58,10 @@ def deliver(
     if rest:
         outcomes_of_rest, receipt = _run_plan(session, rest, wait, settings)
         outcomes = _result.merge_outcomes(outcomes, outcomes_of_rest)
-    removed = {outcome["identity"] for outcome in outcomes if plan_rest and outcome["status"] not in _result.FAILURES}
-    outcomes = _result.drop_absent(outcomes) if plan_rest else _result.drop_queries(outcomes)
-    is_first = not plan_rest and _is_first_change(session, outcomes)  # before the receipt is kept
-    message_if_empty = "nothing to remove" if plan_rest else "no resources declared"
+    removed = {outcome["identity"] for outcome in outcomes if is_removal and outcome["status"] not in _result.FAILURES}
+    outcomes = _result.drop_absent(outcomes) if is_removal else _result.drop_queries(outcomes)
+    is_first = not is_removal and _is_first_change(session, outcomes)  # before the receipt is kept
+    message_if_empty = "nothing to remove" if is_removal else "no resources declared"
     outcomes = [*outcomes, *_keep_receipt(session, receipt, removed)]
     result = _result.build_result(outcomes, declared, session.is_check_run, message_if_empty)
     if keys := _describe_changed_keys(session, declared.resources, result["outcomes"]):
@@ -118,7 +119,10 @@ def _describe_changed_keys(
 
 
 def _keep_receipt(session: AccountSession, receipt: AccountReceipt | None, removed: set[str]) -> list[ResourceOutcome]:
-    """Copy the account's receipt to this machine. Return a failed outcome if the account could not write it."""
+    """Copy the account's receipt to this machine. Return a failed outcome if the account could not write its receipt.
+
+    removed: the identities of resources that were removed.
+    """
     if receipt is None:
         return []
     if receipt["problem"]:

@@ -126,7 +126,7 @@ def fetch_installer(url: str, sha256: str, report: ReportBytes) -> Path:
         lock.acquire(OTHER_DOWNLOAD)
     except LockBusy as error:
         raise AccountError(
-            f"another process is downloading {url} and does not finish ({error}): end that process, then run again"
+            f"another process is still downloading {url} ({error}): end that process, then run again"
         ) from None
     try:
         fetch(url, str(folder / sha256), sha256, {}, report)

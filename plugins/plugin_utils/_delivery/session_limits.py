@@ -97,6 +97,7 @@ def limit_session(seconds: float, start: StartLimit | None = None) -> Iterator[N
     waiting_pid, waiting_since = 0, started  # of the ssh process whose command has not begun
 
     def check_limits(_number: int, frame: FrameType | None) -> None:
+        """Raise the exceptions of limit_session. frame: the code that the alarm has interrupted."""
         nonlocal task_limit, waiting_pid, waiting_since
         now = time.monotonic()
         loop_variables = _find_loop_variables(frame) if start else {}
@@ -158,4 +159,4 @@ def _to_output(loop_variables: Mapping[str, Any]) -> CommandOutput:
 def peak_memory() -> int:
     """Return the largest number of bytes that this process has used so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return peak if sys.platform == "darwin" else peak * 1024  # other systems count in KiB

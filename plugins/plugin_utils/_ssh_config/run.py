@@ -106,7 +106,7 @@ def _report_overridden(desired: DesiredNames, included: str, config: str) -> lis
     sections = {name: section for name, section in texts.read_sections(included).items() if name in desired.sections}
     with open_settings(config, included) as settings:
         overridden = {
-            target.account: f"connects to {target.actual}, not to {target.desired}: your own ssh settings override it"
+            target.account: f"connects to {target.actual}, not to {target.desired}: your settings override the entry"
             for target in settings.list_targets(sections)
             if target.desired != target.actual
         }
@@ -167,7 +167,7 @@ def _report_name(account: str, names: Mapping[str, str], failures: Mapping[str, 
     if account in names:
         return {"account": account, "name": names[account], "text": ""}
     user, _at, cluster = account.rpartition("@")
-    in_use = f"your own ssh settings already use the names {cluster} and {user}-{cluster}"
+    in_use = f"your ssh settings already contain the names {cluster} and {user}-{cluster}"
     return {"account": account, "name": "", "text": f"has no entry: {failures.get(account, in_use)}"}
 
 

@@ -46,6 +46,7 @@ class SshNames(Resource):
         return {texts.FILE: new, texts.CONFIG: LAST} if new else {}
 
     def inspect(self, host: Host) -> State:
+        """Return the text of the included file, the place of the block, and what must be cleaned up."""
         included, config = _included(host), _config(host)
         state: State = {}
         if included.there:
@@ -65,6 +66,7 @@ class SshNames(Resource):
         )
 
     def obstacle(self, before: State, host: Host) -> str | None:
+        """Return why the files must not be changed, and what to do; None if they may be."""
         folder, config, included = (host.expand(path) for path in (texts.FOLDER, texts.CONFIG, texts.FILE))
         instead = "replace it with a regular file, then run again"
         problem = host.why_blocked(folder) or edited_file.why_not_editable(host, config, instead)
@@ -115,6 +117,7 @@ class SshNames(Resource):
             self._remove_files(host)
 
     def _write_files(self, host: Host, new: str) -> None:
+        """Write the included file, then the block at the end of ~/.ssh/config."""
         folder = host.expand(texts.FOLDER)
         if host.resolved_kind(folder) == "nothing":
             host.make_folder(folder, FOLDER_MODE, partial(_write_first, host, new))

@@ -15,9 +15,9 @@ from ...module_utils._formats import section
 
 FOLDER, CONFIG, FILE = "~/.ssh", "~/.ssh/config", "~/.ssh/hpc.onboard.conf"
 READ = f"Match all\nInclude {FILE}\n"
-WHY = "# hpc.onboard: names of my accounts. Keep this last: settings above it win."
+WHY = "# hpc.onboard: names of my accounts. Keep this at the end: settings above take precedence."
 BLOCK = f"{WHY}\n{READ}"
-JOINED = f"{WHY} (The line above had no end.)\n{READ}"  # so that the file is restored without one
+JOINED = f"{WHY} (The line above had no line end.)\n{READ}"  # so that the file is restored without one
 TRACE = re.compile(r"^[ \t]*(?:# hpc\.onboard:|include\b.*hpc\.onboard\.conf).*$", re.MULTILINE | re.IGNORECASE)
 
 HEADER = "# Written by hpc-onboard ssh-config. Put your own settings into ~/.ssh/config: they take precedence.\n"
