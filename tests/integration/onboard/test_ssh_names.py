@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import re
 import shutil
 import subprocess
 import tempfile
@@ -147,8 +146,8 @@ def test_names_lead_to_accounts_and_go_with_them(bed: Any, home: Path) -> None:
     accepted = config.read_bytes()
     config.write_bytes(b"Hosts wilson\n" + accepted)
     told = said(person.types("doctor"))
-    refusal = rf"ssh names ssh refuses the settings: {re.escape(str(config))}: line 1: Bad configuration option: hosts"
-    assert re.search(refusal.replace(" ", r"\s+"), told), told[told.index("ssh names") :][:300]
+    refusal = f"ssh names: ssh refuses the settings: {config}: line 1: Bad configuration option: hosts"
+    assert refusal in told, told[told.index("ssh names") :][:300]
     config.write_bytes(accepted)
 
     whole = person.tree()
