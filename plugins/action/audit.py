@@ -42,7 +42,7 @@ class ActionModule(AccountAction):
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Run the part that the task names. The part account examines resources, leftovers, and all audit checks."""
+        """Run the part that the task names. Only the part account connects to an account."""
         if arguments["part"] == "settings":
             return run.check_settings(session.variables, session.value)
         if arguments["part"] == "report":

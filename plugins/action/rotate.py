@@ -125,7 +125,7 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
     if session.is_check_run:
         return _preview_share(secret, lead, own_files, session)
     step = RotationStep(step_data["name"], step_data["version"], tuple(file.target for file in own_files))
-    key = record_key()
+    key = record_key()  # of this machine, for signatures and fingerprints
     store = VersionStore(secret, key)
 
     def send_files(files: list[targets.SecretFile], keyring_name: str, work: Work) -> list[ResourceOutcome]:

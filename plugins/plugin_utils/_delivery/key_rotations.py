@@ -30,11 +30,11 @@ def describe_rotations(keyring_name: str, account: str) -> KeyRotations:
     keyring_name: NAME of the key, or NAME@VERSION. Raise AccountError if the record cannot be read.
     """
     name, _at, version = keyring_name.partition("@")
-    key = bytes.fromhex(local_key())
+    fingerprint_key = bytes.fromhex(local_key())
     try:
-        secret = VersionStore(name, key).load()
-        fingerprints = sorted(account_marks({name: secret}, account, key).values()) if secret else []
-        return {**describe_secret(secret, version, machine_id(key)), "versions": fingerprints}
+        secret = VersionStore(name, fingerprint_key).load()
+        fingerprints = sorted(account_marks({name: secret}, account, fingerprint_key).values()) if secret else []
+        return {**describe_secret(secret, version, machine_id(fingerprint_key)), "versions": fingerprints}
     except (StateError, VersionError) as error:
         raise AccountError(str(error)) from None
 

@@ -184,7 +184,10 @@ def choose_names(
 
 
 def choose_jump_users(entries: Iterable[HostEntry], is_free: Callable[[str], bool]) -> dict[str, str]:
-    """Return the user of each jump host for which all accounts have the same one."""
+    """Return the user of each jump host, except where accounts use different ones or the user has own settings.
+
+    is_free: True for a host that the user's own settings do not mention.
+    """
     users: dict[str, set[str]] = {}
     for user, host in filter(None, (entry.jump for entry in entries)):
         users.setdefault(host, set()).add(user)
@@ -192,7 +195,7 @@ def choose_jump_users(entries: Iterable[HostEntry], is_free: Callable[[str], boo
 
 
 def render_section(entry: HostEntry, name: str, jump_users: Mapping[str, str]) -> str:
-    """Return the lines of an account's section."""
+    """Return the lines of an account's section: its entry, and one for its jump host if that has a user."""
     lines = [f"{SOURCE}{entry.source}", f"Host {name}", *(_render_option(*option) for option in entry.options)]
     if entry.jump and entry.jump[1] in jump_users:
         lines += [f"Host {entry.jump[1]}", _render_option("User", entry.jump[0])]
