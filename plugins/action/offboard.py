@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Remove from an account what hpc-onboard created there, in one SSH session.
+"""A part of offboard.yml: show what hpc-onboard created on an account, ask, or remove it in one SSH session.
 
 The documentation is in plugins/modules/offboard.py.
 """

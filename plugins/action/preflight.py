@@ -62,5 +62,5 @@ def check_login(session: AccountSession) -> PreflightAccount:
     reason = login_check.find_block(connection.variables, may_ask=False)
     if reason:
         return preflight.check_credential(session.variables) or preflight.account_result("needs_person", "", reason)
-    connection.refuse_questions()
+    connection.refuse_questions()  # a preflight only reports that the login needs the user
     return preflight.check_account(session)
