@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A part of adopt.yml: look at one account, ask about what is different there, or write the accounts file.
+"""A part of adopt.yml: inspect one account, ask about resources that differ, or write the accounts file.
 
 The documentation is in plugins/modules/adopt.py.
 """
@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 
 from ansible import context
 from ansible_collections.hpc.onboard.plugins.plugin_utils._adoption import adopt_run, look
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import with_places
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import collect_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 
-IS_AT_TERMINAL = prompt.is_at_terminal()  # the processes of the tasks have no terminal any more
+IS_AT_TERMINAL = prompt.is_at_terminal()  # here, because the processes of the tasks have no terminal
 
 
 class ActionModule(AccountAction):
     """hpc.onboard.adopt"""
 
-    PLACES = with_places(look.KINDS)
+    PLACES = collect_places(look.KINDS)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["settings", "account", "ask", "write"], "required": True},
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Run one part; all but account need only this machine."""
+        """Run the part that the task names. Only the part account connects to an account."""
         ask = prompt.ask_to_agree
         if arguments["part"] == "account":
             return look.look_at_account(session)

@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A part of an audit: examine one account, or, on this machine alone, read the settings or write the report.
+"""A part of an audit: examine one account, or, on this machine alone, check the settings or write the report.
 
 The documentation is in plugins/modules/audit.py.
 """
@@ -15,7 +15,7 @@ from ansible import __version__, context
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks, run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit, unmeasured_account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import with_places
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import collect_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
@@ -32,7 +32,7 @@ STARTED = time.monotonic()
 class ActionModule(AccountAction):
     """hpc.onboard.audit"""
 
-    PLACES = with_places(audit_checks.KINDS)
+    PLACES = collect_places(audit_checks.KINDS)
     ERRORS = (*AccountAction.ERRORS, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["settings", "account", "report"], "required": True},
@@ -42,7 +42,7 @@ class ActionModule(AccountAction):
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Examine what is declared for the account, what no longer is, and what only the audit checks."""
+        """Run the part that the task names. Only the part account connects to an account."""
         if arguments["part"] == "settings":
             return run.check_settings(session.variables, session.value)
         if arguments["part"] == "report":
@@ -52,18 +52,18 @@ class ActionModule(AccountAction):
         plan = plan_audit(session, arguments["capabilities"], arguments["resources"])
         settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
         conversation = Conversation(session, plan.entries, settings)
-        return account_result(session, plan.row(conversation.outcomes(0), conversation))
+        return make_account_result(session, plan.row(conversation.fetch_outcomes(0), conversation))
 
     def report_unreached(self, session: AccountSession, failure: ConnectionFailure) -> Result:
         """Return the row of an account that was not reached; the report fails, not the task."""
-        return account_result(session, unmeasured_account(session.variables, failure.text))
+        return make_account_result(session, unmeasured_account(session.variables, failure.text))
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the row of an account that could not be examined."""
-        return account_result(session, unmeasured_account(session.variables, message))
+        return make_account_result(session, unmeasured_account(session.variables, message))
 
 
-def account_result(session: AccountSession, row: AuditRow) -> AuditAccount:
-    """Return the result of the part account."""
+def make_account_result(session: AccountSession, row: AuditRow) -> AuditAccount:
+    """Return the result of the part account. row: of the account in the report."""
     result: AuditAccount = {"kind": "audit_account", "changed": False, "audit": row}
     return {**result, "sandbox": session.sandbox["root"]} if session.sandbox else result

@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Log in to an account, asking the user if it is needed, and keep the session.
+"""Log in to an account, ask the user for input if needed, and keep the session.
 
 The documentation is in plugins/modules/connect.py.
 """
@@ -16,8 +16,8 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import may_be_shared, socket_path
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_check, renewing, ssh_login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import FailedLogin
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.questions import of_account as questions_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.terminal import name_of_terminal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.questions import make_prompts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.terminal import find_terminal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.unattended import LoginQuestion
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
@@ -25,7 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, ask
 
-TERMINAL = name_of_terminal()  # the processes of the tasks have none any more
+TERMINAL = find_terminal()  # here, because the processes of the tasks have no terminal
 State = Literal["unasked", "each_time", "open", "opened", "entered", "renewed", "closed", "ended", "refused"]
 
 
@@ -35,7 +35,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     TRANSFERS_FILES = False
 
     def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
-        """Open a session if the login asks the user and no session is open."""
+        """Log in to the account, and return the result of the task."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"ahead": {"type": "bool", "default": False}})
         result = self._log_in(task_vars, arguments["ahead"])
@@ -45,72 +45,74 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             result["unreachable" if arguments["ahead"] else "failed"] = True
         return result
 
-    def _log_in(self, task_vars: Variables | None, ahead: bool) -> LoginResult:
+    def _log_in(self, task_vars: Variables | None, is_ahead: bool) -> LoginResult:
+        """Log in, and return the result, also of a login that is refused. is_ahead: see log_in."""
         session = AccountSession(self, task_vars)
         if session.sandbox or self._connection.transport != "ssh":
-            return login_result("unasked")
+            return make_login_result("unasked")
         try:
-            return log_in(session, ahead)
+            return log_in(session, is_ahead)
         except NoTerminal:
-            return login_result("refused", login_check.advise_connect(session.name))
+            return make_login_result("refused", login_check.advise_connect(session.name))
         except NotAnswered:
-            return login_result("refused", "the question was not answered")
+            return make_login_result("refused", "the question was not answered")
         except AccountError as error:
-            return login_result("refused", str(error))
+            return make_login_result("refused", str(error))
 
 
-def log_in(session: AccountSession, ahead: bool) -> LoginResult:
-    """Renew the account's certificate or ticket if needed, then log in. Raise what a question raises.
+def log_in(session: AccountSession, is_ahead: bool) -> LoginResult:
+    """Renew the account's certificate or ticket if needed, then log in unless a session is open.
 
-    ahead: the work follows in the same run, so log in only if that needs the user.
+    is_ahead: the work follows in the same run, so log in only if that needs the user. Raise NoTerminal, NotAnswered,
+    AccountError.
     """
     variables = session.connection.variables
     if "by_hand" in variables["account"]:
-        return login_result("closed", login_check.advise_script(session.name))
+        return make_login_result("closed", login_check.advise_script(session.name))
     state: State = "entered"
     if "lapses" in variables["account"]:
         credential_state, reason = renewing.renew_credential(variables, TERMINAL, ask)
         if credential_state == "ended":
-            return login_result("ended", reason)
+            return make_login_result("ended", reason)
         state = "renewed" if credential_state == "renewed" else state
     path = session.connection.control_socket
-    if path and ssh_login.is_open(path):
-        return login_result("open")
-    if ahead and path is None:
-        return login_result(state)
+    if path and ssh_login.is_session_open(path):
+        return make_login_result("open")
+    if is_ahead and path is None:
+        return make_login_result(state)
     if path or session.connection.asks_each_time:
-        return log_in_asking(session, variables)
+        return log_in_interactively(session, variables)
     output, questions = ssh_login.connect_unattended(ssh_arguments(variables, session.name))
     if not output:
-        return login_result("entered")
+        return make_login_result("entered")
     if questions and TERMINAL:
-        return log_in_asking(session, variables)
-    return login_failure(session, output, questions)
+        return log_in_interactively(session, variables)
+    return make_login_failure(session, output, questions)
 
 
-def log_in_asking(session: AccountSession, variables: Variables) -> LoginResult:
-    """Log in and ask the user. Keep the session if the site allows to share it."""
+def log_in_interactively(session: AccountSession, variables: Variables) -> LoginResult:
+    """Log in and ask the user. Keep the session if the site allows shared sessions."""
     if not TERMINAL:
         if session.connection.control_socket is None:
-            return login_result("closed", login_check.advise_terminal())
-        return login_result("closed", login_check.advise_connect(session.name))
-    arguments, ask_and_tell = ssh_arguments(variables, session.name), questions_of(variables)
+            return make_login_result("closed", login_check.advise_terminal())
+        return make_login_result("closed", login_check.advise_connect(session.name))
+    arguments, prompts = ssh_arguments(variables, session.name), make_prompts(variables)
     if not may_be_shared(variables):
-        output = ssh_login.connect([*arguments, "true"], *ask_and_tell)
-        return login_failure(session, output) if output else login_result("each_time")
+        output = ssh_login.connect([*arguments, "true"], *prompts)
+        return make_login_failure(session, output) if output else make_login_result("each_time")
     path = session.connection.control_socket or str(socket_path(arguments))
-    hours = ssh_login.hours(variables["cluster"].get("auth") or {})
-    output = ssh_login.open_session(arguments, path, hours, *ask_and_tell)
-    return login_failure(session, output) if output else login_result("opened")
+    hours = ssh_login.read_session_hours(variables["cluster"].get("auth") or {})
+    output = ssh_login.open_session(arguments, path, hours, *prompts)
+    return make_login_failure(session, output) if output else make_login_result("opened")
 
 
-def login_failure(session: AccountSession, output: str, questions: Sequence[LoginQuestion] = ()) -> LoginResult:
+def make_login_failure(session: AccountSession, output: str, questions: Sequence[LoginQuestion] = ()) -> LoginResult:
     """Return the result of a login that failed. output: of ssh. questions: that ssh did not ask the user."""
-    login = FailedLogin(session.name, session.connection.variables)
-    return login_result("refused", login.explain(output, questions))
+    failed_login = FailedLogin(session.name, session.connection.variables)
+    return make_login_result("refused", failed_login.explain(output, questions))
 
 
-def login_result(state: State, reason: str = "") -> LoginResult:
+def make_login_result(state: State, reason: str = "") -> LoginResult:
     """Return the result of the task. reason: why the login failed, or empty."""
     result: LoginResult = {"kind": "login", "changed": False, "state": state}
     return {**result, "msg": reason} if reason else result

@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery import deliver
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import options_class
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES, FAILURES, diffs
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES, FAILURES, render_diffs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import Spec, check_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import (
@@ -54,7 +54,7 @@ class ActionModule(AccountAction):
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
         """Run a module with one resource, or deliver what the roles declare."""
         if self._resource_type in PLACES:
-            checked = check_arguments(module_spec(self._resource_type), arguments)
+            checked = check_arguments(make_module_spec(self._resource_type), arguments)
             return deliver_one(self._resource_type, checked, session)
         checked = check_arguments(OF_ROLES, arguments)
         names = session.select(checked["capabilities"])
@@ -81,62 +81,67 @@ def check_arguments(spec: Spec, arguments: Arguments) -> dict[str, Any]:
 
 
 def read_decisions(session: AccountSession) -> dict[str, bool | str]:
-    """Return what the user decided for the plan: whether unknown keys are replaced, and the engine stays there.
+    """Return the user's decisions for the plan: if unknown keys are replaced, and if the account keeps the engine.
 
     Raise AccountError.
     """
     if not any(name.startswith("onboard_") for name in session.variables):
         return {"engine": "keep"}
     readers = {"onboard_replace": extra_vars.read_bool, "onboard_keep_engine": extra_vars.read_bool}
-    given = extra_vars.read_settings("an onboarding", readers, session.variables, session.value)
-    engine = "keep" if given.get("onboard_keep_engine", True) else "drop"
-    return {"replace": bool(given.get("onboard_replace")), "engine": engine}
+    settings = extra_vars.read_settings("an onboarding", readers, session.variables, session.value)
+    engine = "keep" if settings.get("onboard_keep_engine", True) else "drop"
+    return {"replace": bool(settings.get("onboard_replace")), "engine": engine}
 
 
 # -- one resource ----------------------------------------------------------------------------------
 
 
-def module_spec(resource_type: str) -> Spec:
-    """Return what a module takes. Paths are text to Ansible, for the account itself resolves ~ and $SCRATCH."""
+def make_module_spec(resource_type: str) -> Spec:
+    """Return the argument spec of a module. Paths are text for Ansible, because the account resolves ~ and $SCRATCH."""
     options = options_class(resource_type).OPTIONS
-    spec = {name: {**one, "type": "str" if one["type"] == "path" else one["type"]} for name, one in options.items()}
-    if {"password", "state"} <= options.keys():  # a file that keeps a key
+    spec = {
+        name: {**option, "type": "str" if option["type"] == "path" else option["type"]}
+        for name, option in options.items()
+    }
+    if {"password", "state"} <= options.keys():  # a file that contains a key
         spec[REPLACE] = {"type": "bool", "default": False}
     return {**spec, FINGERPRINT_KEY: {"type": "str", "no_log": True}}
 
 
 def deliver_one(resource_type: str, arguments: Arguments, session: AccountSession) -> ModuleResult:
     """Bring one resource to its desired state and return the result that its module documents. Raise AccountError."""
-    settings = {"work": session.work, "receipt": True, **plan_settings(arguments)}
-    outcome = Conversation(session, [module_entry(resource_type, arguments)], settings).outcomes(WAIT)[0]
-    return module_result({**outcome, "progress": None})
+    settings = {"work": session.work, "receipt": True, **read_plan_settings(arguments)}
+    outcome = Conversation(session, [make_plan_entry(resource_type, arguments)], settings).fetch_outcomes(WAIT)[0]
+    return make_module_result({**outcome, "progress": None})
 
 
-def module_entry(resource_type: str, arguments: Arguments) -> PlanEntry:
-    """Return the entry of the plan, checked by the resource type itself. Raise AccountError."""
+def make_plan_entry(resource_type: str, arguments: Arguments) -> PlanEntry:
+    """Return the plan's entry for a module's arguments, checked by the resource type itself. Raise AccountError."""
     options = {name: arguments.get(name) for name in options_class(resource_type).OPTIONS}
     options_class(resource_type)(options)
     refuse_keys(options)
     return {"kind": resource_type, "capability": "module", "options": options}
 
 
-def plan_settings(arguments: Arguments) -> dict[str, Any]:
-    """Return whether an unknown key may be replaced, and the key for fingerprints, if given. Raise AccountError."""
+def read_plan_settings(arguments: Arguments) -> dict[str, Any]:
+    """Return the arguments that are parts of the plan: replace, and the key for fingerprints. Raise AccountError."""
     settings: dict[str, Any] = {"replace": True} if arguments.get(REPLACE) else {}
     key = arguments.get(FINGERPRINT_KEY)
     if key:
         try:
             bytes.fromhex(key)
         except ValueError:
-            raise AccountError(f"{FINGERPRINT_KEY} is not hexadecimal: write each byte as two of 0-9 and a-f") from None
+            raise AccountError(
+                f"{FINGERPRINT_KEY} is not hexadecimal: write each byte as two digits (0-9, a-f)"
+            ) from None
         settings[FINGERPRINT_KEY] = key
     return settings
 
 
-def module_result(outcome: ResourceOutcome) -> ModuleResult:
+def make_module_result(outcome: ResourceOutcome) -> ModuleResult:
     """Return the result of a module's task."""
     if outcome["status"] in FAILURES:
         return {"failed": True, "msg": f"{outcome['identity']}: {outcome['reason']}", "outcome": outcome}
     if outcome["status"] not in CHANGES:
         return {"changed": False, "outcome": outcome}
-    return {"changed": True, "outcome": outcome, "diff": diffs([outcome])}
+    return {"changed": True, "outcome": outcome, "diff": render_diffs([outcome])}

@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Inspects this machine for doctor; plugin_utils/_readiness/doctor_checks.py judges what it finds.
+"""Inspects this machine for doctor. The verdicts on what it finds are in plugin_utils/_readiness/doctor_checks.py.
 
 The documentation is in plugins/modules/doctor.py.
 """
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import DoctorResult
 
 ACCOUNTS_PLUGIN = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.accounts", re.MULTILINE)
-RESOLVE = "import socket, sys; socket.getaddrinfo(sys.argv[1], None)"
-SECONDS = 8
+RESOLVE = "import socket, sys; socket.getaddrinfo(sys.argv[1], None)"  # a program, since the call has no time limit
+SECONDS = 8  # for each program
 
-passphrase.keep_descriptor()
+passphrase.keep_descriptor()  # here, before Ansible forks: the processes of the tasks have other descriptors 0 to 2
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
@@ -63,112 +63,113 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         """Inspect this machine and the path to each account."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"key": {"type": "str", "default": "ngc"}})
-        accounts, hosts = inspect_accounts_files(list((task_vars or {}).get("ansible_inventory_sources") or []))
-        real = [host for host in hosts if not doctor_checks.is_sandbox(host)]
+        file_checks, hosts = inspect_accounts_files(list((task_vars or {}).get("ansible_inventory_sources") or []))
+        on_clusters = [host for host in hosts if not doctor_checks.is_sandbox(host)]
+        is_needed = bool(on_clusters)
         return doctor_checks.summarise(
             [
                 *inspect_software(),
-                inspect_keyring(arguments["key"], bool(real)),
+                inspect_keyring(arguments["key"], is_needed),
                 *inspect_rotations(),
-                *inspect_ssh(bool(real)),
+                *inspect_ssh(is_needed),
                 *inspect_ssh_names(),
-                *accounts,
-                *inspect_routes(real),
+                *file_checks,
+                *inspect_routes(on_clusters),
             ]
         )
 
 
 def inspect_software() -> Iterator[DoctorCheck]:
-    """Check Python, Ansible, and the folder it was started in."""
+    """Check Python, Ansible, and the folder in which doctor was started."""
     now, folder = datetime.now(), Path.cwd()
     yield doctor_checks.check_python(sys.version_info[:3], (now.year, now.month))
     yield doctor_checks.check_ansible_core(__version__, (now.year, now.month))
     yield doctor_checks.check_folder(folder, folder.stat().st_mode, (folder / "ansible.cfg").exists())
 
 
-def inspect_ssh(needed: bool) -> Iterator[DoctorCheck]:
-    """Check the ssh client, its agent, and the folder for its sockets. needed: there are accounts on clusters."""
+def inspect_ssh(is_needed: bool) -> Iterator[DoctorCheck]:
+    """Check the ssh client, its agent, and the folder for its sockets. is_needed: an account is on a cluster."""
     code, _output, version = run_program(["ssh", "-V"], SECONDS)
-    yield doctor_checks.check_ssh(None if code is None else version, needed)
+    yield doctor_checks.check_ssh(None if code is None else version, is_needed)
     code, output, _error = run_program(["ssh-add", "-l"], SECONDS)
-    yield doctor_checks.check_agent(code, output, needed)
-    connection_loader.get("ssh", class_only=True)  # defines the setting
+    yield doctor_checks.check_agent(code, output, is_needed)
+    connection_loader.get("ssh", class_only=True)  # loads the plugin, which defines the setting
     folder = constants.config.get_config_value("control_path_dir", plugin_type="connection", plugin_name="ssh")
     yield doctor_checks.check_control_path(os.path.expanduser(os.path.expandvars(str(folder))))
 
 
 def inspect_ssh_names() -> Iterator[DoctorCheck]:
-    """Check the short names of accounts, if ssh_config.yml wrote any."""
-    names, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
-    if not names.is_file():
+    """Check the short names of accounts, if ssh_config.yml has written their file."""
+    file, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
+    if not file.is_file():
         return
     try:
-        targets = list(SshSettings().list_targets(texts.read_sections(names.read_text(encoding="latin-1"))))
-        text = config.read_text(encoding="latin-1") if config.is_file() else ""
-        yield doctor_checks.check_ssh_names(text, targets)
+        targets = list(SshSettings().list_targets(texts.read_sections(file.read_text(encoding="latin-1"))))
+        config_text = config.read_text(encoding="latin-1") if config.is_file() else ""
+        yield doctor_checks.check_ssh_names(config_text, targets)
     except (OSError, AccountError) as error:
         yield DoctorCheck("ssh names", doctor_checks.WARNING, f"{error}.")
 
 
-def inspect_keyring(key: str, needed: bool) -> DoctorCheck:
-    """Check which keyring is used and if it has the key. Asks for a passphrase at a terminal only."""
+def inspect_keyring(key: str, is_needed: bool) -> DoctorCheck:
+    """Check which keyring is used, and if it contains the key. Asks for a passphrase at a terminal only."""
     prompter = AnsiblePrompter()
     try:
         backend, warnings = backends.choose_backend()
     except MissingKey as error:
-        return doctor_checks.report_keyring_error(str(error), needed)
+        return doctor_checks.report_keyring_error(str(error), is_needed)
     if isinstance(backend, Keyring):
         backend.use_prompter(prompter, {})
-    words = backends.describe(backend)
+    description = backends.describe(backend)
     try:
         value = backends.read_password(backend, key)
     except MissingKey as error:
         if isinstance(error.__context__, StoreMissing):
-            return doctor_checks.report_no_encrypted_file(words, key)
+            return doctor_checks.report_no_encrypted_file(description, key)
         if isinstance(error.__context__, StoreLocked):
-            return doctor_checks.report_locked_keyring(words)
-        return doctor_checks.report_keyring_error(str(error), needed)
+            return doctor_checks.report_locked_keyring(description)
+        return doctor_checks.report_keyring_error(str(error), is_needed)
     fault = find_fault(value) if value else None
-    return doctor_checks.check_keyring(words, key, bool(value), warnings + prompter.notes, fault)
+    return doctor_checks.check_keyring(description, key, bool(value), warnings + prompter.notes, fault)
 
 
 def inspect_rotations() -> Iterator[DoctorCheck]:
-    """Report a key that expires, a rotation that is open, and an old key that is still valid."""
+    """Report each key that expires, each open rotation, and each old key that is still valid."""
     if (state_folder() / "secrets").is_dir():
         for reminder in reminders.list_reminders():
             yield doctor_checks.report_reminder(reminder.text, reminder.command)
 
 
 def inspect_accounts_files(sources: Sequence[str]) -> tuple[list[DoctorCheck], list[InventoryHost]]:
-    """Check the accounts files among the sources of the inventory, read without Ansible. Return their accounts, too."""
+    """Check the accounts files among the sources of the inventory, and return their accounts, too."""
     checks: list[DoctorCheck] = []
-    found: list[InventoryHost] = []
+    accounts: list[InventoryHost] = []
     for path in find_yaml_files(sources):
         text = path.read_text(encoding="utf-8", errors="replace")
-        if ACCOUNTS_PLUGIN.search(text) or path.stem == "accounts":
-            more, hosts = doctor_checks.check_accounts_file(path)
-            checks += more
-            found += hosts
-    return checks or [doctor_checks.report_no_accounts_file(", ".join(sources))], found
+        if ACCOUNTS_PLUGIN.search(text) or path.stem == "accounts":  # the line "plugin:" may be missing by mistake
+            checks_of_file, hosts = doctor_checks.check_accounts_file(path)
+            checks += checks_of_file
+            accounts += hosts
+    return checks or [doctor_checks.report_no_accounts_file(", ".join(sources))], accounts
 
 
 def find_yaml_files(sources: Sequence[str]) -> Iterator[Path]:
-    """Yield the YAML files among these sources and in the folders among them."""
-    for source in (find_accounts_file(Path(one)) for one in sources):
+    """Yield the YAML files among these sources of the inventory, and in their folders."""
+    for source in map(find_accounts_file, map(Path, sources)):
         for path in sorted(source.iterdir()) if source.is_dir() else [source]:
             if path.is_file() and path.suffix in (".yml", ".yaml"):
                 yield path
 
 
 def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
-    """Check how ssh would reach each account, its session, and its certificates or ticket."""
-    resolved: dict[str, bool] = {}
+    """Check the ssh settings of each account, the name of its host, its session, and its certificates or ticket."""
+    is_resolved: dict[str, bool] = {}  # by host, since accounts may share a jump host
     for host in hosts:
         try:
             arguments = ssh_arguments(plain_variables(host), host.name)
         except ValueError as error:
-            text = f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args"
-            yield doctor_checks.report_ssh_error(host.name, text)
+            reason = f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args"
+            yield doctor_checks.report_ssh_error(host.name, reason)
             continue
         code, output, error_text = run_program(["ssh", "-G", *arguments], SECONDS)
         if code != 0:
@@ -176,24 +177,24 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
             continue
         ssh_settings = parse_settings(output)
         first = find_first_host(ssh_settings, arguments)
-        if first and first not in resolved:
-            resolved[first] = run_program([sys.executable, "-I", "-c", RESOLVE, first], SECONDS)[0] == 0
-        shown_first = first or ssh_settings["hostname"][0]
-        yield doctor_checks.check_route(host.name, ssh_settings, shown_first, resolved.get(first) if first else None)
+        if first and first not in is_resolved:
+            is_resolved[first] = run_program([sys.executable, "-I", "-c", RESOLVE, first], SECONDS)[0] == 0
+        first_in_text = first or ssh_settings["hostname"][0]
+        yield doctor_checks.check_route(host.name, ssh_settings, first_in_text, is_resolved.get(first))
         account = open_sessions.session_variables(host.variables).get("account", {})
         if "by_hand" in account:
             yield doctor_checks.report_no_automation(host.name)
         elif "session" in account:
-            yield doctor_checks.check_session(host.name, ssh_login.is_open(account["session"]))
+            yield doctor_checks.check_session(host.name, ssh_login.is_session_open(account["session"]))
         yield from inspect_credentials(host, ssh_settings)
 
 
 def find_first_host(ssh_settings: dict[str, list[str]], arguments: list[str]) -> str:
-    """Return the host that this machine connects to itself; empty if a ProxyCommand does."""
+    """Return the first host to which ssh itself connects; empty if a ProxyCommand makes the connection."""
     jump = doctor_checks.first_jump_host(ssh_settings)
     if jump:
-        config = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
-        code, output, _error = run_program(["ssh", "-G", *config, jump], SECONDS)
+        config_option = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
+        code, output, _error = run_program(["ssh", "-G", *config_option, jump], SECONDS)
         return parse_settings(output).get("hostname", [jump])[0] if code == 0 else jump
     if ssh_settings.get("proxycommand", ["none"])[0] != "none":
         return ""
@@ -201,18 +202,18 @@ def find_first_host(ssh_settings: dict[str, list[str]], arguments: list[str]) ->
 
 
 def plain_variables(host: InventoryHost) -> dict[str, str]:
-    """Return the variables of an account that are no templates."""
+    """Return the variables of an account that contain no template, as text."""
     return {key: str(value) for key, value in host.variables.items() if value is not None and not is_template(value)}
 
 
 def inspect_credentials(host: InventoryHost, ssh_settings: dict[str, list[str]]) -> Iterator[DoctorCheck]:
-    """Check the certificate files of an account, its Kerberos ticket, and why no certificate lets the user log in."""
+    """Check the certificate files of an account, its Kerberos ticket, and a certificate that the site would refuse."""
     now = datetime.now(UTC)
-    held = list(credential.read_certificate_files(ssh_settings))
+    found = list(credential.read_certificate_files(ssh_settings))
     best = credential.find_credential(host.variables, now)
-    if best and (best.kind == "ticket" or best.problem or not best.place):
-        held.append(best)
+    if best and (best.kind == "ticket" or best.problem or not best.place):  # otherwise, it is one of the files
+        found.append(best)
     user = renewers.user_of(host.variables)
-    for one in held:
-        renew = shlex.join(renewers.renewal_command(host.variables["cluster"], user, one.place))
-        yield doctor_checks.check_credential(host.name, one, now, renew)
+    for each in found:
+        renew = shlex.join(renewers.renewal_command(host.variables["cluster"], user, each.place))
+        yield doctor_checks.check_credential(host.name, each, now, renew)

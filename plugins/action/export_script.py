@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes a script that sets up an account where no program may log in; the user runs it there.
+"""Writes a script that sets up an account to which no program may log in. The user runs the script there.
 
 The documentation is in plugins/modules/export_script.py.
 """
@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_ch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, skip_missing_keys, with_places
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, collect_places, skip_missing_keys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_rotation, script_text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_session import ScriptSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_version
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ScriptExported
 
-MODULES = with_places(audit_checks.KINDS)
+PLACES = collect_places(audit_checks.KINDS)
 FIRST_LINES = b'#!/usr/bin/env python3\n"""hpc.onboard '
 
 
@@ -48,35 +48,36 @@ class ActionModule(AccountAction):
     ARGUMENTS = {"output": {"type": "str", "default": ""}}
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:
-        """Return a session that keeps the plan."""
-        return ScriptSession(self, variables, MODULES)
+        """Return a session that keeps the plan instead of sending it."""
+        return ScriptSession(self, variables, PLACES)
 
     def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
-        """Write the script."""
+        """Write the script, and return the result of the task."""
         try:
             return export_script(session, arguments["output"])
         except OSError as error:
-            text = f"{error.filename or arguments['output']}: {error.strerror}. Fix that, then run again"
-            return self.report_error(session, arguments, text)
+            reason = f"{error.filename or arguments['output']}: {error.strerror}. Fix that, then run again"
+            return self.report_error(session, arguments, reason)
 
 
 def export_script(session: ScriptSession, output: str) -> ScriptExported:
-    """Write the script of an account, and remember it. output: its path, or empty for the usual one."""
+    """Write the script of an account, and record it. output: its path; if empty, a name made from the account's."""
     if session.sandbox:
-        raise AccountError("a sandbox on this machine needs no script: run onboard")
+        raise AccountError("the account is a sandbox on this machine and needs no script: run hpc-onboard onboard")
     if output and len(session.variables.get("ansible_play_hosts_all") or ()) > 1:
-        raise AccountError("one script is for one account: name the account")
+        raise AccountError("a script is for one account: name the account, or remove --output")
     target = Path(output or f"onboard-{session.name.replace('@', '-')}.py").expanduser().absolute()
     user, _host = find_login(session.connection.variables, session.name)
     if not user:
-        raise AccountError("the user on the account is unknown: set ansible_user in its vars")
+        raise AccountError("the user name of this account is unknown: set ansible_user in the account's 'vars:'")
     names = list(ROLES)
     declared = skip_missing_keys(session.collect(names, []), session.key)
     entries = script_rotation.name_new_keys(session.name, declared.resources)
     notes = receipts.read_notes(session.name, sandbox=False)
     removed = offboarding.plan_removal(declared.resources, declared.resources, notes, session.cluster)
     audited = script_text.remove_keys(plan_audit(session, names, []).entries)
-    parts = {"onboard": _entries_sent(session, entries), "audit": audited, "offboard": _entries_sent(session, removed)}
+    parts = {"onboard": _make_sent_entries(session, entries), "audit": audited}
+    parts["offboard"] = _make_sent_entries(session, removed)
     script_id = secrets.token_hex(8)
     keys = sorted({entry["key"] for part in parts.values() for entry in part if "key" in entry})
     data: script_text.ScriptData = {
@@ -86,15 +87,14 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         "user": user,
         "ssh_target": scp_arguments(session.connection.variables, session.name),
         "seal_key": exported_scripts.seal_key(session.name, script_id).hex(),
-        "questions": {key: _question(key) for key in keys},
-        "plan": _shared_plan(session),
+        "questions": {key: _describe_key(key) for key in keys},
+        "plan": _make_shared_plan(session),
         "parts": parts,
     }
-    moment = datetime.now(UTC)
-    text = script_text.render_script(data, MODULES, target.name, f"{moment:%Y-%m-%d}", read_version())
-    made = f"{moment:%Y-%m-%dT%H:%M:%SZ}"
-    kept: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audited, "offboard": removed}
-    exported_scripts.add_script(session.name, script_id, {"made": made, "parts": kept})
+    now = datetime.now(UTC)
+    text = script_text.render_script(data, PLACES, target.name, f"{now:%Y-%m-%d}", read_version())
+    recorded: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audited, "offboard": removed}
+    exported_scripts.add_script(session.name, script_id, {"made": f"{now:%Y-%m-%dT%H:%M:%SZ}", "parts": recorded})
     _write_script(target, text.encode())
     return {
         "kind": "script_exported",
@@ -107,33 +107,35 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     }
 
 
-def _entries_sent(session: ScriptSession, entries: list[PlanEntry]) -> list[PlanEntry]:
+def _make_sent_entries(session: ScriptSession, entries: list[PlanEntry]) -> list[PlanEntry]:
     """Return the entries as they would be sent, without keys."""
-    Conversation(session, Plan.of(entries, session.key).entries, {"work": "reconcile"}).outcomes(0)
+    Conversation(session, Plan.of(entries, session.key).entries, {"work": "reconcile"}).fetch_outcomes(0)
     return script_text.remove_keys((session.connection.sent or {})["resources"])
 
 
-def _shared_plan(session: ScriptSession) -> dict[str, Any]:
-    """Return what the plans of all parts share. The script makes the fingerprint of a key (held) when it is typed."""
+def _make_shared_plan(session: ScriptSession) -> dict[str, Any]:
+    """Return the fields that the plans of all parts share, without fingerprints of keys ("held").
+
+    The script makes the fingerprint when the user types the key.
+    """
     sent = session.connection.sent or {}
     plan = {name: value for name, value in sent.items() if name not in ("resources", "work", "receipt")}
     rotations = {
-        secret: {name: value for name, value in known.items() if name != "held"}
-        for secret, known in plan["keys"].items()
+        key: {name: value for name, value in fields.items() if name != "held"} for key, fields in plan["keys"].items()
     }
     return {**plan, "keys": rotations}
 
 
-def _question(key: str) -> str:
-    name, _at, new = key.partition("@")
-    return f"the new key '{name}' of the open rotation" if new else f"the key '{name}'"
+def _describe_key(key: str) -> str:
+    name, _at, new_version = key.partition("@")
+    return f"the new key '{name}' of the open rotation" if new_version else f"the key '{name}'"
 
 
 def _write_script(target: Path, content: bytes) -> None:
     """Write the script for its owner alone. Raise AccountError if the file exists and is not a script."""
     if target.is_symlink() or (target.exists() and not _is_script(target)):
         raise AccountError(
-            f"{relative_path(str(target))} already exists and is not a script of hpc-onboard: name another by -o"
+            f"{relative_path(str(target))} already exists and is not a script of hpc-onboard: set another path with -o"
         )
     folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_ch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit, unmeasured_account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import Called
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import with_places
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import collect_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
@@ -33,7 +33,7 @@ STARTED = time.monotonic()
 class ActionModule(AccountAction):
     """hpc.onboard.fix"""
 
-    PLACES = with_places(audit_checks.KINDS, offered_fixes.KINDS)
+    PLACES = collect_places(audit_checks.KINDS, offered_fixes.KINDS)
     ERRORS = (*AccountAction.ERRORS, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["show", "ask", "account", "report"], "required": True},
@@ -43,7 +43,7 @@ class ActionModule(AccountAction):
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Run one part; all but account need only this machine."""
+        """Run the part that the task names. Only the part account connects to an account."""
         called = Called(context.CLIARGS, __version__)
         if arguments["part"] == "show":
             return fix_run.show_fixes(session.variables, session.value, called)
@@ -62,12 +62,12 @@ class ActionModule(AccountAction):
             settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
             fixes = {"fixes": len(offered), "fixes_work": session.work} if offered else {}
             conversation = Conversation(session, [*offered, *plan.entries], {**settings, **fixes})
-            outcomes = conversation.outcomes(0)
+            outcomes = conversation.fetch_outcomes(0)
             result["outcomes"] = outcomes[: len(offered)]
             result["audit"] = plan.row(outcomes[len(offered) :], conversation)
         except AnsibleConnectionFailure as error:
             result["audit"] = unmeasured_account(session.variables, session.connection.explain_failure(error).text)
-        except self.ERRORS as error:  # what was fixed before is still reported
+        except self.ERRORS as error:  # the outcomes of the fixes are still reported
             result["audit"] = unmeasured_account(session.variables, str(error))
         result["changed"] = any(outcome["status"] == "extra" for outcome in result["outcomes"])
         return {**result, "sandbox": session.sandbox["root"]} if session.sandbox else result

@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Imports the result of a script that the user ran on an account, as if it had come over ssh.
+"""Imports the result of a script that the user ran on an account, as if the result had come over ssh.
 
 The documentation is in plugins/modules/import_result.py.
 """
@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_ch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery import deliver
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import with_places
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import collect_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import (
     script_result,
     script_rotation,
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, AuditAccount
 
-MODULES = with_places(audit_checks.KINDS)
-MESSAGE = {"work": "imported", "receipt": True}  # is not sent, and no job is waited for
+PLACES = collect_places(audit_checks.KINDS)
+PLAN_SETTINGS = {"work": "imported", "receipt": True}  # of a plan that is not sent; jobs are not waited for
 
 
 class ActionModule(AccountAction):
@@ -53,11 +53,11 @@ class ActionModule(AccountAction):
     ARGUMENTS = {"file": {"type": "str", "required": True}}
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:
-        """Return a session that gives the answer of the result."""
-        return ScriptSession(self, variables, MODULES)
+        """Return a session whose answer comes from the result."""
+        return ScriptSession(self, variables, PLACES)
 
     def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
-        """Import the result."""
+        """Import the result in the file that the task names."""
         return import_result(session, script_result.read_result(Path(arguments["file"]).expanduser()))
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
@@ -66,35 +66,36 @@ class ActionModule(AccountAction):
 
 
 def import_result(session: ScriptSession, result: script_result.ScriptResult) -> AccountResult | AuditAccount:
-    """Verify the result, report it, and remember it unless in check mode."""
+    """Verify the result, and return the result of the task. Record the import unless in check mode."""
     known = exported_scripts.read_scripts(session.name)
     answer = result.verify(session.name, known, exported_scripts.seal_key(session.name, result.script))
     if answer["error"]:
         raise AccountError(answer["error"])
     entries = known["scripts"][result.script]["parts"][result.part]
     if len(answer["outcomes"]) != len(entries):
-        numbers = f"{len(answer['outcomes'])} outcomes, and the script has {len(entries)} resources"
-        raise AccountError(f"the result has {numbers}: {script_result.NOT_IMPORTED}")
+        raise AccountError(
+            f"the result has {len(answer['outcomes'])} outcomes, but the script has {len(entries)} resources: "
+            f"{script_result.NOT_IMPORTED}"
+        )
     session.connection.answer = answer
     if result.part == "audit":
-        audit = _audit_result(session, entries)
-        _remember(session, result, entries)
+        audit = _make_audit_result(session, entries)
+        _record_import(session, result, entries)
         return audit
-    found = deliver(
-        session, DeclaredResources(entries, [], {}), 0, MESSAGE, _no_rest if result.part == "offboard" else None
-    )
-    _remember(session, result, entries)
+    plan_rest = _plan_no_rest if result.part == "offboard" else None
+    imported = deliver(session, DeclaredResources(entries, [], {}), 0, PLAN_SETTINGS, plan_rest)
+    _record_import(session, result, entries)
     if result.part == "onboard" and not session.is_check_run:
         sentences = script_rotation.record_new_keys(session.name, entries)
-        found["remarks"] += [{"capability": "rotation", "text": text} for text in sentences]
-    return {**found, "kind": "result_imported"}
+        imported["remarks"] += [{"capability": "rotation", "text": text} for text in sentences]
+    return {**imported, "kind": "result_imported"}
 
 
-def _remember(session: ScriptSession, result: script_result.ScriptResult, entries: list[PlanEntry]) -> None:
-    """Keep that the result was imported, and which keys it showed. An audit's entries have a key beside the options."""
+def _record_import(session: ScriptSession, result: script_result.ScriptResult, entries: list[PlanEntry]) -> None:
+    """Record that the result was imported, and its keys, unless in check mode."""
     if session.is_check_run:
         return
-    named: list[PlanEntry] = [
+    with_secrets: list[PlanEntry] = [  # entries of an audit have the key next to the options
         {**entry, "options": {**entry["options"], "secret": entry["key"]}} if "key" in entry else entry
         for entry in entries
     ]
@@ -105,24 +106,24 @@ def _remember(session: ScriptSession, result: script_result.ScriptResult, entrie
         "when": result.when,
         "taken": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    keys = script_rotation.read_keys(named, session.connection.answer["outcomes"], result.part)
+    keys = script_rotation.read_keys(with_secrets, session.connection.answer["outcomes"], result.part)
     exported_scripts.add_result(session.name, imported, keys)
 
 
-def _no_rest(_notes: Notes) -> list[PlanEntry]:
-    """Return what a further plan would remove: a result has no further plan."""
+def _plan_no_rest(_notes: Notes) -> list[PlanEntry]:
+    """Return an empty second plan, since the script had only one."""
     return []
 
 
-def _audit_result(session: ScriptSession, entries: list[PlanEntry]) -> AuditAccount:
-    """Return the audit of the account. Raise AccountError if the script has other entries than an audit has now."""
+def _make_audit_result(session: ScriptSession, entries: list[PlanEntry]) -> AuditAccount:
+    """Return the audit of the account. Raise AccountError if an audit would now have other entries than the script."""
     audit = plan_audit(session, list(ROLES), [])
     if json.loads(json.dumps(script_text.remove_keys(audit.entries))) != entries:
-        again = shlex.join(command_for("export-script", ["-l", session.name]))
+        export = shlex.join(command_for("export-script", ["-l", session.name]))
         raise AccountError(
             "the desired state of this account, or hpc-onboard, has changed since the script was written."
-            f" {script_result.NOT_IMPORTED.capitalize()}. Write a new script: {again}"
+            f" {script_result.NOT_IMPORTED.capitalize()}. Write a new script: {export}"
         )
-    conversation = Conversation(session, audit.entries, MESSAGE)
-    row = audit.row(conversation.outcomes(0), conversation)
+    conversation = Conversation(session, audit.entries, PLAN_SETTINGS)
+    row = audit.row(conversation.fetch_outcomes(0), conversation)
     return {"kind": "audit_account", "changed": False, "audit": row}

@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Remove from an account what hpc-onboard created there, in one SSH session.
+"""A part of offboard.yml: show what hpc-onboard created on an account, ask, or remove it in one SSH session.
 
 The documentation is in plugins/modules/offboard.py.
 """
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, OffboardPart
 
-IS_AT_TERMINAL = prompt.is_at_terminal()  # the processes of the tasks have no terminal any more
+IS_AT_TERMINAL = prompt.is_at_terminal()  # here, because the processes of the tasks have no terminal
 SHOWN = "foreseen"
-"""The variable in which playbooks/offboard.yml registers what each account would lose."""
+"""The variable in which playbooks/offboard.yml registers the result of the part show, for each account."""
 SHOWN_NAMES = "foreseen_names"
-"""The variable in which it registers which names for ssh would be removed with the accounts."""
+"""The variable in which playbooks/offboard.yml registers which short names for ssh would be removed."""
 DONE: OffboardPart = {"kind": "offboard_part", "changed": False}
 
 
@@ -56,13 +56,13 @@ class ActionModule(AccountAction):
         """Check the settings, show what would be removed, ask once for all accounts, or remove it."""
         part = arguments["part"]
         if part == "account":
-            return remove(session, arguments)
+            return offboard_account(session, arguments)
         agreement, variables = offboarding.AGREEMENT, session.variables
         if not agreement.is_needed(variables, session.value):
             return DONE
-        if part == "show":  # a failure is reported when the rest of the account is removed
-            return {**remove(session, arguments), "kind": "offboard_shown", "changed": False, "failed": False}
-        answer = None
+        if part == "show":  # a failure is reported later, by the part account
+            return {**offboard_account(session, arguments), "kind": "offboard_shown", "changed": False, "failed": False}
+        answer = None  # without a question, the user must have agreed on the command line
         if part == "settings" and IS_AT_TERMINAL:
             return DONE
         if part == "ask":
@@ -78,36 +78,38 @@ class ActionModule(AccountAction):
         return {"kind": kind, "failed": True, "msg": message}
 
 
-def remove(session: AccountSession, arguments: Arguments) -> AccountResult:
-    """Remove what the task names, or what is in the receipt and no longer declared.
+def offboard_account(session: AccountSession, arguments: Arguments) -> AccountResult:
+    """Remove the resources of the roles that the task names, and those in the receipt that are no longer declared.
 
-    The first plan is made from this machine's copy of the receipt. The account answers with its own: if that has more
-    (the answer to an onboarding was lost, or another machine onboarded), the rest is removed in a second session.
+    The first plan is made from this machine's copy of the receipt. The account answers with its own receipt. If that
+    contains more (the answer to an onboarding was lost, or another machine has onboarded the account), the rest is
+    removed in a second session.
     """
     offboarding.AGREEMENT.check_names(session.variables)
     declared = session.collect(arguments["capabilities"], arguments["resources"], (AccountError,))
-    roles, is_whole = session.select(arguments["capabilities"]), arguments["only"] == "everything"
-    chosen = declared.of(roles) if is_whole else DeclaredResources([], [], {})
-    staying = declared.refused.keys() - chosen.refused.keys()
+    roles, includes_declared = session.select(arguments["capabilities"]), arguments["only"] == "everything"
+    chosen = declared.of(roles) if includes_declared else DeclaredResources([], [], {})
+    refused_roles = declared.refused.keys() - chosen.refused.keys()  # of a chosen role, the whole receipt is removed
 
     def plan_removal(notes: Notes) -> list[PlanEntry]:
-        return offboarding.plan_removal(declared.resources, chosen.resources, notes, session.cluster, staying)
+        return offboarding.plan_removal(declared.resources, chosen.resources, notes, session.cluster, refused_roles)
 
     def plan_rest(notes: Notes) -> list[PlanEntry]:
-        further = plan_removal(notes)
-        return further if offboarding.has_more(further, first) else []
+        plan = plan_removal(notes)
+        return plan if offboarding.has_more(plan, first_plan) else []
 
     notes = receipts.read_notes(session.name, bool(session.sandbox))
-    first = plan_removal(notes)
+    first_plan = plan_removal(notes)
     settings = {"seconds": arguments["seconds"], "only_made": True, "notes": notes}
-    if is_whole and len(roles) == len(ROLES):
+    if includes_declared and len(roles) == len(ROLES):  # the whole account is offboarded
         settings["engine"] = "drop"
-    to_remove = DeclaredResources(first, offboarding.refusal_notes(chosen), {})
+    to_remove = DeclaredResources(first_plan, offboarding.make_refusal_notes(chosen), {})
     return deliver(session, to_remove, arguments["wait"], settings, plan_rest)
 
 
 def is_anything_shown(variables: Variables) -> bool:
-    """Return True if anything would be removed from an account that is still in the play."""
-    shown = (variables["hostvars"][host].get(SHOWN) or {} for host in variables["ansible_play_hosts"])
-    names = (variables.get(SHOWN_NAMES) or {}).get("changed", False)
-    return names or any(one["status"] in CHANGES for result in shown for one in result.get("outcomes", ()))
+    """Return True if the part show has found something to remove, for the accounts that are still in the play."""
+    results = (variables["hostvars"][host].get(SHOWN) or {} for host in variables["ansible_play_hosts"])
+    outcomes = (outcome for result in results for outcome in result.get("outcomes", ()))
+    removes_names = (variables.get(SHOWN_NAMES) or {}).get("changed", False)
+    return removes_names or any(outcome["status"] in CHANGES for outcome in outcomes)

@@ -48,19 +48,19 @@ class ActionModule(AccountAction):
         return preflight.explain_failure(failure.output, login, connection.unanswered)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the state of an account that gave no answer, or the refusal of a setting."""
+        """Return the state of an account that gave no answer, or the error in a setting."""
         if arguments["part"] == "account":
             return preflight.account_result("not_ready", message)
         return {"kind": "preflight_settings", "failed": True, "msg": message}
 
 
 def check_login(session: AccountSession) -> PreflightAccount:
-    """Log in to the account, unless this machine already knows that it cannot."""
+    """Return the state of the account after a login. No login is tried if this machine knows that it would fail."""
     connection = session.connection
-    if connection.control_socket and not ssh_login.is_open(connection.control_socket):
+    if connection.control_socket and not ssh_login.is_session_open(connection.control_socket):
         return preflight.account_result("needs_person", "", login_check.advise_connect(session.name))
-    why = login_check.find_block(connection.variables, may_ask=False)
-    if why:
-        return preflight.check_credential(session.variables) or preflight.account_result("needs_person", "", why)
-    connection.refuse_questions()
+    reason = login_check.find_block(connection.variables, may_ask=False)
+    if reason:
+        return preflight.check_credential(session.variables) or preflight.account_result("needs_person", "", reason)
+    connection.refuse_questions()  # a preflight only reports that the login needs the user
     return preflight.check_account(session)

@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A part of probe.yml: look at one account, or write profiles.
+"""A part of probe.yml: inspect one account, or write profiles of clusters.
 
 The documentation is in plugins/modules/probe.py.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import with_places
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import collect_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._probe import look, probe_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
@@ -18,19 +18,19 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 
-IS_AT_TERMINAL = prompt.is_at_terminal()  # the processes of the tasks have no terminal any more
+IS_AT_TERMINAL = prompt.is_at_terminal()  # here, because the processes of the tasks have no terminal
 
 
 class ActionModule(AccountAction):
     """hpc.onboard.probe"""
 
-    PLACES = with_places(look.KINDS)
+    PLACES = collect_places(look.KINDS)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["settings", "account", "write"], "required": True},
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Run one part; all but account need only this machine."""
+        """Run the part that the task names. Only the part account connects to an account."""
         if arguments["part"] == "account":
             return look.look_at_account(session, probe_run.read_jobs(session.variables, session.value))
         if arguments["part"] == "write":

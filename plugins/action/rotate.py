@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One part of a rotation: the coordinator's, on this machine alone, or one account's share of the step that it named.
+"""One part of a rotation: the coordinator's, on this machine alone, or one account's share of the coordinator's step.
 
 The rules of rotations are in plugin_utils/_rotation. The documentation is in plugins/modules/rotate.py.
 """
@@ -52,16 +52,16 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Work
 
 NO_SHARE: SkippedShare = {"kind": "rotation_share", "changed": False, "skipped": True}
-PREVIEW_KEY = "nvapi-" + "0" * 64  # what a preview pretends to write: another key than the one that is there
+PREVIEW_KEY = "nvapi-" + "0" * 64  # the new key of a preview, which differs from any real key
 
 
 def _read_piped_key() -> bytes:
-    """Return the key on standard input if rotate_key_file says so; at a terminal it is asked for instead."""
+    """Return the key on standard input if rotate_key_file names it; empty at a terminal, where the user is asked."""
     file = load_extra_vars(DataLoader()).get("rotate_key_file")
     return sys.stdin.buffer.read(LARGEST) if file == STDIN and not sys.stdin.isatty() else b""
 
 
-PIPED = _read_piped_key()  # here, in the main process: the processes of a run have no standard input
+PIPED_KEY = _read_piped_key()  # here, in the main process: the processes of the tasks have no standard input
 
 
 class ActionModule(AccountAction):
@@ -77,9 +77,9 @@ class ActionModule(AccountAction):
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Take the coordinator's steps, or an account's share of the next one."""
+        """Take the coordinator's steps, or an account's share of the step that the coordinator named."""
         if arguments["part"] == "lead":
-            return self._lead(arguments, session)
+            return self._take_lead(arguments, session)
         return _take_share(arguments["secret"], arguments["lead"], session)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
@@ -88,122 +88,138 @@ class ActionModule(AccountAction):
             return results.refused_lead(arguments["secret"], message)
         return {"kind": "rotation_share", "failed": True, "msg": message}
 
-    def _lead(self, arguments: Mapping[str, Any], session: AccountSession) -> RotationState:
-        secret = arguments["secret"]
+    def _take_lead(self, arguments: Mapping[str, Any], session: AccountSession) -> RotationState:
+        """Take the coordinator's next steps, or preview them in check mode. Return the state for the accounts.
+
+        Raise AccountError for a secret that no account declares, unless an open rotation of the secret is continued,
+        completed or cancelled.
+        """
+        secret, previous_state = arguments["secret"], arguments["lead"]
         variables = session.variables
         options = parse_options({name: session.value(name) for name in variables if name.startswith(PREFIX)})
         hosts = {str(host): variables["hostvars"][host] for host in variables["ansible_play_hosts_all"]}
-        declared = {host: _declared_keys(AccountSession(self, own)) for host, own in hosts.items()}
-        reason = results.explain_no_secret(
-            secret, {name for found in declared.values() for name in targets.secret_names(found)}
-        )
+        keys_by_host = {host: _list_keys(AccountSession(self, of_host)) for host, of_host in hosts.items()}
+        declared = {name for keys in keys_by_host.values() for name in targets.secret_names(keys)}
+        reason = results.explain_no_secret(secret, declared)
         if reason and not (secret and (options.resume or options.retired or options.give_up)):
             raise AccountError(reason)
-        names = [file.target for host, found in declared.items() for file in targets.find_files(host, secret, found)]
-        by_hand = tuple(host for host, own in hosts.items() if _is_by_hand(own))
-        coordinator = Coordinator(RotationRequest(secret, tuple(names), options, PIPED, by_hand))
-        if session.is_check_run:  # the first preview is complete, and accounts are asked once
-            before = arguments["lead"]
-            return cast("RotationState", {**before, "checks": [], "step": {}}) if before else coordinator.preview()
-        return coordinator.take_steps(arguments["lead"] or None, arguments["last"])
+        names = [file.target for host, keys in keys_by_host.items() for file in targets.find_files(host, secret, keys)]
+        by_hand = tuple(host for host, of_host in hosts.items() if _is_by_hand(of_host))
+        coordinator = Coordinator(RotationRequest(secret, tuple(names), options, PIPED_KEY, by_hand))
+        if not session.is_check_run:
+            return coordinator.take_steps(previous_state or None, arguments["last"])
+        if previous_state:  # the first preview was complete: the accounts are not asked again
+            return cast("RotationState", {**previous_state, "checks": [], "step": {}})
+        return coordinator.preview()
 
 
 def _take_share(secret: str, lead: RotationState, session: AccountSession) -> ShareResult | SkippedShare:
-    """Take one account's share of the step that the coordinator named."""
-    step = lead.get("step") or {}
-    if not step:
+    """Take one account's share of the step that the coordinator named, and return its result. lead: its state."""
+    step_data = lead.get("step") or {}
+    if not step_data:  # the coordinator has nothing to do on accounts
         return NO_SHARE
-    files = targets.find_files(session.name, secret, _declared_keys(session))
-    own = [file for file in files if file.target in step["targets"]]
-    if not own:
+    files = targets.find_files(session.name, secret, _list_keys(session))
+    own_files = [file for file in files if file.target in step_data["targets"]]
+    if not own_files:
         return NO_SHARE
     if session.is_check_run:
-        return _preview(secret, lead, own, session)
-    key = record_key()
+        return _preview_share(secret, lead, own_files, session)
+    step = RotationStep(step_data["name"], step_data["version"], tuple(file.target for file in own_files))
+    key = record_key()  # of this machine, for signatures and fingerprints
     store = VersionStore(secret, key)
 
-    def round_trip(files: list[targets.SecretFile], user: str, work: Work) -> list[ResourceOutcome]:
-        registry = {} if work == "foresee" else lead["registry"]
-        entries = targets.rotation_entries(files, user, registry, sorted(marks.values()))
-        password = PREVIEW_KEY if work == "foresee" else session.key(user)
-        outcomes = _send([*entries, *search.entries()], password, work, session)
+    def send_files(files: list[targets.SecretFile], keyring_name: str, work: Work) -> list[ResourceOutcome]:
+        """Send the files with this key, and the search for leftovers of the old key, in one session."""
+        registry = {} if work == "foresee" else lead["registry"]  # it cannot know the key of a preview
+        entries = targets.rotation_entries(files, keyring_name, registry, sorted(marks.values()))
+        password = PREVIEW_KEY if work == "foresee" else session.key(keyring_name)
+        outcomes = _send_entries([*entries, *search.entries()], password, work, session)
         effects.leftovers = search.read_outcome(outcomes[len(files) :])
         return outcomes[: len(files)]
 
     known = store.load()
-    by_program = AccountEffects(secret, own, lambda: str(lead["current"]), round_trip)
-    effects = ImportedTargets(session.name, known, own) if _is_by_hand(session.variables) else by_program
+    by_program = AccountEffects(secret, own_files, lambda: str(lead["current"]), send_files)
+    effects = ImportedTargets(session.name, known, own_files) if _is_by_hand(session.variables) else by_program
     rotation = Rotation(secret, Ledger(key), store, effects, tuple(lead["wanted"]))
     marks = account_marks({secret: known} if known else {}, session.name, key)
     cluster = session.variables.get("cluster") or {}
-    search = LeftoverSearch.of_step(rotation.situation(), step["name"], files, cluster, marks)
-    taken = RotationStep(step["name"], step["version"], tuple(file.target for file in own))
-    for target in taken.targets:
-        if taken.name == "plan":
-            rotation.look(target, taken)
-        elif taken.name == "settle":
-            rotation.read(target, taken)
-        elif taken.name == "retire":
-            rotation.confirm(target)
-        elif taken.name == "abort":
-            rotation.put_back(target, "abort", taken.version)
-        else:
-            rotation.deliver(target, taken)
-    now = rotation.situation()
-    states = now.states(now.version if taken.name == "retire" else taken.version)
-    share = search.add_to(results.share_result(taken, own, effects.outcomes, states))
-    is_nothing = not (share["failed"] or share.get("outcomes") or share.get("remarks"))
-    return NO_SHARE if is_nothing else share  # the user has done it, or it holds no key: the coordinator says which
+    search = LeftoverSearch.of_step(rotation.situation(), step.name, files, cluster, marks)
+    for target in step.targets:
+        _apply_step(rotation, target, step)
+    situation = rotation.situation()
+    states = situation.states(situation.version if step.name == "retire" else step.version)
+    share = search.add_to(results.share_result(step, own_files, effects.outcomes, states))
+    # A share without any of these is reported by the coordinator: the user has done the step, or no file has the key
+    return share if share["failed"] or share.get("outcomes") or share.get("remarks") else NO_SHARE
+
+
+def _apply_step(rotation: Rotation, target: str, step: RotationStep) -> None:
+    if step.name == "plan":
+        rotation.look(target, step)
+    elif step.name == "settle":
+        rotation.read(target, step)
+    elif step.name == "retire":
+        rotation.confirm(target)
+    elif step.name == "abort":
+        rotation.put_back(target, "abort", step.version)
+    else:
+        rotation.deliver(target, step)
 
 
 def _is_by_hand(variables: Variables) -> bool:
-    """Return True if no program may enter the account."""
+    """Return True if no program may log in to the account."""
     return "by_hand" in (variables.get("account") or {})
 
 
-def _declared_keys(session: AccountSession) -> list[PlanEntry]:
-    """Return the resources of an account that hold a key; none of a sandbox, whose keys are simulated."""
+def _list_keys(session: AccountSession) -> list[PlanEntry]:
+    """Return the entries of an account's files with a key; [] for a sandbox, whose keys are simulated."""
     refuse_unknown(session.variables)
     if session.sandbox:
         return []
     without = (session.variables.get("account") or {}).get("without", [])
     declared = targets.collect_key_entries(without, session.value)
-    return [*declared, *_undeclared_keys(declared, session)]
+    return [*declared, *_list_undeclared_keys(declared, session)]
 
 
-def _undeclared_keys(declared: list[PlanEntry], session: AccountSession) -> list[PlanEntry]:
-    """Return the entries of keys that hpc-onboard wrote for roles that are not declared any more."""
-    kept = receipts.read_notes(session.name, sandbox=False)
-    found: list[PlanEntry] = []
-    for entry in offboarding.list_undeclared(declared, kept, session.cluster):
-        note = kept[key_of(entry)]
+def _list_undeclared_keys(declared: list[PlanEntry], session: AccountSession) -> list[PlanEntry]:
+    """Return the entries of files with a key that hpc-onboard wrote and that are no longer declared."""
+    notes = receipts.read_notes(session.name, sandbox=False)
+    undeclared: list[PlanEntry] = []
+    for entry in offboarding.list_undeclared(declared, notes, session.cluster):
+        note = notes[key_of(entry)]
         if note.get("secret") and (note["made"] or note.get("replaced")):
-            options = {name: value for name, value in entry["options"].items() if name != "state"}
-            held: Options = {**options, "secret": note["secret"]}
-            found.append({**entry, "options": held})
-    return found
+            options: Options = {name: value for name, value in entry["options"].items() if name != "state"}
+            undeclared.append({**entry, "options": {**options, "secret": note["secret"]}})
+    return undeclared
 
 
-def _preview(secret: str, lead: RotationState, files: list[targets.SecretFile], session: AccountSession) -> ShareResult:
-    """Return what a rotation would write to the files of an account; nothing is kept or changed."""
+def _preview_share(
+    secret: str, lead: RotationState, files: list[targets.SecretFile], session: AccountSession
+) -> ShareResult:
+    """Return what a rotation would write to the files of an account. Nothing is recorded or changed."""
     key, version = record_key(), lead["step"]["version"]
-    known = VersionStore(secret, key).load() or versions.adopt(secret, "token")  # as a rotation would begin
+    known = VersionStore(secret, key).load() or versions.adopt(secret, "token")  # as at the start of a rotation
     marks = account_marks({secret: known}, session.name, key)
-    user = versions.keyring_name(secret, version or known.current.id)
-    entries = targets.rotation_entries(files, user, {}, sorted(marks.values()))
+    keyring_name = versions.keyring_name(secret, version or known.current.id)
+    entries = targets.rotation_entries(files, keyring_name, {}, sorted(marks.values()))
     try:
-        outcomes = _send(entries, session.key(user) if version else PREVIEW_KEY, "foresee", session)
+        outcomes = _send_entries(entries, session.key(keyring_name) if version else PREVIEW_KEY, "foresee", session)
     except (TargetUnreachable, OutcomeUnknown):
         return {"kind": "rotation_share", "changed": False, "failed": True, "msg": WORDS["unreachable"]}
     return results.preview_result(secret, files, outcomes)
 
 
-def _send(entries: list[PlanEntry], password: str, work: Work, session: AccountSession) -> list[ResourceOutcome]:
-    """Send one command over the connection for all files of the account, and return their outcomes."""
+def _send_entries(
+    entries: list[PlanEntry], password: str, work: Work, session: AccountSession
+) -> list[ResourceOutcome]:
+    """Send the entries, with this key, in one session, and return their outcomes.
+
+    Raise TargetUnreachable, or OutcomeUnknown if the account may have begun.
+    """
     plan = Plan.of(entries, lambda _name: password)
     conversation = Conversation(session, plan.entries, {"work": work, "seconds": 60})
     try:
-        return plan.merged(conversation.outcomes(0))
+        return plan.add_unmet(conversation.fetch_outcomes(0))
     except AnsibleConnectionFailure as error:
         raise (OutcomeUnknown if session.connection.explain_failure(error).began else TargetUnreachable) from None
     except answer.NoAnswer:

@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A part of a run that keeps short names of all accounts in the user's settings of ssh.
+"""A part of ssh_config.yml or offboard.yml: writes short names of all accounts to the user's ssh settings.
 
 The documentation is in plugins/modules/ssh_config.py.
 """
@@ -16,14 +16,14 @@ from ansible import context
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import diffs
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import render_diffs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.texts import FILE
 
-IS_AT_TERMINAL = prompt.is_at_terminal()  # the processes of the tasks have no terminal any more
+IS_AT_TERMINAL = prompt.is_at_terminal()  # here, because the processes of the tasks have no terminal
 SHOWN = "foreseen_names"
-"""The variable in which playbooks register the part show."""
+"""The variable in which playbooks register the result of the part show."""
 ARGUMENTS = {
     "part": {"type": "str", "choices": ["settings", "show", "ask", "keep"], "default": "keep"},
     "state": {"type": "str", "choices": ["present", "absent", "offboarded"]},
@@ -42,7 +42,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)
         part, state = arguments["part"], arguments["state"]
-        if state == "offboarded" and not os.path.exists(os.path.expanduser(FILE)):
+        if state == "offboarded" and not os.path.exists(os.path.expanduser(FILE)):  # no names were written
             return run.DONE
         self._variables = task_vars or {}
         try:
@@ -50,9 +50,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         except AccountError as error:
             result = {"kind": run.DONE["kind"], "failed": True, "msg": str(error)}
         if part == "show" and state == "offboarded" and result.get("failed"):
-            return run.DONE  # accounts are offboarded all the same; the last part reports the error
+            return run.DONE  # the error must not stop the offboarding of accounts; the part keep reports it
         if self._task.diff and "outcome" in result:
-            result["diff"] = diffs([result["outcome"]])
+            result["diff"] = render_diffs([result["outcome"]])
         return result
 
     def _value(self, name: str) -> Any:
@@ -60,12 +60,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         return self._templar.template(self._variables[name]) if name in self._variables else None
 
     def _ask(self, part: str) -> dict[str, Any]:
-        """Ask the user in the part ask, if anything would change. In the part settings, require a terminal for that."""
+        """Ask the user in the part ask, if names would change. In the part settings, require a terminal for that."""
         agreement = run.AGREEMENT
         if agreement.is_needed(self._variables, self._value):
-            is_asked = part == "ask" and (self._variables.get(SHOWN) or {}).get("changed")
-            if is_asked or (part == "settings" and not IS_AT_TERMINAL):
-                answer = prompt.ask_to_agree(agreement.question) if is_asked else None
+            must_ask = part == "ask" and (self._variables.get(SHOWN) or {}).get("changed")
+            if must_ask or (part == "settings" and not IS_AT_TERMINAL):
+                answer = prompt.ask_to_agree(agreement.question) if must_ask else None
                 if not agreement.is_given(answer, self._variables, self._value, context.CLIARGS):
                     return {**run.DONE, "cancelled": True}
         return {**run.DONE}

@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One small job for an account, which tries what it was set up for, and what came of it.
+"""A part of test_job.yml: runs one small job that tests the account's setup, or reports on all accounts.
 
 The documentation is in plugins/modules/test_job.py.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import JobTestResult
 
 WAIT = 300  # seconds to wait for the job; the next run continues
-SECONDS = 90
+SECONDS = 90  # for one resource
 
 
 class ActionModule(AccountAction):
@@ -37,7 +37,7 @@ class ActionModule(AccountAction):
     ARGUMENTS = {"part": {"type": "str", "choices": ["settings", "account", "report"], "default": "account"}}
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Read the settings, test one account by a job, or report on all accounts."""
+        """Check the settings, test one account with a job, or report on all accounts."""
         if arguments["part"] == "settings":
             test_job_report.read_settings(session.variables, session.value)
             return {"kind": "test_job_settings", "changed": False}
@@ -53,29 +53,29 @@ class ActionModule(AccountAction):
 
 
 def run_test_job(session: AccountSession) -> JobTestResult:
-    """Submit the job, or find the one of an earlier run, and return the results of its checks."""
+    """Submit the test job, or find the one of an earlier run, and return the results of its checks."""
     cluster = session.variables.get("cluster") or {}
-    given = test_job_report.read_settings(session.variables, session.value)
+    options = test_job_report.read_settings(session.variables, session.value)
     if session.sandbox or cluster.get("scheduler", {}).get("kind") != "slurm":
-        why = "a practice account has no Slurm" if session.sandbox else "this cluster does not use Slurm"
-        raise AccountError(f"a test job is not possible: {why}")
+        reason = "a practice account has no Slurm" if session.sandbox else "this cluster does not use Slurm"
+        raise AccountError(f"a test job is not possible: {reason}")
     settings = test_job.JobTestSettings(
-        given.get("test_job_gpu", False),
+        options.get("test_job_gpu", False),
         str(session.value("launchers_image") or ""),
         str(session.value("launchers_home_in_jobs") or ""),
     )
     declared = session.collect(list(ROLES), []).resources
     job_test = test_job.plan_checks(cluster, declared, settings)
     plan = Plan.of(test_job.plan_job(cluster, declared, job_test.checks, settings), session.key).entries
-    wait = 0 if session.connection.asks_each_time else given.get("test_job_wait", WAIT)
+    wait = 0 if session.connection.asks_each_time else options.get("test_job_wait", WAIT)
     job = _run_job_plan(session, plan, session.work, wait)
     outcomes: list[ResourceOutcome] = []
-    if not session.is_check_run and job["status"] != "unknown":
+    if not session.is_check_run and job["status"] != "unknown":  # the job has ended: read its results, then remove it
         examined = _run_job_plan(session, plan, "examine", 0)
         outcomes = test_job.split_outcome(job, examined) if examined["before"] else []
         _run_job_plan(session, [as_absent(plan[-1])], "reconcile", 0)
     skipped = DeclaredResources([], test_job.skip_notes(job_test.skipped), {})
-    result = _result.result(outcomes or [job], skipped, session.is_check_run)
+    result = _result.build_result(outcomes or [job], skipped, session.is_check_run)
     tried = test_job_report.record_result(job, outcomes, job_test, session.is_check_run)
     return {
         "kind": "test_job_account",
@@ -90,6 +90,6 @@ def run_test_job(session: AccountSession) -> JobTestResult:
 
 
 def _run_job_plan(session: AccountSession, plan: list[PlanEntry], work: str, wait: int) -> ResourceOutcome:
-    """Send the plan and return the outcome of its last entry, the job. wait: seconds for the job."""
+    """Send the plan, and return the outcome of its last entry, the job. wait: seconds to wait for the job."""
     settings = {"work": work, "receipt": True, "seconds": SECONDS}
-    return Conversation(session, plan, settings).outcomes(wait)[-1]
+    return Conversation(session, plan, settings).fetch_outcomes(wait)[-1]

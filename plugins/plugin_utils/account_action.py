@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._core.errors import AccountError
 from ._delivery import delivery
-from ._delivery.account_session import AccountSession, prepare
+from ._delivery.account_session import AccountSession, load_before_fork
 from ._delivery.answer import NoAnswer
 from ._roles.table import PLACES
 
@@ -30,7 +30,7 @@ NO_DELEGATION = (
     " remove delegate_to, or name another account"
 )
 
-prepare()  # Ansible imports an action before it forks
+load_before_fork()  # Ansible imports an action before it forks
 
 
 class AccountAction(ActionBase):  # type: ignore[misc]  # Ansible is untyped
@@ -39,7 +39,7 @@ class AccountAction(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     TRANSFERS_FILES = False
     ARGUMENTS: Mapping[str, Any] = {}
     PLACES: Mapping[str, str] = PLACES
-    """Where the resource types are that may be sent (see payload.places)."""
+    """The places of the resource types that may be sent (see _delivery/plan.py, ResourceTypes)."""
     ERRORS: tuple[type[Exception], ...] = (AccountError, NoAnswer)
     """What run_part may raise besides AnsibleConnectionFailure; every other exception is a bug."""
 

@@ -72,7 +72,7 @@ def _sent(variables: Mapping[str, Any], home: str) -> dict[str, tuple[list[str],
     """The commands and inputs of an onboarding and of an audit, after a first onboarding that keeps the engine."""
     from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, with_places
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, collect_places
     from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
     from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 
@@ -94,7 +94,7 @@ def _sent(variables: Mapping[str, Any], home: str) -> dict[str, tuple[list[str],
     kept = answer.parse(done.stdout.decode(), "", 0, ACCOUNT)["engine"]
     assert kept
     digests = {kept["python"]: kept["digest"]}
-    places = with_places(audit_checks.KINDS)
+    places = collect_places(audit_checks.KINDS)
     return {
         "onboarding, nothing to do": (order, payload.build_short_payload(onboarding, PLACES, digests)),
         "audit": (order, payload.build_short_payload(audit, places, digests)),

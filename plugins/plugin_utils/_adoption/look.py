@@ -32,8 +32,8 @@ def look_at_account(session: AccountSession) -> AdoptAccount:
     own = plan_look(session.variables.get("cluster") or {}, declared.resources)
     settings = {"work": "foresee", "receipt": True, "seconds": SECONDS}
     entries = [own, *plan.entries]  # the look comes before any change is previewed
-    looked, *outcomes = Conversation(session, entries, settings).outcomes(0)
-    named = list(map(_with_own_name, declared.resources, plan.merged(outcomes)))
+    looked, *outcomes = Conversation(session, entries, settings).fetch_outcomes(0)
+    named = list(map(_with_own_name, declared.resources, plan.add_unmet(outcomes)))
     desired = proposals.Desired(declared.resources, _is_conda_desired(session, declared.resources))
     result: AdoptAccount = {
         "kind": "adopt_account",

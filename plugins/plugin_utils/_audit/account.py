@@ -180,7 +180,7 @@ class AccountAudit:
         outcomes = [_with_own_names(*pair) for pair in zip(self.entries, outcomes, strict=True)]
         ours, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]
         orphans, watched = rest[: len(self._orphans)], rest[len(self._orphans) :]
-        merged, context = self._plan.merged(ours), self._context(conversation.receipt)
+        merged, context = self._plan.add_unmet(ours), self._context(conversation.receipt)
         entries = self._declared.resources
         found = [resource_findings(e, key_of(e), o, context) for e, o in zip(entries, merged, strict=True)]
         found += [orphan_findings(e, o) for e, o in zip(self._orphans, orphans, strict=True)]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The program through which ssh asks the user (SSH_ASKPASS): it sends the question to the run and prints the answer.
+"""The program through which ssh asks the user (SSH_ASKPASS). It sends the question to the run and prints the answer.
 
 ssh starts it with the question as its only argument, also for a jump host. It imports only the standard library.
 """
@@ -15,21 +15,21 @@ import socket
 import sys
 
 SOCKET = "HPC_ONBOARD_QUESTION_SOCKET"  # the variable with the path of the run's socket
-NOTES = "HPC_ONBOARD_QUESTION_FILE"  # the variable with the path of the file for questions, if the user is not asked
+FILE = "HPC_ONBOARD_QUESTION_FILE"  # the variable with the path of the file for questions, if the user is not asked
 PASSPHRASE = re.compile(r"Enter (?:passphrase|PIN) for ")
 LOCAL = re.compile(rf"{PASSPHRASE.pattern}|.*continue connecting", re.DOTALL)
-"""Questions of ssh itself. Without an answer, ssh tries another key or ends. To a site, it would send an empty one."""
+"""Questions of ssh itself, not of a site. Without an answer, ssh tries another key or ends."""
 
 
 def main(question: str) -> int:
-    """Print the user's answer. Without one, end the ssh that asks: it would send an empty answer, which sites count."""
-    kind = os.environ.get("SSH_ASKPASS_PROMPT", "")
+    """Print the user's answer. Without an answer, end ssh, which would send an empty one that the site counts."""
+    prompt_type = os.environ.get("SSH_ASKPASS_PROMPT", "")
     if SOCKET not in os.environ:
-        return note_question(kind, question)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.connect(os.environ[SOCKET])
-        line.sendall(json.dumps([kind, question]).encode() + b"\n")
-        with line.makefile(encoding="utf-8") as stream:
+        return record_question(prompt_type, question)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(os.environ[SOCKET])
+        connection.sendall(json.dumps([prompt_type, question]).encode() + b"\n")
+        with connection.makefile(encoding="utf-8") as stream:
             answer = stream.readline()
     if not answer:
         os.kill(os.getppid(), signal.SIGTERM)
@@ -38,11 +38,11 @@ def main(question: str) -> int:
     return 0
 
 
-def note_question(kind: str, question: str) -> int:
-    """Write the question to the run's file, and print no answer."""
-    if kind == "none":  # a security key waits for a touch
+def record_question(prompt_type: str, question: str) -> int:
+    """Write the question to the run's file, and print no answer. End ssh if it would send an empty one to the site."""
+    if prompt_type == "none":  # a security key waits for a touch
         return 0
-    with open(os.environ[NOTES], "a", encoding="utf-8") as file:
+    with open(os.environ[FILE], "a", encoding="utf-8") as file:
         file.write(json.dumps(question) + "\n")
     if not LOCAL.match(question):
         os.kill(os.getppid(), signal.SIGTERM)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Finds the certificate that ssh would offer for an account, or the Kerberos ticket, and when it expires.
 
-It is read on this machine from files, agent and ticket cache; nothing connects.
+Files, the agent and the ticket cache of this machine are read; nothing connects.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ class OfferedCertificate(NamedTuple):
 
 
 class Credential(NamedTuple):
-    """A certificate or ticket. place: a file, the agent, or empty. end: when it expires, aware; None if there is none.
+    """A certificate or Kerberos ticket, or the fact that the user has none (end is None).
 
-    problem: why a site would refuse it even before it expires, or empty.
+    place: a file, AGENT, or empty. end: when it expires, with a time zone. problem: why a site would refuse it even
+    before it expires, or empty.
     """
 
     kind: Literal["certificate", "ticket"]
@@ -48,28 +49,29 @@ class Credential(NamedTuple):
     problem: str = ""
 
     def is_unusable(self, now: datetime) -> bool:
-        """Return True if there is none, or it has expired, or has another problem."""
+        """Return True if the credential is missing, has expired, or has another problem."""
         return bool(self.problem) or self.end is None or self.end <= now
 
     def needs_renewal(self, now: datetime) -> bool:
-        """Return True if it is unusable, or may expire before work that begins now is done."""
+        """Return True if the credential is unusable, or may expire during work that begins now."""
         return self.is_unusable(now) or (self.end is not None and self.end - now <= MARGIN)
 
     def describe(self, now: datetime) -> str:
-        """Return its problem, or when it expires or has expired, as a clause."""
-        if self.problem and not (self.end and self.end <= now):
+        """Return the credential's problem, or when it expires or has expired, as a clause."""
+        has_expired = self.end is not None and self.end <= now
+        if self.problem and not has_expired:
             return self.problem
         if self.end == FOREVER.replace(tzinfo=UTC):
             return f"the {self.kind} never expires"
         if self.end is None:
             return f"you have no {'Kerberos ticket' if self.kind == 'ticket' else 'certificate'}"
-        return f"the {self.kind} {'expired' if self.end <= now else 'expires'} on {self.end.strftime(STAMP)}"
+        return f"the {self.kind} {'expired' if has_expired else 'expires'} on {self.end.strftime(STAMP)}"
 
 
 def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential | None:
     """Return the credential that the cluster of an account requires; None if it requires none, or its state is unknown.
 
-    variables: Ansible's, with no template in those of ssh. An account with 'auth' in the accounts file needs none.
+    variables: Ansible's, with no template in those of ssh. An account with 'auth' in the accounts file requires none.
     """
     auth = variables["cluster"].get("auth") or {}
     archetype = auth.get("archetype")
@@ -86,25 +88,27 @@ def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential |
 # -- reading the output of programs ----------------------------------------------------------------
 
 
-def choose_certificate(offered: Iterable[OfferedCertificate], user: str, own: str, now: datetime) -> Credential:
-    """Return the certificate that is usable longest; if none is, the one that expires last, with its problem.
+def choose_certificate(offered: Iterable[OfferedCertificate], user: str, site_file: str, now: datetime) -> Credential:
+    """Return the certificate that is usable longest; if no certificate is, the one that expires last, with its problem.
 
-    own: the path of the certificate that the site's program writes. If it exists, its signer is the site, and
+    site_file: the path of the certificate that the site's program writes. If it exists, its signer is the site, and
     certificates of other signers are ignored.
     """
-    every = list(offered)
-    site = {one.certificate.authority for one in every if one.place == own}
-    credentials = [_check_certificate(one, user, now) for one in every if not site or one.certificate.authority in site]
+    certificates = list(offered)
+    signers = {one.certificate.authority for one in certificates if one.place == site_file}
+    of_site = [one for one in certificates if not signers or one.certificate.authority in signers]
+    credentials = [_check_certificate(one, user, now) for one in of_site]
     missing = Credential("certificate", "", None)
-    return max(credentials, key=lambda one: (not one.problem, one.end or EPOCH), default=missing)
+    return max(credentials, key=lambda credential: (not credential.problem, credential.end or EPOCH), default=missing)
 
 
 def _check_certificate(offered: OfferedCertificate, user: str, now: datetime) -> Credential:
+    """Return the certificate as a credential, with the problem for which the site would refuse it."""
     start, end = (moment.replace(tzinfo=UTC) for moment in (offered.certificate.start, offered.certificate.end))
     names = offered.certificate.principals
     problem = ""
     if start > now:
-        problem = f"the certificate is only valid from {start.strftime(STAMP)} on"
+        problem = f"the certificate is not valid before {start.strftime(STAMP)}"
     elif user and user not in {name.partition("@")[0] for name in names}:
         problem = f"the certificate is for {', '.join(names) or 'no user'}, not for {user}"
     return Credential("certificate", offered.place, end, problem)
@@ -117,15 +121,15 @@ def read_ticket(klist: LocalOutput, user: str, realm: str) -> Credential | None:
     """
     if klist.code != 0:
         return Credential("ticket", "", None) if NO_TICKET.search(klist.errors) else None
-    named = PRINCIPAL.search(klist.output)
-    if not named:
+    principal = PRINCIPAL.search(klist.output)
+    if not principal:
         return None
-    end = max(_list_ticket_ends(klist.output, named["realm"]), default=None)
+    end = max(_list_ticket_ends(klist.output, principal["realm"]), default=None)
     problem = ""
-    if realm and named["realm"] != realm:
-        problem = f"the Kerberos ticket is for the realm {named['realm']}, not for {realm}"
-    elif user and named["user"] != user:
-        problem = f"the Kerberos ticket is for {named['user']}, not for {user}"
+    if realm and principal["realm"] != realm:
+        problem = f"the Kerberos ticket is for the realm {principal['realm']}, not for {realm}"
+    elif user and principal["user"] != user:
+        problem = f"the Kerberos ticket is for {principal['user']}, not for {user}"
     return Credential("ticket", "", end, problem)
 
 
@@ -138,8 +142,8 @@ def _list_ticket_ends(text: str, realm: str) -> list[datetime]:
         mit = re.match(r"^\S+ \S+ +(\d\d/\d\d/\d\d(?:\d\d)? \d\d:\d\d:\d\d) ", line)
         heimdal = re.match(r"^\w+ +\d+ [\d:]+ \d{4} +(\w+ +\d+ [\d:]+ \d{4}) ", line)
         if mit:
-            form = "%m/%d/%Y %H:%M:%S" if len(mit[1]) == 19 else "%m/%d/%y %H:%M:%S"
-            ends.append(datetime.strptime(mit[1], form))
+            date_format = "%m/%d/%Y %H:%M:%S" if len(mit[1]) == 19 else "%m/%d/%y %H:%M:%S"
+            ends.append(datetime.strptime(mit[1], date_format))
         elif heimdal:
             ends.append(datetime.strptime(heimdal[1], "%b %d %H:%M:%S %Y"))
     return [end.replace(tzinfo=UTC) for end in ends]
@@ -148,23 +152,23 @@ def _list_ticket_ends(text: str, realm: str) -> list[datetime]:
 # -- running programs ------------------------------------------------------------------------------
 
 
-def _destination(variables: Mapping[str, Any]) -> list[str]:
-    """Return the arguments of ssh for the account."""
+def _make_ssh_arguments(variables: Mapping[str, Any]) -> list[str]:
+    """Return the arguments of ssh for the account, without those of the user that cannot be parsed."""
     values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name)}
-    name = str(variables.get("inventory_hostname", ""))
+    account = str(variables.get("inventory_hostname", ""))
     try:
-        return ssh_arguments(values, name)
+        return ssh_arguments(values, account)
     except ValueError:  # Ansible refuses such arguments, too, with a message
-        return ssh_arguments({name: values[name] for name in values if name not in ARGUMENTS}, name)
+        return ssh_arguments({name: values[name] for name in values if name not in ARGUMENTS}, account)
 
 
 def _find_certificate(variables: Mapping[str, Any], now: datetime) -> Credential | None:
     """Return the certificate that ssh would offer for the account; None if ssh refuses its settings."""
-    settings = ssh_settings(_destination(variables), SECONDS)
+    settings = ssh_settings(_make_ssh_arguments(variables), SECONDS)
     if not settings:
         return None
-    own = os.path.expanduser(f"{USUAL_KEY}{CERTIFICATE}")
-    return choose_certificate(_list_offered(settings), settings.get("user", [""])[-1], own, now)
+    site_file = os.path.expanduser(f"{USUAL_KEY}{CERTIFICATE}")
+    return choose_certificate(_list_offered(settings), settings.get("user", [""])[-1], site_file, now)
 
 
 def read_certificate_files(settings: Mapping[str, Sequence[str]]) -> Iterator[Credential]:
@@ -173,7 +177,7 @@ def read_certificate_files(settings: Mapping[str, Sequence[str]]) -> Iterator[Cr
     A file that cannot be used has a problem and no end.
     """
     named = [os.path.expanduser(file) for file in settings.get("certificatefile", ()) if file != "none"]
-    for file in dict.fromkeys([*named, *_certificate_files(settings)]):
+    for file in dict.fromkeys([*named, *_list_certificate_files(settings)]):
         if not os.path.isfile(file):
             yield Credential(
                 "certificate", file, None, "your ssh settings name this certificate, but the file does not exist"
@@ -186,7 +190,8 @@ def read_certificate_files(settings: Mapping[str, Sequence[str]]) -> Iterator[Cr
             yield Credential("certificate", file, None, "ssh-keygen cannot read this certificate")
 
 
-def _certificate_files(settings: Mapping[str, Sequence[str]]) -> list[str]:
+def _list_certificate_files(settings: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the existing certificate files that ssh reads: those it is set to read, and those next to its keys."""
     keys = settings.get("identityfile", ())
     named = [*settings.get("certificatefile", ()), *(f"{file}{CERTIFICATE}" for file in keys)]
     return [file for file in dict.fromkeys(os.path.expanduser(file) for file in named) if os.path.isfile(file)]
@@ -194,17 +199,18 @@ def _certificate_files(settings: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCertificate]:
     """Yield the certificates that ssh would offer. settings: the output of ssh -G."""
-    for file in _certificate_files(settings):
+    for file in _list_certificate_files(settings):
         yield from _read_certificate(file, ["ssh-keygen", "-L", "-f", file])
     agent = os.path.expandvars(os.path.expanduser(settings.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
     socket = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
     if socket not in ("", "none"):
-        held = run_program(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": socket}).output
-        for line in IN_AGENT.findall(held):
+        keys_of_agent = run_program(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": socket}).output
+        for line in IN_AGENT.findall(keys_of_agent):
             yield from _read_certificate(AGENT, ["ssh-keygen", "-L", "-f", "-"], f"{line}\n")
 
 
-def _read_certificate(place: str, command: Sequence[str], text: str = "") -> Iterator[OfferedCertificate]:
-    certificate = read(run_program(command, SECONDS, ENGLISH, text).output)
+def _read_certificate(place: str, command: Sequence[str], stdin: str = "") -> Iterator[OfferedCertificate]:
+    """Yield the certificate that a command of ssh-keygen prints, unless the output is not a certificate."""
+    certificate = read(run_program(command, SECONDS, ENGLISH, stdin).output)
     if certificate:
         yield OfferedCertificate(place, certificate)

@@ -21,7 +21,7 @@ HOST_KEY = re.compile(
     r".*\nAre you sure you want to continue connecting",
     re.DOTALL,
 )
-"""The question of ssh itself, from its first word: a login node could print a published key in another question."""
+"""The question of ssh itself, matched from its start: a login node could print a published key in another question."""
 
 
 def list_names(settings: Mapping[str, Sequence[str]], typed: str) -> set[str]:
@@ -34,10 +34,10 @@ def list_names(settings: Mapping[str, Sequence[str]], typed: str) -> set[str]:
     return {settings.get("hostkeyalias", [host])[-1], host if port == "22" else f"[{host}]:{port}"}
 
 
-def add_published(question: str, cluster: Mapping[str, Any], arguments: Sequence[str]) -> str:
-    """Return the question of ssh with what the site publishes about the key. Raise AccountError for another key.
+def add_published_keys(question: str, cluster: Mapping[str, Any], arguments: Sequence[str]) -> str:
+    """Return the question of ssh, with a note if the site publishes this key. Raise AccountError for a different key.
 
-    question: matches HOST_KEY. cluster: the profile. arguments: of ssh to the account, the host last.
+    question: if it matches HOST_KEY; others are unchanged. cluster: the profile. arguments: of ssh, the host last.
     """
     match = HOST_KEY.match(question)
     if not match:
@@ -45,14 +45,14 @@ def add_published(question: str, cluster: Mapping[str, Any], arguments: Sequence
     login, host, key = cluster.get("login") or {}, match["host"], match["key"]
     is_login = host in list_names(ssh_settings(arguments, SECONDS), arguments[-1])
     published = (login if is_login else login.get("jump") or {}).get("host_keys") or []
-    which = "" if is_login else f"{host} is a jump host. "
+    role = "" if is_login else f"{host} is a jump host. "
     if not published:
-        return f"{question} ({which}Compare the key with the one that the site publishes; the profile contains none)"
+        advice = "The profile contains no key of this host. Compare the key with the one that the site publishes"
+        return f"{question} ({role}{advice})"
     if key in published:
-        return f"{question} ({which}It is one of the keys that {cluster.get('name')} publishes)"
+        return f"{question} ({role}This key is one that {cluster.get('name')} publishes)"
     raise AccountError(
         f"the host key of the {'host' if is_login else 'jump host'} {host} is {key}, but {cluster.get('name')} "
-        f"publishes"
-        f" {', '.join(published)}. Nothing was sent. The connection may be intercepted, or the profile is outdated. "
-        f"Ask the site"
+        f"publishes {', '.join(published)}. Nothing was sent. The connection may be intercepted, or the profile is "
+        f"outdated. Ask the site"
     )

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a login to an account can succeed now, and the advice if it cannot.
+"""Checks if a login to an account can succeed now, and gives advice if it cannot.
 
 A login may need a valid certificate or ticket, a session that only the user can open, or the user in every session. If
-it is blocked, ssh is made to fail before it connects: sites count refused attempts.
+the login is blocked, ssh is made to fail before it connects, because sites count failed logins.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Output = TypeVar("Output")
 KEY_ALONE = "If your SSH key alone is enough to log in, set 'auth: key' in the entry of this account in accounts.yml"
 
 
-def check_login(
+def prepare_login(
     send: Callable[[], Output], connection: Any, variables: Variables, may_ask: bool
 ) -> tuple[Callable[[], Output], str]:
-    """Return how to send a command to an account, and why its login is blocked; the reason is empty if it is not.
+    """Return a function that calls send and answers the login's questions, and why the login is blocked, or "".
 
-    connection: Ansible's. may_ask: the user may be asked during this work.
+    send: sends a command to an account. connection: Ansible's. may_ask: the user may be asked during this work.
     """
     reason = find_block(variables, may_ask)
     if reason:
@@ -43,7 +43,7 @@ def check_login(
 
     def send_answering() -> Output:
         try:
-            with ssh_login.answer_questions(*questions.of_account(variables)):
+            with ssh_login.answer_questions(*questions.make_prompts(variables)):
                 return send()
         except (NoTerminal, NotAnswered):
             raise AccountError("you did not answer the question, so nothing was done") from None
@@ -66,17 +66,16 @@ def find_block(variables: Variables, may_ask: bool) -> str:
 
 
 def advise_connect(account: str) -> str:
-    """Return why an account was not reached without an open session, and the command that opens one."""
+    """Return why the account was not reached (no session is open), and the command that opens a session."""
     connect = shlex.join(command_for("connect", ["-l", account]))
     return (
-        "the login needs you: it asks for a password or code, and no SSH session is open, so hpc-onboard did not "
-        "connect."
-        f" At a terminal, run: {connect}. {KEY_ALONE}"
+        "the login asks for a password or code, and no SSH session is open, so hpc-onboard did not connect. "
+        f"At a terminal, run: {connect}. {KEY_ALONE}"
     )
 
 
 def advise_script(account: str) -> str:
-    """Return why an account was not reached to which no program may log in, and the command for a script."""
+    """Return why the account was not reached (programs may not log in), and the command that writes a script."""
     export = shlex.join(command_for("export-script", ["-l", account]))
     return (
         f"programs may not log in to this cluster, so hpc-onboard did not connect. To write a script that you run "
@@ -85,21 +84,21 @@ def advise_script(account: str) -> str:
 
 
 def advise_terminal() -> str:
-    """Return why an account was not reached that asks the user in every session."""
+    """Return why the account was not reached (it asks the user in every session), and what to do."""
     return (
-        "the login needs you: it asks for a password or code each time, and the site forbids shared sessions, so "
-        f"hpc-onboard did not connect. Run this at a terminal. {KEY_ALONE}"
+        "the login asks for a password or code each time, and the site forbids shared sessions, so hpc-onboard did not "
+        f"connect. Run this at a terminal. {KEY_ALONE}"
     )
 
 
 def advise_renewal(variables: Variables, credential: Credential, now: datetime) -> str:
-    """Return that the certificate or ticket is unusable, and the command for a new one."""
+    """Return why the certificate or ticket is unusable, and how to get a new one."""
     cluster = variables.get("cluster") or {}
     renewal = renewal_command(cluster, user_of(variables), credential.place)
-    how = (
+    instruction = (
         shlex.join(renewal)
         or str((cluster.get("auth") or {}).get("command", ""))
         or "see the documentation of the site"
     )
     install = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""
-    return f"{credential.describe(now)}, so hpc-onboard did not connect. Get a new one: {how}{install}"
+    return f"{credential.describe(now)}, so hpc-onboard did not connect. Get a new one: {instruction}{install}"

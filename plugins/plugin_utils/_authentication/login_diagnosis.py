@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Explains why a login failed, from the output of ssh and the keys on this machine, and what the user can do."""
+"""Explains why a login failed and what to do, from the output of ssh and the keys on this machine."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SECONDS = 5
 METHODS = re.compile(r"Permission denied \(([a-z0-9,@.-]+)\)")
 LOCKED = re.compile(r"incorrect passphrase|passphrase supplied")
 LONG_SOCKET = re.compile(r"too long for Unix domain socket|ControlPath too long")
-PRINT = re.compile(r"SHA256:[A-Za-z0-9+/=]+")
+FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/=]+")
 ASKING = {"session", "asks_each_time"}  # marks of an account whose login asks the user (_accounts/open_sessions.py)
-TYPED = {"password", "keyboard-interactive"}  # methods that ask the user
+TYPED_METHODS = {"password", "keyboard-interactive"}  # methods of authentication that ask the user
 NO_AGENT = 2  # exit code of ssh-add without an agent
 
 
@@ -57,22 +57,21 @@ class FailedLogin:
         return self.variables.get("cluster") or {}
 
     def diagnose(self, output: str, questions: Sequence[LoginQuestion] = ()) -> Diagnosis:
-        """Return what the output of ssh means for this account.
-
-        output: in one line. questions: that ssh did not ask the user.
-        """
-        asked = next((question for question in questions if question.is_of_site), None)
-        if asked:
-            text = f"{self._name_host(asked.hop)} asks for input that only you can give: {asked.text}"
-            return Diagnosis("needs_person", text, f"At a terminal, run: {self._connect}")
-        new = next((question for question in questions if question.is_of_host_key), None)
-        state: State = "host_key_unknown" if new else find_login_state(output)
-        hop = new.hop if new else find_failing_host(output)
+        """Return why the login failed. output: of ssh, in one line. questions: that ssh did not ask the user."""
+        site_question = next((question for question in questions if question.is_of_site), None)
+        if site_question:
+            text = f"{self._name_host(site_question.hop)} asks for input that only you can give: {site_question.text}"
+            return Diagnosis("needs_person", text, f"At a terminal, run: {self._connect_command}")
+        key_question = next((question for question in questions if question.is_of_host_key), None)
+        state: State = "host_key_unknown" if key_question else find_login_state(output)
+        hop = key_question.hop if key_question else find_failing_host(output)
         if state == "refused":
             return self._diagnose_refusal(output, hop)
         if state == "host_key_unknown":
             text = f"the host key of {self._name_host(hop)} is not in your known_hosts"
-            advice = f"Compare it with the key that the site publishes. To do so, run at a terminal: {self._connect}"
+            advice = (
+                f"To compare the key with the one that the site publishes, run at a terminal: {self._connect_command}"
+            )
             return Diagnosis(state, text, advice)
         if state == "host_key_changed":
             return self._diagnose_changed_key(output, hop)
@@ -90,19 +89,19 @@ class FailedLogin:
                 state, text, "Set a folder with a shorter path: export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER"
             )
         if PROXY_ENDED.search(output):
-            return Diagnosis(state, f"the jump host closed the connection ({output})", f"{self._try} -v")
-        advice = f"Check the network. The site may require its VPN or a jump host. {self._try}"
+            return Diagnosis(state, f"the jump host closed the connection ({output})", self._suggest_ssh("-v "))
+        advice = f"Check the network. The site may require its VPN or a jump host. {self._suggest_ssh()}"
         return Diagnosis(state, output or "ssh failed without a message", advice)
 
     def explain(self, output: str, questions: Sequence[LoginQuestion] = ()) -> str:
-        """Return the diagnosis in one text; only the output if there is no more to say of it."""
+        """Return the diagnosis and its advice in one text; only the output of ssh if that explains the failure."""
         diagnosis = self.diagnose(output, questions)
         if diagnosis.state in ("unreachable", "dropped"):
             return output
         return f"{diagnosis.text}. {diagnosis.next}"
 
     def _diagnose_changed_key(self, output: str, hop: str) -> Diagnosis:
-        key = PRINT.search(output)
+        key = FINGERPRINT.search(output)
         text = (
             f"{self._name_host(hop)} presents {f'the key {key[0]}' if key else 'a key'}, but your known_hosts has a "
             f"different key"
@@ -118,47 +117,51 @@ class FailedLogin:
         return Diagnosis("unresolved", f"the host name {host} cannot be resolved", advice)
 
     def _diagnose_refusal(self, output: str, hop: str) -> Diagnosis:
-        """Return whether the site requires more than a key, the key cannot be used, or the user is unknown."""
+        """Return why a host refused the login: it requires more than a key, or does not accept the keys or the user."""
         match = METHODS.search(output)
         methods = set(match[1].split(",")) if match else set()
         host = self._settings.get("hostname", [str(self.arguments[-1])])[0]
-        if not self._is_login(hop):
+        if not self._is_login_host(hop):
             text = f"the jump host {hop} does not accept the SSH keys of this machine ({output})"
-            return Diagnosis(
-                "refused", text, f"Check that your public key is installed on the jump host. {self._keys_by}{self._try}"
+            advice = (
+                f"Check that your public key is installed on the jump host. {self._key_advice}{self._suggest_ssh()}"
             )
+            return Diagnosis("refused", text, advice)
         if "Too many authentication failures" in output:
-            text = f"{host} refuses the login because ssh offers too many keys: all that your agent has ({output})"
+            text = f"{host} refuses the login because ssh offers too many keys: all keys that your agent has ({output})"
             advice = f"Set the key for this site in ~/.ssh/config: Host {host}, IdentityFile FILE, IdentitiesOnly yes"
             return Diagnosis("refused", text, advice)
-        if TYPED & methods and ASKING & set(self.variables.get("account") or ()):
+        if TYPED_METHODS & methods and ASKING & set(self.variables.get("account") or ()):
             advice = (
-                "Did you mistype it, or was the code already used? Try again; the site may lock your account after "
-                "several failures"
+                "Did you mistype your input, or was the code already used? Try again; the site may lock your account "
+                "after several failures"
             )
             return Diagnosis("refused", f"your password or code was not accepted ({output})", advice)
-        if TYPED & methods and "publickey" not in methods:
+        if TYPED_METHODS & methods and "publickey" not in methods:
             text = f"{host} does not accept an SSH key alone: it asks for a password or a code ({output})"
-            advice = f"Set 'auth: ask' in the entry of {self.account}; then, at a terminal, run: {self._connect}"
+            advice = (
+                f"Set 'auth: ask' in the entry of {self.account}; then, at a terminal, run: {self._connect_command}"
+            )
             return Diagnosis("refused", text, advice)
         return self._diagnose_keys(output, host)
 
     def _diagnose_keys(self, output: str, host: str) -> Diagnosis:
+        """Return why a host refused the keys: ssh found no key, cannot use its keys, or the host does not know them."""
         user = self._settings.get("user", ["you"])[0]
         keys = OfferedKeys(self._settings)
         if not keys.files and not keys.held:
-            advice = f"Create one: ssh-keygen -t ed25519. {self._keys_by}"
+            advice = f"Create one: ssh-keygen -t ed25519. {self._key_advice}"
             return Diagnosis("refused", "ssh found no SSH key on this machine", advice.strip())
-        is_limited = self._settings.get("identitiesonly", [""])[0] == "yes"
-        locked = keys.list_locked() if not keys.held or is_limited else []
+        ignores_agent = self._settings.get("identitiesonly", [""])[0] == "yes"
+        locked = keys.list_locked() if not keys.held or ignores_agent else []
         if locked and locked == keys.files:
             add = shlex.join(["ssh-add", *locked])
             text = f"your SSH key has a passphrase, and no ssh agent has the key: {', '.join(locked)}"
             return Diagnosis("refused", text, add if keys.has_agent else f'eval "$(ssh-agent)" && {add}')
         text = f"{host} does not accept the SSH keys of this machine for the user {user} ({output})"
         advice = (
-            f"Check that {user} is your user name there and that your public key is installed. "
-            f"{self._keys_by}{self._try}"
+            f"Check that {user} is your user name at the site and that your public key is installed. "
+            f"{self._key_advice}{self._suggest_ssh()}"
         )
         return Diagnosis("refused", text, advice)
 
@@ -167,53 +170,52 @@ class FailedLogin:
         """The output of ssh -G for the account."""
         return ssh_settings(self.arguments, SECONDS)
 
-    @property
-    def _try(self) -> str:
-        return f"Try 'ssh {typed_arguments(self.variables, self.account)}'"
+    def _suggest_ssh(self, option: str = "") -> str:
+        return f"Try 'ssh {option}{typed_arguments(self.variables, self.account)}'"
 
     @property
-    def _connect(self) -> str:
+    def _connect_command(self) -> str:
         return shlex.join([*command_for("connect"), "-l", self.account])
 
     @property
-    def _keys_by(self) -> str:
-        """How keys are installed at the site, as a sentence with a space after it; empty if the profile has nothing."""
+    def _key_advice(self) -> str:
+        """A sentence, and a space, on how to install keys at the site; empty if the profile does not describe it."""
         auth = self.cluster.get("auth") or {}
-        ways = [str(auth[name]) for name in ("keys_by", "keys_url") if auth.get(name)]
-        return f"To install a public key: {', '.join(ways)}. " if ways else ""
+        instructions = [str(auth[name]) for name in ("keys_by", "keys_url") if auth.get(name)]
+        return f"To install a public key: {', '.join(instructions)}. " if instructions else ""
 
-    def _is_login(self, hop: str) -> bool:
+    def _is_login_host(self, hop: str) -> bool:
         """Return True if a host is the account's own, not a jump host before it. hop: as ssh names it, or empty."""
         names = host_keys.list_names(self._settings, self.arguments[-1])
         return hop in ("", *names, *(name.partition("]")[0].lstrip("[") for name in names))
 
     def _name_host(self, hop: str) -> str:
-        return f"the login node {hop}".strip() if self._is_login(hop) else f"the jump host {hop}"
+        return f"the login node {hop}".strip() if self._is_login_host(hop) else f"the jump host {hop}"
 
 
 class OfferedKeys:
-    """The keys that ssh offers: in files that its settings name, and held by an agent, by fingerprint."""
+    """The keys that ssh offers. files: key files. held: the fingerprints of keys that the ssh agent has."""
 
     def __init__(self, settings: Mapping[str, Sequence[str]]) -> None:
         """settings: the output of ssh -G."""
         home = pwd.getpwuid(os.getuid()).pw_dir
-        named = [Path(home, path[2:]) if path.startswith("~/") else path for path in settings.get("identityfile", ())]
-        self.files = [str(path) for path in named if os.path.isfile(path)]
+        paths = [Path(home, path[2:]) if path.startswith("~/") else path for path in settings.get("identityfile", ())]
+        self.files = [str(path) for path in paths if os.path.isfile(path)]
         agent = settings.get("identityagent", ["SSH_AUTH_SOCK"])[0]
-        own = {} if agent == "SSH_AUTH_SOCK" else {"SSH_AUTH_SOCK": "" if agent == "none" else agent}
-        listed = run_program(["ssh-add", "-l"], SECONDS, own)
-        self.has_agent = listed.code not in (None, NO_AGENT)
-        self.held = set(PRINT.findall(listed.output))
+        environment = {} if agent == "SSH_AUTH_SOCK" else {"SSH_AUTH_SOCK": "" if agent == "none" else agent}
+        listing = run_program(["ssh-add", "-l"], SECONDS, environment)
+        self.has_agent = listing.code not in (None, NO_AGENT)
+        self.held = set(FINGERPRINT.findall(listing.output))
 
     def list_locked(self) -> list[str]:
-        """Return the files that have a passphrase and whose key no agent holds."""
-        return [path for path in self.files if _has_passphrase(path) and not _fingerprints(path) & self.held]
+        """Return the files that have a passphrase and whose key the agent does not have."""
+        return [path for path in self.files if _has_passphrase(path) and not _fingerprint_keys(path) & self.held]
 
 
-def _fingerprints(path: str) -> set[str]:
-    return set(PRINT.findall(run_program(["ssh-keygen", "-lf", path], SECONDS).output))
+def _fingerprint_keys(path: str) -> set[str]:
+    return set(FINGERPRINT.findall(run_program(["ssh-keygen", "-lf", path], SECONDS).output))
 
 
 def _has_passphrase(path: str) -> bool:
-    done = run_program(["ssh-keygen", "-y", "-P", "", "-f", path], SECONDS, {"LC_ALL": "C"})
-    return done.code != 0 and bool(LOCKED.search(done.errors))
+    output = run_program(["ssh-keygen", "-y", "-P", "", "-f", path], SECONDS, {"LC_ALL": "C"})  # an empty passphrase
+    return output.code != 0 and bool(LOCKED.search(output.errors))

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programs that make a new certificate or ticket. A profile only names one; its arguments are from here.
+"""The programs that make a new certificate or ticket. A profile names only the program; its arguments are set here.
 
 Sources: github.com/eth-cscs/cscs-key; smallstep.com/docs/step-cli/reference/ssh/login (the user and the provisioner are
 in step's own defaults.json); kinit(1) of MIT Kerberos; docs.nersc.gov, sshproxy.
@@ -50,28 +50,21 @@ def explain_missing_program(command: list[str]) -> str:
     return f"{command[0]} is not on your PATH; install it from {SOURCES[command[0]]}"
 
 
-def _cscs_key(_auth: Facts, _user: str, place: str) -> list[str]:
+def _make_cscs_key_command(_auth: Facts, _user: str, place: str) -> list[str]:
+    """Return the command that signs the key of the old certificate, or the program's usual key."""
     key = place.removesuffix(CERTIFICATE)
     is_usual = not place.endswith(CERTIFICATE) or key == os.path.expanduser(USUAL_KEY)
     return ["cscs-key", "sign", *([] if is_usual else ["-f", key])]
 
 
-def _step(_auth: Facts, _user: str, _place: str) -> list[str]:
-    return ["step", "ssh", "login"]
-
-
-def _kinit(auth: Facts, user: str, _place: str) -> list[str]:
-    forwardable = ["-f"] if auth.get("delegate") else []
+def _make_kinit_command(auth: Facts, user: str, _place: str) -> list[str]:
+    forwardable = ["-f"] if auth.get("delegate") else []  # so that the ticket is also valid on the cluster
     return ["kinit", *forwardable, f"{user}@{auth['realm']}" if auth.get("realm") else user]
 
 
-def _sshproxy(_auth: Facts, user: str, _place: str) -> list[str]:
-    return ["sshproxy.sh", "-u", user]
-
-
 RENEWERS: dict[str, Callable[[Facts, str, str], list[str]]] = {
-    "cscs-key": _cscs_key,
-    "step": _step,
-    "kinit": _kinit,
-    "sshproxy": _sshproxy,
+    "cscs-key": _make_cscs_key_command,
+    "step": lambda _auth, _user, _place: ["step", "ssh", "login"],
+    "kinit": _make_kinit_command,
+    "sshproxy": lambda _auth, user, _place: ["sshproxy.sh", "-u", user],
 }

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Renews a certificate or ticket at the user's terminal, by the program that the profile names, if the user agrees."""
+"""Renews a certificate or ticket at the user's terminal, with the program that the profile names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .renewers import has_program, renewal_command, user_of
 State = Literal["good", "renewed", "ended"]
 
 
-def renew_credential(variables: Mapping[str, Any], where: str, ask: Callable[[str], str]) -> tuple[State, str]:
-    """Offer to renew the credential of an account. Return its state, and why nothing is tried if it is "ended".
+def renew_credential(variables: Mapping[str, Any], user_terminal: str, ask: Callable[[str], str]) -> tuple[State, str]:
+    """Offer to renew an account's credential if it expires soon. Return its state, and the reason if it is "ended".
 
-    variables: Ansible's, of the account. where: the user's terminal; if empty, nothing is offered. ask: shows a
-    question and returns the answer. Raise NoTerminal, NotAnswered.
+    variables: Ansible's, of the account. user_terminal: if empty, nothing is offered. ask: shows a question and returns
+    the answer. Raise NoTerminal, NotAnswered.
     """
     now = datetime.now(UTC)
     credential = find_credential(variables, now)
@@ -30,25 +30,21 @@ def renew_credential(variables: Mapping[str, Any], where: str, ask: Callable[[st
     advice = advise_renewal(variables, credential, now)
     unchanged: tuple[State, str] = ("ended", advice) if credential.is_unusable(now) else ("good", "")
     renewal = renewal_command(variables.get("cluster") or {}, user_of(variables), credential.place)
-    if not where or not renewal or not has_program(renewal):
+    if not user_terminal or not renewal or not has_program(renewal):
         return unchanged
-    words = shlex.join(renewal)
-    name = variables.get("inventory_hostname", "it")
-    answer = ask(f"{name}: {credential.describe(now)}. Run '{words}' now? [y/N] ")
+    command = shlex.join(renewal)
+    account = variables.get("inventory_hostname", "it")
+    answer = ask(f"{account}: {credential.describe(now)}. Run '{command}' now? [y/N] ")
     if answer.strip().lower() not in ("y", "yes"):
         return unchanged
     try:
-        code = terminal.run_at_terminal(renewal, where)
+        code = terminal.run_at_terminal(renewal, user_terminal)
     except OSError as error:  # after 'su', the terminal belongs to another user
-        return (
-            "ended",
-            f"{advice}. '{words}' could not be started at {where} ({error.strerror}): run the command yourself",
-        )
+        reason = f"'{command}' could not be started at {user_terminal} ({error.strerror}): run the command yourself"
+        return "ended", f"{advice}. {reason}"
     now = datetime.now(UTC)
     credential = find_credential(variables, now)
     if credential is None or not credential.is_unusable(now):
         return "renewed", ""
-    return (
-        "ended",
-        f"'{words}' ended with exit code {code}, but {credential.describe(now)}, so hpc-onboard did not connect",
-    )
+    reason = f"'{command}' ended with exit code {code}, and {credential.describe(now)}, so hpc-onboard did not connect"
+    return "ended", reason

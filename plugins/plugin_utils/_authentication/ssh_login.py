@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Logs in to an account by ssh, which asks the user through the run, and keeps the SSH session for later commands.
 
-There is one attempt, and each question is asked once: sites count refusals. The session is a master connection of ssh,
-which stays after the run and ends when it was not used for some time.
+Each login is tried once, and each question is asked once, because sites count failed logins. The session is a master
+connection of ssh. It stays open after the run, and ends when it has not been used for some time.
 """
 
 from __future__ import annotations
@@ -24,56 +24,57 @@ from pathlib import Path
 from typing import Any
 
 from ...module_utils._core.errors import AccountError
-from .._input.programs import run_program as run
+from .._input.programs import run_program
 from .._state.fingerprint_key import make_private, state_folder
 from .._text.sanitise import clean_line
 from .._text.ssh_words import strip_debug_lines
 from . import askpass
-from .unattended import LoginQuestion, askpass_environment, unattended, write_askpass
+from .unattended import LoginQuestion, askpass_environment, record_questions, write_askpass
 
 Ask = Callable[[str], str]
-HOURS = 4  # that a session stays after its last use, unless the profile has another number
-LONGEST = 90  # bytes of a socket's path: ssh creates it under a longer name first, and 107 are allowed
+Show = Callable[[str], None]
+HOURS = 4  # that a session stays open after its last use, unless the profile sets another number
+LONGEST_PATH = 90  # bytes of a socket's path: ssh creates it under a longer name first, and 107 are allowed
 REFUSED = "your input was not accepted"
 MOST = 2000  # characters of the output of ssh
 LONG = 60  # seconds; many sites wait at most two minutes for an answer (LoginGraceTime)
-TOO_LATE = "your input came after {seconds:.0f} s, which was too late for the site ({said})"
+TOO_LATE = "your input came after {seconds:.0f} s, which was too late for the site ({output})"
 SILENT = "ssh failed without a message"
 INTERVAL = 0.2  # seconds between two checks if ssh has ended
 NOTICE = "none"  # the prompt type of a text without an answer: a security key waits for a touch
 
 
-def hours(auth: Mapping[str, Any]) -> int:
+def read_session_hours(auth: Mapping[str, Any]) -> int:
     """Return how many hours a session may stay unused. auth: of the cluster's profile."""
     return int(auth.get("session_hours") or HOURS)
 
 
-def is_open(path: str) -> bool:
-    """Return True if a session listens at the socket: one that crashed leaves its file."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+def is_session_open(path: str) -> bool:
+    """Return True if a session listens at the socket. The file alone is no proof: a crashed session leaves it."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
-            line.connect(path)
+            connection.connect(path)
         except OSError:
             return False
     return True
 
 
-def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, tell: Callable[[str], None]) -> str:
+def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, show: Show) -> str:
     """Open a session. Return the output of ssh if that failed, else an empty text.
 
     arguments: of ssh, the host last. path: of the socket. hours: that the session may stay unused. ask: returns the
-    user's hidden input; what it raises ends the attempt. tell: shows a text. Raise AccountError for a path that is too
-    long.
+    user's hidden input; an exception from it ends the login. show: shows a text. Raise AccountError for a path that is
+    too long.
     """
-    _make_folder(Path(path))
+    _make_socket_folder(Path(path))
     options = ["-MNf", "-o", "ControlMaster=yes", "-o", f"ControlPath={path}", "-o", f"ControlPersist={hours * 3600}"]
-    return connect([*options, *arguments], ask, tell)
+    return connect([*options, *arguments], ask, show)
 
 
-def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> str:
+def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
     """Let ssh connect once, with the user's answers. Return its output if it failed, else an empty text."""
     command = ["ssh", "-o", "NumberOfPasswordPrompts=1", *arguments]
-    with _question_socket() as (line, environment), tempfile.TemporaryFile() as errors:
+    with _question_socket() as (server, environment), tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -87,63 +88,63 @@ def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> 
         try:
             while process.poll() is None:
                 started = time.monotonic()
-                _answer(line, ask, tell, passphrases)
+                _answer_question(server, ask, show, passphrases)
                 longest = max(longest, time.monotonic() - started)
         finally:
             if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)  # with what it started for a jump host
+                os.killpg(process.pid, signal.SIGKILL)  # with the processes that it started for a jump host
                 process.wait()
         if process.returncode == 0:
             return ""
         errors.seek(0)
         output = _join_lines(errors.read(8192).decode(errors="replace")) or REFUSED
-        return TOO_LATE.format(seconds=longest, said=output) if longest > LONG else output
+        return TOO_LATE.format(seconds=longest, output=output) if longest > LONG else output
 
 
 def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestion]]:
     """Let ssh connect once without asking. Return its output if it failed, else an empty text, and its questions."""
-    with unattended() as questions:
-        done = run(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
-    return "" if done.code == 0 else _join_lines(strip_debug_lines(done.errors)) or SILENT, questions
+    with record_questions() as questions:  # with -v, ssh also prints the messages of a jump host
+        ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
+    return "" if ssh.code == 0 else _join_lines(strip_debug_lines(ssh.errors)) or SILENT, questions
 
 
 @contextmanager
-def answer_questions(ask: Ask, tell: Callable[[str], None]) -> Iterator[None]:
+def answer_questions(ask: Ask, show: Show) -> Iterator[None]:
     """Answer the questions of any ssh that the block starts; one block at a time on this machine.
 
-    The environment leads ssh to this process. At the end, raise what ask raised.
+    Environment variables connect ssh to this process. At the end, raise the exception that ask raised.
     """
-    with _only_one(), _question_socket() as (line, environment):
-        before, ended = dict(os.environ), threading.Event()
+    with _lock_questions(), _question_socket() as (server, environment):
+        former_environment, ended = dict(os.environ), threading.Event()
         passphrases: dict[str, str] = {}
-        faults: list[Exception] = []
+        errors: list[Exception] = []
 
-        def answer() -> None:
+        def answer_until_end() -> None:
             try:
                 while not ended.is_set():
-                    _answer(line, ask, tell, passphrases)
+                    _answer_question(server, ask, show, passphrases)
             except Exception as error:
-                faults.append(error)
+                errors.append(error)
             finally:
-                line.close()  # so that no further question waits for an answer
+                server.close()  # so that no further question waits for an answer
 
-        helper = threading.Thread(target=answer, daemon=True)
+        helper = threading.Thread(target=answer_until_end, daemon=True)
         os.environ.update(environment)
         helper.start()
         try:
             yield
         finally:
             os.environ.clear()
-            os.environ.update(before)
+            os.environ.update(former_environment)
             ended.set()
             helper.join()
-            if faults:
-                raise faults[0]
+            if errors:
+                raise errors[0]
 
 
 @contextmanager
-def _only_one() -> Iterator[None]:
-    """Wait until no other process of this machine asks questions of ssh."""
+def _lock_questions() -> Iterator[None]:
+    """Wait until no other process of this machine asks questions of ssh, and keep others waiting during the block."""
     path = state_folder() / "ssh" / "asking"
     make_private(path.parent)
     with path.open("w") as file:
@@ -151,8 +152,9 @@ def _only_one() -> Iterator[None]:
         yield
 
 
-def _make_folder(path: Path) -> None:
-    if len(os.fsencode(path)) > LONGEST:
+def _make_socket_folder(path: Path) -> None:
+    """Make the private folder for the socket at this path. Raise AccountError for a path that is too long."""
+    if len(os.fsencode(path)) > LONGEST_PATH:
         raise AccountError(
             f"the path of the socket {path} is too long for ssh: set XDG_STATE_HOME to a folder with a shorter path"
         )
@@ -163,28 +165,28 @@ def _make_folder(path: Path) -> None:
 
 @contextmanager
 def _question_socket() -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
-    """Provide the socket for the questions of ssh, and the variables that lead ssh to it."""
+    """Provide a socket for the questions of ssh, and the environment variables that make ssh use the socket."""
     with (
         tempfile.TemporaryDirectory(prefix="hpc.onboard-") as folder,
-        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server,
     ):
-        line.bind(f"{folder}/questions")
-        line.listen()
-        yield line, {**askpass_environment(write_askpass()), askpass.SOCKET: f"{folder}/questions"}
+        server.bind(f"{folder}/questions")
+        server.listen()
+        yield server, {**askpass_environment(write_askpass()), askpass.SOCKET: f"{folder}/questions"}
 
 
-def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], passphrases: dict[str, str]) -> None:
-    """Answer one question, if one comes soon.
+def _answer_question(server: socket.socket, ask: Ask, show: Show, passphrases: dict[str, str]) -> None:
+    """Answer one question if it comes within INTERVAL.
 
-    passphrases: answers by question, since a key may open a jump host and the host behind it.
+    passphrases: the answers so far, by question: the same key may be used for a jump host and the host behind it.
     """
-    if not select.select([line], [], [], INTERVAL)[0]:
+    if not select.select([server], [], [], INTERVAL)[0]:
         return
-    client, _address = line.accept()
+    client, _address = server.accept()
     with client, client.makefile("rw", encoding="utf-8") as stream:
-        kind, question = json.loads(stream.readline())
-        if kind == NOTICE:
-            tell(clean_line(question))
+        prompt_type, question = json.loads(stream.readline())
+        if prompt_type == NOTICE:
+            show(clean_line(question))
             return
         answer = passphrases.get(question)
         if answer is None:
@@ -195,5 +197,5 @@ def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], passphra
 
 
 def _join_lines(output: str) -> str:
-    """Return the end of the output of ssh in one line."""
+    """Return the last MOST characters of the output of ssh, in one line."""
     return " | ".join(clean_line(line) for line in output.replace("\r", "").split("\n") if line.strip())[-MOST:]

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 from .._state.run_memory import BOARD
 
-SIZE = struct.Struct("HHHH")
+SIZE = struct.Struct("HHHH")  # of a terminal: rows, columns, width and height in pixels
 
 
-def name_of_terminal() -> str:
-    """Return the terminal of this process; empty if it has none, or runs in the background."""
+def find_terminal() -> str:
+    """Return the path of this process's terminal; empty without a terminal, or in the background."""
     try:
         return os.ttyname(0) if os.getpgrp() == os.tcgetpgrp(0) else ""
     except OSError:
@@ -28,14 +28,16 @@ def run_at_terminal(command: Sequence[str], terminal: str) -> int:
     """Run a program as if the user had started it, and return its exit code. Ctrl-C ends only the program.
 
     The program gets a terminal of its own, since it may open /dev/tty; input and output are passed on. Raise OSError.
+
+    terminal: the path of the user's terminal.
     """
     user_terminal = os.open(terminal, os.O_RDWR | os.O_NOCTTY)
     saved = [os.dup(number) for number in (0, 1)]
     is_sized = False
 
-    def read(master: int) -> bytes:
+    def read_output(master: int) -> bytes:
         nonlocal is_sized
-        if not is_sized:
+        if not is_sized:  # at the first call: pty.spawn opens the terminal of the program, and passes it only to here
             fcntl.ioctl(master, termios.TIOCSWINSZ, fcntl.ioctl(user_terminal, termios.TIOCGWINSZ, bytes(SIZE.size)))
             is_sized = True
         return os.read(master, 1024)
@@ -45,7 +47,7 @@ def run_at_terminal(command: Sequence[str], terminal: str) -> int:
             for number in (0, 1):
                 os.dup2(user_terminal, number)
             os.write(user_terminal, b"\r\n")  # the cursor is still after the answer to a question
-            return os.waitstatus_to_exitcode(pty.spawn(list(command), read))
+            return os.waitstatus_to_exitcode(pty.spawn(list(command), read_output))
     finally:
         for number, descriptor in enumerate(saved):
             os.dup2(descriptor, number)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Limits how many SSH sessions this machine opens to a login node at once: sites ban users who open many.
 
-The limit holds for all runs of this machine, whatever their forks. A place is a file lock, so that a process that ends
-leaves its place.
+The limit holds for all runs of this machine together. A session needs one of a few places. A place is a file lock, so
+that it becomes free when its process ends.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from pathlib import Path
 
 from .._state.fingerprint_key import make_private, state_folder
 
-MOST = 4
+MOST = 4  # places at a login node
 PATIENCE = 660.0  # seconds; longer than any session, so a process that still holds a place then was suspended
-FAST, SLOW = 0.005, 0.02  # seconds between two attempts: of the first in the line, and of the others
+FAST, SLOW = 0.005, 0.02  # seconds between two attempts: of the first process in the queue, and of the others
 
 
 @contextmanager
-def turn(host: str) -> Iterator[None]:
+def hold_place(host: str) -> Iterator[None]:
     """Wait for a place at a login node, and hold it during the block. Without locks, do not wait."""
     files = _open_files(host)
     try:
         if files:
             with suppress(OSError):  # a file system without locks
-                _wait(files[0], files[1:])
+                _take_place(queue=files[0], places=files[1:])
         yield
     finally:
         for file in files:
@@ -38,13 +38,13 @@ def turn(host: str) -> Iterator[None]:
 
 
 def _open_files(host: str) -> list[int]:
-    """Return open files that represent the waiting line of a login node and its places; [] if they cannot be made."""
+    """Return the open lock files of a login node, of its queue first; [] if they cannot be created."""
     folder = state_folder() / "turns"
     name = hashlib.sha256(host.encode()).hexdigest()[:12]
     opened: list[int] = []
     try:
         make_private(folder)
-        opened.extend(_open(folder / f"{name}.{number}") for number in ("line", *range(MOST)))
+        opened.extend(_open(folder / f"{name}.{suffix}") for suffix in ("line", *range(MOST)))
     except OSError:
         for file in opened:
             os.close(file)
@@ -56,15 +56,16 @@ def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
-def _wait(line: int, places: Sequence[int]) -> None:
-    """Take the first free place, in the order of the line; after PATIENCE, go on without."""
+def _take_place(queue: int, places: Sequence[int]) -> None:
+    """Lock the first free place. Only the process that has locked the queue tries. After PATIENCE, go on without."""
     deadline = time.monotonic() + PATIENCE
-    _lock_any([line], SLOW, deadline)
+    _lock_any([queue], SLOW, deadline)
     _lock_any(places, FAST, deadline)
-    fcntl.flock(line, fcntl.LOCK_UN)
+    fcntl.flock(queue, fcntl.LOCK_UN)
 
 
 def _lock_any(files: Sequence[int], pause: float, deadline: float) -> None:
+    """Try until one of the files is locked, or the deadline has passed."""
     while not any(map(_try_lock, files)) and time.monotonic() < deadline:
         time.sleep(pause)
 

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs ssh so that it asks nothing, on any host on the path: its questions are recorded and not answered.
+"""Records the questions of ssh instead of asking the user, for any host on the path.
 
-BatchMode does not reach the ssh of a jump host or of a ProxyCommand. Environment variables do.
+The option BatchMode does not reach the ssh of a jump host or of a ProxyCommand. Environment variables do.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .._text.sanitise import clean_line
 from . import askpass
 
 HOST_KEY = re.compile(r"The authenticity of host '(?P<host>[^' ]+)")
-TYPED = re.compile(r"\(?[^\s@]+@(?P<host>[^\s')]+)(?:\) |'s password)")
-LARGEST = 10_000  # characters of questions
+PASSWORD = re.compile(r"\(?[^\s@]+@(?P<host>[^\s')]+)(?:\) |'s password)")
+LARGEST = 10_000  # characters of all questions
 
 
 class LoginQuestion(NamedTuple):
-    """A question of ssh. hop: the host that it is about, as ssh names it, or empty."""
+    """A question of ssh. hop: the host for which ssh asks, as ssh names it, or empty."""
 
     text: str
     hop: str
@@ -39,32 +39,33 @@ class LoginQuestion(NamedTuple):
 
     @property
     def is_of_site(self) -> bool:
-        """True if a host asks, not ssh itself, which asks for passphrases and whether to trust a host key."""
+        """True if the site asks. ssh itself asks only for passphrases, and whether to trust a host key."""
         return askpass.LOCAL.match(self.text) is None
 
 
 @contextmanager
-def unattended() -> Iterator[list[LoginQuestion]]:
-    """Let no ssh that the block starts ask the user. At its end, the list has the questions.
+def record_questions() -> Iterator[list[LoginQuestion]]:
+    """Let no ssh that the block starts ask the user. At the end of the block, the list contains the questions.
 
     If this machine cannot write files, ssh asks as usual.
     """
-    file, before, questions = session_folder() / f"unasked.{os.getpid()}", dict(os.environ), list[LoginQuestion]()
+    file, questions = session_folder() / f"unasked.{os.getpid()}", list[LoginQuestion]()
+    former_environment = dict(os.environ)
     with suppress(OSError):
-        os.environ.update({**askpass_environment(write_askpass()), askpass.NOTES: str(file)})
+        os.environ.update({**askpass_environment(write_askpass()), askpass.FILE: str(file)})
     try:
         yield questions
     finally:
         os.environ.clear()
-        os.environ.update(before)
+        os.environ.update(former_environment)
         if file.exists():
-            noted = file.read_text(encoding="utf-8", errors="replace")[:LARGEST].splitlines()
-            questions += [_read_question(json.loads(line)) for line in noted if line.endswith('"')]
+            lines = file.read_text(encoding="utf-8", errors="replace")[:LARGEST].splitlines()
+            questions += [_read_question(json.loads(line)) for line in lines if line.endswith('"')]  # not cut off
             file.unlink()
 
 
 def askpass_environment(path: Path) -> dict[str, str]:
-    """Return the variables that make ssh ask through a program. Before OpenSSH 8.4, that needs a display."""
+    """Return the variables that make ssh ask through the program. Before OpenSSH 8.4, ssh does so only with DISPLAY."""
     return {"SSH_ASKPASS": str(path), "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": os.environ.get("DISPLAY") or ":"}
 
 
@@ -74,7 +75,7 @@ def session_folder() -> Path:
 
 
 def write_askpass() -> Path:
-    """Return the path of the program that ssh asks through, which is written if it has changed. Raise OSError."""
+    """Write the program through which ssh asks, unless it is up to date. Return its path. Raise OSError."""
     path = session_folder() / "askpass"
     text = f'#!/bin/sh\nexec {shlex.join([sys.executable, "-I", "-S", askpass.__file__])} "$@"\n'
     if not path.exists() or path.read_text(errors="replace") != text:
@@ -87,5 +88,5 @@ def write_askpass() -> Path:
 
 
 def _read_question(question: str) -> LoginQuestion:
-    named = HOST_KEY.search(question) or TYPED.match(question)
-    return LoginQuestion(clean_line(question.strip()), named["host"] if named else "")
+    match = HOST_KEY.search(question) or PASSWORD.match(question)
+    return LoginQuestion(clean_line(question.strip()), match["host"] if match else "")

@@ -15,17 +15,17 @@ from .._roles.table import PLACES, ROLES
 from .._secrets.session import SESSION, current_keyring_name
 from . import payload
 from .connection import AccountConnection, Action, Variables
-from .plan import apply_choices, drop_refused_roles
+from .plan import apply_keep_and_replace, drop_refused_roles
 
 
-def prepare() -> None:
-    """Load what every session needs. Call it before Ansible forks a process for each account."""
+def load_before_fork() -> None:
+    """Load what every session needs. Called before Ansible forks a process for each account, so that all share it."""
     prepare_settings()
     payload.load_engine()
 
 
 class AccountSession:
-    """The account that a task is run for. With delegate_to, the connection leads to that host; the settings stay."""
+    """The account that a task is run for. With delegate_to, only the connection is to that other host."""
 
     def __init__(
         self,
@@ -34,25 +34,25 @@ class AccountSession:
         places: Mapping[str, str] = PLACES,
         is_preview: bool = False,
     ) -> None:
-        """variables: Ansible's for the task. places: of the resource types that may be sent (see payload.places).
+        """variables: Ansible's for the task. places: of the resource types that may be sent (see plan.ResourceTypes).
 
         is_preview: change nothing, as in check mode.
         """
         self.variables: Variables = variables or {}
         delegated = self.variables.get("ansible_delegated_vars") or {}
-        reached: Variables = delegated.get(action._task.delegate_to) or self.variables
-        self.name = str(reached.get("inventory_hostname", "it"))
-        self.sandbox: dict[str, Any] | None = (reached.get("account") or {}).get("sandbox")
-        """The folder that stands for the account's cluster, and what is simulated there; None for a real account."""
-        self.cluster = str((reached.get("cluster") or {}).get("id", ""))
+        host: Variables = delegated.get(action._task.delegate_to) or self.variables
+        self.name = str(host.get("inventory_hostname", "it"))
+        self.sandbox: dict[str, Any] | None = (host.get("account") or {}).get("sandbox")
+        """The folder that simulates the account, and the settings of the simulation; None for a real account."""
+        self.cluster = str((host.get("cluster") or {}).get("id", ""))
         self.is_check_run = is_preview or bool(action._task.check_mode)
         self.wants_diff = bool(action._task.diff)
-        self.connection = AccountConnection(action, reached, self.name, places)
+        self.connection = AccountConnection(action, host, self.name, places)
         self._action = action
 
     @property
     def work(self) -> str:
-        """Return what the engine does with a plan: in check mode, it only previews the changes."""
+        """The work of the engine with a plan: "foresee" previews the changes, "reconcile" makes them."""
         return "foresee" if self.is_check_run else "reconcile"
 
     def value(self, name: str) -> Any:
@@ -60,8 +60,8 @@ class AccountSession:
         return self._action._templar.template(self.variables[name]) if name in self.variables else None
 
     def select(self, names: list[str]) -> list[str]:
-        """Return the names that --tags and --skip-tags leave. Ansible itself applies them to other tasks."""
-        if "always" not in self._action._task.tags:
+        """Return the names of roles that --tags and --skip-tags select."""
+        if "always" not in self._action._task.tags:  # Ansible itself has applied the options to this task
             return names
         run, skip = self.variables.get("ansible_run_tags", ["all"]), self.variables.get("ansible_skip_tags", [])
         return select_roles(names, run, skip)
@@ -72,13 +72,13 @@ class AccountSession:
         tolerated: errors that only drop the role in which they occur.
         """
         refuse_unknown(self.variables)
-        without = (self.variables.get("account") or {}).get("without", [])
-        declared = drop_refused_roles(collect(names, without, resources, self.value, tolerated), tolerated)
         account = self.variables.get("account") or {}
+        collected = collect(names, account.get("without", []), resources, self.value, tolerated)
+        declared = drop_refused_roles(collected, tolerated)
         if not (account.get("keep") or account.get("replace")):
             return declared
-        is_whole = not declared.refused and {*ROLES} <= {*names}
-        return apply_choices(declared, account, is_whole)
+        is_complete = not declared.refused and {*ROLES} <= {*names}
+        return apply_keep_and_replace(declared, account, is_complete)
 
     def key(self, name: str) -> str:
         """Return the value of a key from the keyring, or a simulated one for a sandbox. Raise MissingKey."""
@@ -90,5 +90,5 @@ class AccountSession:
         return value
 
     def warn(self, text: str) -> None:
-        """Show a warning of Ansible's, once per run."""
+        """Show a warning through Ansible, which prints each text once per run."""
         self._action._display.warning(text)

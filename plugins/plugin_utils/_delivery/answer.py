@@ -36,21 +36,22 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]  # parts of an answer that are not checked yet
 Choice = TypeVar("Choice", bound=str)
 
+# Fields of an outcome's evidence, by the type of their values
 FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "unknown_key", "replaces")
 TEXTS: tuple[Literal["obstacle", "open_folder"], ...] = ("obstacle", "open_folder")
 MAPPINGS: tuple[Literal["cases", "in_use", "observed"], ...] = ("cases", "in_use", "observed")
 HELD = r"none|key [0-9a-f]{12}"  # the fingerprint of a key to replace, for the ledger
 SCHEMA = "hpc.onboard/answer/1.0"  # as _engine/engine.py writes it
-LARGEST = 4 * 1024 * 1024
+LARGEST = 4 * 1024 * 1024  # characters of an answer
 VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "unknown")
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
-HASHED: tuple[Literal["found", "was"], ...] = ("found", "was")
+NOTE_HASHES: tuple[Literal["found", "was"], ...] = ("found", "was")  # fields of a note that contain hashes
 NOTE_STATES: tuple[Literal["intended", "done"], ...] = ("intended", "done")
 ADOPTED: tuple[Adopted, ...] = ("equal", "equivalent")
 EXISTING: tuple[ExistingType, ...] = ("conda", "variable", "image", "launcher")
-MOST_EXISTING = 200
+MOST_EXISTING = 200  # existing resources in one outcome; the rest is dropped
 UNITS: tuple[Unit, ...] = ("bytes", "steps")
-WANTS = ("url", "sha256", "path")  # of a file that this machine could bring to the account
+WANTS = ("url", "sha256", "path")  # fields that describe a file which this machine could copy to the account
 
 ADVICE = "'ssh {typed} true' must end immediately and print nothing; check the start-up files of the account"
 
@@ -72,15 +73,15 @@ def parse(stdout: str, stderr: str, code: int, typed: str) -> EngineAnswer:
     length = int(head) if re.fullmatch(r"[0-9]{1,8}\r?", head) else -1
     if not 0 <= length <= LARGEST or len(rest) < length:
         raise NoAnswer("the answer is incomplete: the connection may have been lost. Run again to check and continue")
-    intruder = "another program may be writing to the connection"
+    cause = "another program may be writing to the connection"
     try:
         document = json.loads(rest[:length])
-        why = document_version.refusal(document["schema"], SCHEMA, f"the answer of {typed}", intruder)
-        if why:
-            raise NoAnswer(why)
+        refusal = document_version.refusal(document["schema"], SCHEMA, f"the answer of {typed}", cause)
+        if refusal:
+            raise NoAnswer(refusal)
         return _read_answer(document)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        raise NoAnswer(f"the answer from the account is invalid: {intruder}") from None
+        raise NoAnswer(f"the answer from the account is invalid: {cause}") from None
 
 
 def _read_answer(document: Document) -> EngineAnswer:
@@ -122,45 +123,45 @@ def _read_outcome(entry: Document) -> ResourceOutcome:
     }
 
 
-def _read_evidence(found: Document) -> Evidence:
-    """Return the evidence that this version knows, each field of its type."""
+def _read_evidence(sent: Document) -> Evidence:
+    """Return the fields of an outcome's evidence that this version knows, with checked types."""
     evidence: Evidence = {}
-    if "verdict" in found:
-        evidence["verdict"] = read_choice(VERDICTS, found["verdict"])
-    if "leftovers" in found:
-        evidence["leftovers"] = limit_number(found["leftovers"])
-    if "severities" in found:
-        evidence["severities"] = {harmless(k, 500): v for k, v in found["severities"].items() if v in SEVERITIES}
-    if "fixes" in found:
+    if "verdict" in sent:
+        evidence["verdict"] = read_choice(VERDICTS, sent["verdict"])
+    if "leftovers" in sent:
+        evidence["leftovers"] = limit_number(sent["leftovers"])
+    if "severities" in sent:
+        evidence["severities"] = {harmless(k, 500): v for k, v in sent["severities"].items() if v in SEVERITIES}
+    if "fixes" in sent:
         evidence["fixes"] = {
-            harmless(field, 500): {"kind": harmless(one["kind"], 100), "options": _read_options(one["options"])}
-            for field, one in found["fixes"].items()
+            harmless(field, 500): {"kind": harmless(fix["kind"], 100), "options": _read_options(fix["options"])}
+            for field, fix in sent["fixes"].items()
         }
     for text in TEXTS:
-        if text in found:
-            evidence[text] = harmless(found[text])
-    if "held" in found:
-        evidence["held"] = read_choice(re.findall(HELD, found["held"]), found["held"])
-    if "adopted" in found:
-        evidence["adopted"] = read_choice(ADOPTED, found["adopted"])
-    if found.get("recorded"):
+        if text in sent:
+            evidence[text] = harmless(sent[text])
+    if "held" in sent:
+        evidence["held"] = read_choice(re.findall(HELD, sent["held"]), sent["held"])
+    if "adopted" in sent:
+        evidence["adopted"] = read_choice(ADOPTED, sent["adopted"])
+    if sent.get("recorded"):
         evidence["recorded"] = True
-    if "existing" in found:
-        evidence["existing"] = [_read_existing(one) for one in found["existing"][:MOST_EXISTING]]
-    if "environments" in found:
-        evidence["environments"] = [harmless(name, 100) for name in found["environments"][:100]]
+    if "existing" in sent:
+        evidence["existing"] = [_read_existing(thing) for thing in sent["existing"][:MOST_EXISTING]]
+    if "environments" in sent:
+        evidence["environments"] = [harmless(name, 100) for name in sent["environments"][:100]]
     for mapping in MAPPINGS:
-        if mapping in found:
-            evidence[mapping] = _read_state(found[mapping])
-    if "slurm" in found:
-        evidence["slurm"] = parse_offers(found["slurm"])
+        if mapping in sent:
+            evidence[mapping] = _read_state(sent[mapping])
+    if "slurm" in sent:
+        evidence["slurm"] = parse_offers(sent["slurm"])
     for flag in FLAGS:
-        if flag in found:
-            evidence[flag] = found[flag] is True
-    if "rotated" in found:
-        mark = _read_mark(found["rotated"])
+        if flag in sent:
+            evidence[flag] = sent[flag] is True
+    if "rotated" in sent:
+        mark = _read_mark(sent["rotated"])
         evidence["rotated"] = {
-            "secret": harmless(found["rotated"]["secret"], 100),
+            "secret": harmless(sent["rotated"]["secret"], 100),
             "machine": mark["machine"],
             "controller": mark["controller"],
             "when": mark["when"],
@@ -168,16 +169,16 @@ def _read_evidence(found: Document) -> Evidence:
     return evidence
 
 
-def _read_existing(found: Document) -> ExistingThing:
-    """Return one thing that the user has set up before."""
+def _read_existing(thing: Document) -> ExistingThing:
+    """Return one resource that the user had set up before."""
     return {
-        "what": read_choice(EXISTING, found["what"]),
-        "path": harmless(found["path"], 4000),
-        "shown": harmless(found["shown"], 4000),
-        "name": harmless(found["name"], 200),
-        "at": harmless(found["at"], 4000),
-        "in_home": found["in_home"] is True,
-        "words": [harmless(word, 200) for word in found["words"][:40]],
+        "what": read_choice(EXISTING, thing["what"]),
+        "path": harmless(thing["path"], 4000),
+        "shown": harmless(thing["shown"], 4000),
+        "name": harmless(thing["name"], 200),
+        "at": harmless(thing["at"], 4000),
+        "in_home": thing["in_home"] is True,
+        "words": [harmless(word, 200) for word in thing["words"][:40]],
     }
 
 
@@ -192,28 +193,29 @@ def _read_options(options: Document) -> dict[str, str | list[str]]:
 
 
 def _read_progress(progress: Document | None) -> Progress | None:
-    """Return the progress of a job, or why it failed and which file this machine could bring."""
+    """Return the progress of a job, or why it failed and which file this machine could copy to the account."""
     if progress is None:
         return None
     if "failed" in progress:
         wants = progress.get("wants") or {}
-        brought = {name: harmless(wants[name], 500) for name in WANTS if wants}
-        return {"failed": harmless(progress["failed"]), "wants": brought}
+        file = {name: harmless(wants[name], 500) for name in WANTS if wants}
+        return {"failed": harmless(progress["failed"]), "wants": file}
     done, total = progress["done"], progress["total"]
-    under_way: JobProgress = {
+    job: JobProgress = {
         "step": harmless(progress["step"], 200),
         "done": None if done is None else limit_number(done),
         "total": None if total is None else limit_number(total),
         "unit": read_choice(UNITS, progress["unit"]),
     }
-    waits: JobProgress = (
-        {**under_way, "patience": limit_number(progress["patience"])} if "patience" in progress else under_way
-    )
-    return {**waits, "why": harmless(progress["why"], 200)} if "why" in progress else waits
+    if "patience" in progress:
+        job["patience"] = limit_number(progress["patience"])
+    if "why" in progress:
+        job["why"] = harmless(progress["why"], 200)
+    return job
 
 
 def _read_receipt(receipt: Document | None) -> AccountReceipt | None:
-    """Return the account's receipt, checked."""
+    """Return the account's receipt with checked types. It was sent with each note as JSON text."""
     if receipt is None:
         return None
     return {
@@ -224,7 +226,7 @@ def _read_receipt(receipt: Document | None) -> AccountReceipt | None:
 
 
 def _read_engine(file: Document | None) -> EngineFile | None:
-    """Return the file of the engine that the account keeps, or None if it has none."""
+    """Return Python's version and the digest of the engine that the account keeps; None if it keeps no engine."""
     if file is None:
         return None
     digest = read_choice(DIGEST.findall(file["digest"]), file["digest"])
@@ -232,7 +234,7 @@ def _read_engine(file: Document | None) -> EngineFile | None:
 
 
 def _read_mark(mark: Document) -> RotationMark:
-    """Return which rotation last installed a key."""
+    """Return the mark of the rotation that last installed a key."""
     return {
         "sequence": limit_number(mark["sequence"]),
         "rotation": harmless(mark["rotation"], 100),
@@ -244,7 +246,7 @@ def _read_mark(mark: Document) -> RotationMark:
 
 def _read_note(note: Document) -> ReceiptNote:
     """Return a note of the receipt (see module_utils/_receipt/notes.py)."""
-    keyed = {harmless(own, 100): _read_state(hashes) for own, hashes in note["keyed"].items()}
+    keyed = {harmless(key, 100): _read_state(hashes) for key, hashes in note["keyed"].items()}
     checked: ReceiptNote = {
         "kind": harmless(note["kind"], 500),
         "capability": harmless(note["capability"], 500),
@@ -255,15 +257,15 @@ def _read_note(note: Document) -> ReceiptNote:
         "options": harmless_values(note["options"]),
         "hashes": _read_state(note["hashes"]),
         "keyed": keyed,
-        "clusters": [harmless(one, 100) for one in note["clusters"]],
+        "clusters": [harmless(cluster, 100) for cluster in note["clusters"]],
     }
-    for name in HASHED:
+    for name in NOTE_HASHES:
         if name in note:
             checked[name] = _read_state(note[name])
     if "secret" in note:
         checked["secret"] = harmless(note["secret"], 100)
     if "former" in note:
-        checked["former"] = [_read_state(one) for one in note["former"]]
+        checked["former"] = [_read_state(hashes) for hashes in note["former"]]
     if "replaced" in note:
         checked["replaced"] = note["replaced"] is True
     return checked
@@ -281,7 +283,7 @@ def _read_state(state: Document) -> State:
 
 
 def _explain_missing(stdout: str, stderr: str, code: int, typed: str) -> str:
-    """Return what the account did instead of answering, and what to do."""
+    """Return why an output contains no answer, and what to do."""
     advice = ADVICE.format(typed=typed)
     stdout, stderr = stdout.replace(payload.BEGUN, ""), stderr.replace(payload.BEGUN, "")
     if payload.NO_PYTHON in stdout:
@@ -294,5 +296,5 @@ def _explain_missing(stdout: str, stderr: str, code: int, typed: str) -> str:
     if code == payload.INCOMPLETE:
         return f"the input was incomplete: a start-up file reads standard input, or the connection was lost. {advice}"
     printed = harmless((stderr.strip() or stdout.strip())[-300:].replace("\n", " | "))
-    said = f". Output: {printed}" if printed else ""
-    return f"the session ended without an answer from the account (exit code {code}): {advice}{said}"
+    output = f". Output: {printed}" if printed else ""
+    return f"the session ended without an answer from the account (exit code {code}): {advice}{output}"

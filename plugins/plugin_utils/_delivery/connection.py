@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .._authentication import turns
-from .._authentication.unattended import LoginQuestion, unattended
+from .._authentication.unattended import LoginQuestion, record_questions
 from .._input.ssh_arguments import SSH_VARIABLES, find_login, mentions_proxy, typed_arguments
 from .._state.kept_engines import KnownEngine
 from . import answer as _answer
@@ -27,10 +27,11 @@ Variables = Mapping[str, Any]  # Ansible's, of one account
 Message = Mapping[str, Any]  # a plan as it is sent, or parts of it: docs/schemas/plan.schema.json
 Output = TypeVar("Output")
 
-LOGIN_MARKS = {"lapses", "asks_each_time", "by_hand"}  # of an account that may be blocked (_accounts/open_sessions.py)
-MANY = 3  # accounts of a run, from which on a login node could get more sessions at once than it likes
+LOGIN_MARKS = {"lapses", "asks_each_time", "by_hand"}
+"""The marks of an account whose login may be blocked (_accounts/open_sessions.py)."""
+FEW = 3  # accounts; in a larger run they take turns, so that a login node does not get too many sessions at once
 PAUSES = (2.0, 6.0)
-"""Seconds before a connection that was dropped before the login is tried again, plus or minus half, at random."""
+"""Seconds before each retry of a connection that was dropped before the login. Each is varied at random by half."""
 
 
 class Action(Protocol):
@@ -47,31 +48,33 @@ class Action(Protocol):
 class AccountConnection:
     """The connection to an account.
 
-    blocked: why no login is tried, or empty. unanswered: what ssh would have asked the user in the last session.
+    name: of the account in the inventory. blocked: why the login is blocked, or empty. unanswered: what ssh would have
+    asked the user in the last session. was_answered: the last session ended with an answer.
     """
 
     def __init__(self, action: Action, variables: Variables, name: str, places: Mapping[str, str]) -> None:
         """variables: Ansible's for the host to connect to. places: see AccountSession."""
+        self.name = name
         self.blocked = ""
         self.unanswered: list[LoginQuestion] = []
+        self.was_answered = False
         self.host_variables = variables
-        self._action, self._name, self._places = action, name, places
+        self._action, self._places = action, places
         self._account: Variables = variables.get("account") or {}
-        self._was_answered = False  # earlier in this run: work that goes on between two sessions has begun
         self._may_ask = True
 
-    def ask(self, document: Message) -> EngineAnswer:
+    def send_plan(self, plan: Message) -> EngineAnswer:
         """Send a plan in one SSH session and return the answer. Raise NoAnswer."""
         python = str(self._action._templar.template(self.host_variables.get("ansible_python_interpreter")) or "auto")
         site = (self.host_variables.get("cluster") or {}) if self._account else {}
         is_real = not self._account.get("sandbox")
-        ticket = {"ticket": True} if is_real and (site.get("auth") or {}).get("delegate") else {}
+        if is_real and (site.get("auth") or {}).get("delegate"):
+            plan = {**plan, "ticket": True}  # a failure may come from a Kerberos ticket that was not delegated
         command = payload.build_command(None if python.startswith("auto") else python, site.get("python", []))
-        plan = {**document, **ticket}
         kept = None
-        if is_real and not self.asks_each_time:  # where a second session would ask the user again, all is sent at once
-            kept = KnownEngine(self._name, payload.load_engine()["sources"])
-        output = self._send_plan(command, plan, kept)
+        if is_real and not self.asks_each_time:  # the kept engine may fail, and a second session would ask again
+            kept = KnownEngine(self.name, payload.load_engine()["sources"])
+        output = self._send_with_engine(command, plan, kept)
         answer = _answer.parse(output["stdout"], output["stderr"], output["rc"], self.typed)
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
@@ -79,35 +82,35 @@ class AccountConnection:
             kept.note_answer(plan, answer)
         return answer
 
-    def _send_plan(self, command: str, plan: Message, kept: KnownEngine | None) -> CommandOutput:
-        """Send a plan alone to the engine that the account keeps; if that is gone or does not start, send it, too."""
+    def _send_with_engine(self, command: str, plan: Message, kept: KnownEngine | None) -> CommandOutput:
+        """Send a plan, and the engine unless the account keeps one that starts. kept: None if it may not be used."""
         if kept is None:
             rest = {name: value for name, value in plan.items() if name != "engine"}
-            return self._send(command, payload.build_payload(rest, self._places), plan)
+            return self._run_command(command, payload.build_payload(rest, self._places), plan)
         if kept.digests:
             short = payload.build_short_payload(kept.drop_needless_request(plan), self._places, kept.digests)
-            output = self._send(command, short, plan)
+            output = self._run_command(command, short, plan)
             if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):
                 return output
             kept.note_gone()
-        return self._send(command, payload.build_payload(kept.drop_needless_request(plan), self._places), plan)
+        return self._run_command(command, payload.build_payload(kept.drop_needless_request(plan), self._places), plan)
 
     def put_file(self, local: str, remote: str) -> None:
         """Copy a file of this machine to the account."""
         self._action._connection.put_file(local, remote)
 
     def refuse_questions(self) -> None:
-        """Let ssh fail where it would ask the user."""
+        """Make ssh fail instead of asking the user, in this session and later ones."""
         self._may_ask, connection = False, self._action._connection
         if connection.transport == "ssh":
-            given = connection.get_option("ssh_extra_args") or ""
-            connection.set_option("ssh_extra_args", f"{given} -o BatchMode=yes".strip())
+            arguments = connection.get_option("ssh_extra_args") or ""
+            connection.set_option("ssh_extra_args", f"{arguments} -o BatchMode=yes".strip())
 
     def explain_failure(self, error: Exception) -> ConnectionFailure:
-        """Return what an error of Ansible's connection means."""
-        from . import connection_failure
+        """Return why the connection failed. error: of Ansible's connection."""
+        from . import connection_failure  # loaded only after a failure
 
-        return connection_failure.explain(self, error)
+        return connection_failure.explain_failure(self, error)
 
     @property
     def transport(self) -> str:
@@ -115,23 +118,13 @@ class AccountConnection:
         return str(self._action._connection.transport)
 
     @property
-    def was_answered(self) -> bool:
-        """True if an earlier session got its answer and none was opened since."""
-        return self._was_answered
-
-    @property
     def typed(self) -> str:
-        """Return what a user types after "ssh" to log in to this account: its name in the inventory is not a host."""
-        return typed_arguments(self.variables, self._name)
-
-    @property
-    def name(self) -> str:
-        """The account's name in the inventory."""
-        return self._name
+        """The arguments that a user types after "ssh" for this account: its name in the inventory is not a host."""
+        return typed_arguments(self.variables, self.name)
 
     @property
     def control_socket(self) -> str | None:
-        """The socket of the shared SSH session that only the user can open; None if the login asks nothing."""
+        """The socket of the shared SSH session, which the user opens; None if the login does not ask the user."""
         return self._account.get("session")
 
     @property
@@ -142,58 +135,62 @@ class AccountConnection:
     @cached_property
     def variables(self) -> Variables:
         """The variables of the host, with those of ssh as text and without templates."""
-        of_ssh = {name: self._action._templar.template(self.host_variables.get(name)) for name in SSH_VARIABLES}
-        return {**self.host_variables, **{name: str(value or "") for name, value in of_ssh.items()}}
+        values = {name: self._action._templar.template(self.host_variables.get(name)) for name in SSH_VARIABLES}
+        return {**self.host_variables, **{name: str(value or "") for name, value in values.items()}}
 
-    def _send(self, command: str, sent: bytes, document: Message) -> CommandOutput:
-        """Run a command on the account and return its output. sent: its standard input."""
-        self._was_answered = False
+    def _run_command(self, command: str, stdin: bytes, plan: Message) -> CommandOutput:
+        """Run a command on the account and return its output. plan: the part of stdin that sets the limits."""
+        self.was_answered = False
         connection = self._action._connection
         execute = self._action._low_level_execute_command
-        send = self._check_login(partial(execute, command, sudoable=False, in_data=sent))
+        send = self._prepare_login(partial(execute, command, sudoable=False, in_data=stdin))
         if connection.transport == "ssh":
             connection.set_option("reconnection_retries", 0)  # Ansible would hide what an attempt has begun
-            send = self._noting_questions(send)
-        start = session_limits.start_limit(connection, document, self._account, lambda: self.typed)
-        follow = document.get("follow_seconds", 0)
-        with nullcontext() if follow else self._turn(), session_limits.limited(session_limits.PATIENCE + follow, start):
+            send = self._record_unanswered(send)
+        start = session_limits.make_start_limit(connection, plan, self._account, lambda: self.typed)
+        follow = plan.get("follow_seconds", 0)  # for jobs; such a session takes no turn, or others would wait for it
+        limit = session_limits.limit_session(session_limits.PATIENCE + follow, start)
+        with nullcontext() if follow else self._wait_for_turn(), limit:
             try:
                 output = retry_dropped(send, PAUSES, self._may_retry)
-            except session_limits.Ended as ended:
+            except session_limits.CommandEnded as ended:
                 output = ended.output
-        self._was_answered = True
+        self.was_answered = True
         return output
 
-    def _check_login(self, send: Callable[[], CommandOutput]) -> Callable[[], CommandOutput]:
-        """Return how to send where a login may be blocked now; then ssh fails before it connects."""
+    def _prepare_login(self, send: Callable[[], CommandOutput]) -> Callable[[], CommandOutput]:
+        """Return a function that calls send, and answers the questions of the login if needed.
+
+        If the login is blocked now, ssh will fail before it connects, and self.blocked is the reason.
+        """
         if LOGIN_MARKS.isdisjoint(self._account):
             return send
-        from .._authentication import login_check
+        from .._authentication import login_check  # few accounts have such a login
 
-        send, self.blocked = login_check.check_login(send, self._action._connection, self.variables, self._may_ask)
+        send, self.blocked = login_check.prepare_login(send, self._action._connection, self.variables, self._may_ask)
         return send
 
-    def _noting_questions(self, send: Callable[[], CommandOutput]) -> Callable[[], CommandOutput]:
-        """Return how to send so that ssh asks nothing, on any host on the path."""
-        if mentions_proxy(self.variables):  # without it, ssh does not print what its jump host said
+    def _record_unanswered(self, send: Callable[[], CommandOutput]) -> Callable[[], CommandOutput]:
+        """Return a function that calls send while ssh cannot ask the user, for any host. Its questions are recorded."""
+        if mentions_proxy(self.variables):  # otherwise, ssh does not print the messages of its jump host
             self._action._connection.set_option("verbosity", 1)
 
-        def send_unattended() -> CommandOutput:
-            with unattended() as self.unanswered:
+        def send_recording() -> CommandOutput:
+            with record_questions() as self.unanswered:
                 return send()
 
-        return send_unattended
+        return send_recording
 
     def _may_retry(self, error: Exception) -> bool:
         """Return True if the connection was dropped before the login, and may be tried again."""
         self._action._connection.set_option("verbosity", 1)  # only then ssh prints what the login node says first
         return self.explain_failure(error).may_retry
 
-    def _turn(self) -> AbstractContextManager[None]:
-        """Return a wait for a free place at the login node, in a run of many accounts."""
-        if len(self.host_variables.get("ansible_play_hosts_all") or ()) <= MANY:
+    def _wait_for_turn(self) -> AbstractContextManager[None]:
+        """Return a context that waits for a free place at the login node, if the run has many accounts."""
+        if len(self.host_variables.get("ansible_play_hosts_all") or ()) <= FEW:
             return nullcontext()
-        return turns.turn(find_login(self.variables, self._name)[1])
+        return turns.hold_place(find_login(self.variables, self.name)[1])
 
 
 def retry_dropped(
@@ -201,8 +198,8 @@ def retry_dropped(
 ) -> Output:
     """Return what send returns. Call it again after each pause if may_retry says so.
 
-    Login nodes drop connections if many come at once (MaxStartups). Random pauses keep the accounts of one run from
-    coming back together. A refusal is never repeated: the site counts it.
+    Login nodes drop connections if many come at once (MaxStartups). Because the pauses are random, the accounts of one
+    run do not try again together. A login that was refused is never tried again: the site counts failures.
     """
     for pause in pauses:
         try:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .connection import AccountConnection
 
 LOGIN_BEFORE = "hpc_onboard_login"  # the variable in which playbooks register the login before the work
-SECONDS = 5  # for an ssh that has ended to print why
+SECONDS = 5  # to wait for the last output of ssh
 
 
 class ConnectionFailure(NamedTuple):
-    """Why an account gave no answer.
+    """Why an account gave no answer, and what to do.
 
     began: the command may have started there. output: of ssh, in one line. may_retry: the login node was busy.
     """
@@ -35,17 +35,17 @@ class ConnectionFailure(NamedTuple):
     may_retry: bool = False
 
 
-def explain(connection: AccountConnection, error: Exception) -> ConnectionFailure:
-    """Return what the error of Ansible's connection means.
+def explain_failure(connection: AccountConnection, error: Exception) -> ConnectionFailure:
+    """Return why Ansible's connection raised this error, and what to do.
 
-    The command may have begun unless the output of ssh lacks its mark (payload.BEGUN). Ansible repeats that output only
-    if ssh ends with 255, and other connection plugins do not. If the input could not be written (an OSError came
-    before), it did not arrive as a whole, so nothing began.
+    With ssh, the command has not begun if its mark (payload.BEGUN) is missing in the output of ssh, which the error
+    contains. It has not begun either if its input could not be written as a whole (an OSError came before). With other
+    connection plugins, this is unknown.
     """
     is_over_ssh = connection.transport == "ssh"
-    is_cut = is_over_ssh and isinstance(error.__context__, OSError)
-    printed = f"{error}{_read_rest(error)}" if is_cut else str(error)
-    began = connection.was_answered or (not is_cut and (not is_over_ssh or payload.BEGUN in printed))
+    is_input_cut = is_over_ssh and isinstance(error.__context__, OSError)
+    printed = f"{error}{_read_remaining_output(error)}" if is_input_cut else str(error)
+    began = connection.was_answered or (not is_input_cut and (not is_over_ssh or payload.BEGUN in printed))
     lines = harmless_lines(ssh_words.strip_debug_lines(printed), 2000).split("\n")
     output = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
@@ -53,33 +53,36 @@ def explain(connection: AccountConnection, error: Exception) -> ConnectionFailur
         text = f"the connection was lost{reason}. The state of the account is unknown; run again to check and continue"
         return ConnectionFailure(text, began, output)
     if ssh_words.is_session_refused(output):
-        text = "the login node refused a second session in the open connection (MaxSessions): log out of the shell that"
-        return ConnectionFailure(f"{text} uses it, then run again ({output})", began, output)
-    if connection.blocked or connection.control_socket:
-        before = (connection.host_variables.get(LOGIN_BEFORE) or {}).get("msg")
-        return ConnectionFailure(connection.blocked or before or login_check.advise_connect(connection.name), began)
+        text = (
+            "the login node refused a second session in the open connection (MaxSessions): log out of the shell that "
+            f"uses it, then run again ({output})"
+        )
+        return ConnectionFailure(text, began, output)
+    if connection.blocked or connection.control_socket:  # ssh did not connect, so its output explains nothing
+        login_message = (connection.host_variables.get(LOGIN_BEFORE) or {}).get("msg")
+        advice = connection.blocked or login_message or login_check.advise_connect(connection.name)
+        return ConnectionFailure(advice, began)
     if ssh_words.is_dropped_before_greeting(output) and not connection.unanswered:
         text = (
             f"the login node closed the connection before the login, perhaps because of too many connections at once "
-            f"({output})"
+            f"({output}). Run again later, or with fewer accounts at a time (-f 2)"
         )
-        advice = "Run again later, or with fewer accounts at a time (-f 2)"
-        return ConnectionFailure(f"{text}. {advice}", began, output, ssh_words.is_worth_retrying(output))
+        return ConnectionFailure(text, began, output, ssh_words.is_worth_retrying(output))
     diagnosis = login_diagnosis.FailedLogin(connection.name, connection.variables).diagnose(
         output, connection.unanswered
     )
     return ConnectionFailure(f"{diagnosis.text}. {diagnosis.next}", began, output)
 
 
-def _read_rest(error: Exception) -> str:
-    """Return what ssh printed before it stopped reading, which Ansible did not read; empty if it is not available.
+def _read_remaining_output(error: Exception) -> str:
+    """Return the errors of ssh after " over ssh: ", as in Ansible's own messages; empty if they are not available.
 
-    Ansible's own messages have the output of ssh after "over ssh:".
+    Ansible drops them if it cannot write the input of ssh. They are in the local variables of its functions.
     """
     frames = {frame.f_code.co_name: frame.f_locals for frame, _line in traceback.walk_tb(error.__traceback__)}
     process: Any = frames.get("_send_initial_data", {}).get("ssh_process")
-    read = frames.get("_bare_run", {})
+    loop_variables = frames.get("_bare_run", {})
     try:
-        return f" over ssh: {(read.get('b_stderr', b'') + process.communicate(timeout=SECONDS)[1]).decode()}"
+        return f" over ssh: {(loop_variables.get('b_stderr', b'') + process.communicate(timeout=SECONDS)[1]).decode()}"
     except (AttributeError, TypeError, ValueError, OSError, subprocess.TimeoutExpired):
         return ""

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sends one plan to an account, and asks again while jobs run there."""
+"""Sends one plan to an account, then checks its jobs there until they have ended."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from .account_session import AccountSession
     from .connection import Message
 
-ASK_SLURM = ("scheduler", "slurm_rights", "site_probe")  # resource types
+ASK_SLURM = ("scheduler", "slurm_rights", "site_probe")  # resource types that query Slurm
 KEPT_KEYS = {"rotated", "unknown_key"}  # evidence of keys that are not replaced
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would execute what follows a line end
 
 
 class Conversation:
-    """The exchange with one account about one plan. seconds: that the account has worked on it."""
+    """The exchange with one account about one plan. seconds: that the account has worked on the plan."""
 
     def __init__(self, session: AccountSession, entries: list[PlanEntry], settings: Message) -> None:
-        """settings: the work, the seconds for one resource, and whether a receipt is kept (see _engine/engine.py)."""
+        """settings: parts of the plan, such as the work and the seconds for one resource (see _engine/engine.py)."""
         self.receipt: AccountReceipt | None = None
         self.seconds = 0.0
         self._session = session
@@ -42,44 +42,47 @@ class Conversation:
             "fingerprint_key": account_key(session.name),
             "cluster": session.cluster,
             "sandbox": session.sandbox,
-            "keys": _describe_keys(session, entries),
+            "keys": _describe_rotations(session, entries),
             **settings,
         }
         self._asks_slurm = not session.sandbox and any(entry["kind"] in ASK_SLURM for entry in entries)
-        if self._asks_slurm:
+        if self._asks_slurm:  # with the offers of an earlier session, so that Slurm is queried only once a day
             self._plan["found"] = slurm_offers.plan_part(session.name, self._plan["work"] == "examine")
 
-    def outcomes(self, wait: int) -> list[ResourceOutcome]:
+    def fetch_outcomes(self, wait: int) -> list[ResourceOutcome]:
         """Send the plan and return its outcomes, after its jobs have ended. wait: seconds for the jobs.
 
-        An empty plan is sent, too: only that shows that the account can be reached.
+        An empty plan is sent, too, because that shows if the account can be reached.
         """
-        outcomes = self._ask(range(len(self._entries)))
+        outcomes = self._send_entries(range(len(self._entries)))
         if self._plan["work"] != "reconcile" or not any(outcome["progress"] for outcome in outcomes):
             return outcomes
         from . import job_wait
 
-        settled = job_wait.wait_for_jobs(outcomes, wait, self._ask, self._bring_file, self._show_progress)
-        removed = [position for position, one in enumerate(outcomes) if one["progress"] and not one["after"]]
-        if removed:  # once more, so that the receipt forgets them, and folders around them go that are empty now
+        final = job_wait.wait_for_jobs(outcomes, wait, self._send_entries, self._copy_installer, self._show_progress)
+        removed_by_jobs = [position for position, one in enumerate(outcomes) if one["progress"] and not one["after"]]
+        if removed_by_jobs:  # sent again, so that the account updates its receipt and removes folders that became empty
             folders = [position for position, entry in enumerate(self._entries) if _is_removed_folder(entry)]
-            self._ask([*removed, *folders])
-        return settled
+            self._send_entries([*removed_by_jobs, *folders])
+        return final
 
     def _show_progress(self, progress: JobProgress | None) -> None:
         BOARD.put(self._session.name, progress)
 
-    def _ask(self, positions: Iterable[int], follow: float = 0) -> list[ResourceOutcome]:
-        """Send these entries of the plan. follow: seconds for which the account waits for progress of its jobs."""
+    def _send_entries(self, positions: Iterable[int], follow: float = 0) -> list[ResourceOutcome]:
+        """Send the entries at these positions of the plan, and return their outcomes.
+
+        follow: seconds for which the account waits for progress of its jobs; 0 does the work of the plan.
+        """
         document = {**self._plan, "resources": [self._entries[position] for position in positions]}
         if follow:
             document = {**document, "work": "follow", "follow_seconds": follow}
-        answer = self._session.connection.ask(document)
+        answer = self._session.connection.send_plan(document)
         self.receipt = answer["receipt"] or self.receipt
         self.seconds += answer["seconds"]
-        offers = [one["evidence"]["slurm"] for one in answer["outcomes"] if "slurm" in one["evidence"]]
+        offers = [outcome["evidence"]["slurm"] for outcome in answer["outcomes"] if "slurm" in outcome["evidence"]]
         if offers and self._asks_slurm and self._plan["work"] != "foresee":
-            slurm_offers.keep_offers(self._session.name, offers[0])  # Slurm is asked once a day
+            slurm_offers.keep_offers(self._session.name, offers[0])
         if all(KEPT_KEYS.isdisjoint(outcome["evidence"]) for outcome in answer["outcomes"]):
             return answer["outcomes"]
         from . import key_rotations
@@ -91,16 +94,16 @@ class Conversation:
             for outcome in answer["outcomes"]
         ]
 
-    def _bring_file(self, position: int, wants: Mapping[str, str]) -> ResourceOutcome:
+    def _copy_installer(self, position: int, wants: Mapping[str, str]) -> ResourceOutcome:
         """Download the installer that the account cannot fetch, copy it there, and restart the job.
 
-        Nothing is brought for a removal: its options come from the account's receipt, which may name any address.
+        wants: its address, checksum, and path on the account. Raise AccountError.
         """
         options = self._entries[position]["options"]
-        if options.get("state") == "absent":
+        if options.get("state") == "absent":  # its options are from the account's receipt, which may name any address
             raise AccountError("the account asked for a file during a removal, which needs none, so no file was copied")
         installers = options.get("installers", {}).values()
-        if not any((wants["url"], wants["sha256"]) == (one["url"], one["sha256"]) for one in installers):
+        if not any((wants["url"], wants["sha256"]) == (file["url"], file["sha256"]) for file in installers):
             raise AccountError("the account asked for a file that is not in its plan, so the file was not copied")
         if not PLAIN_PATH.fullmatch(wants["path"]):
             raise AccountError("the account named a path that sftp cannot copy to, so no file was copied")
@@ -122,27 +125,27 @@ class Conversation:
             self._session.connection.put_file(str(file), wants["path"])
         except Exception as error:  # of Ansible, which this package does not import, with text from the account
             raise AccountError(f"the file could not be copied to the account: {harmless(error, 2000)}") from None
-        return self._ask([position])[0]
+        return self._send_entries([position])[0]
 
 
-def _describe_keys(session: AccountSession, entries: Iterable[PlanEntry]) -> dict[str, KeyRotations]:
-    """Return what this machine knows of the keys in a plan and their rotations, by name. Raise AccountError."""
+def _describe_rotations(session: AccountSession, entries: Iterable[PlanEntry]) -> dict[str, KeyRotations]:
+    """Return the known rotations of each key in a plan, and its fingerprint, by the key's name. Raise AccountError."""
     described: dict[str, KeyRotations] = {}
-    for user in {entry["key"] for entry in entries if "key" in entry}:
-        if session.sandbox or not (state_folder() / "secrets").is_dir():
-            name = user
+    for keyring_name in {entry["key"] for entry in entries if "key" in entry}:
+        if session.sandbox or not (state_folder() / "secrets").is_dir():  # no key was ever rotated
+            name = keyring_name
             rotations: KeyRotations = {"sequence": 0, "known": [], "mark": None}
         else:
             from . import key_rotations
 
-            name = user.partition("@")[0]
-            rotations = key_rotations.describe_rotations(user, session.name)
-        described[name] = {**rotations, "held": _current_fingerprint(session, name)}
+            name = keyring_name.partition("@")[0]  # of NAME@VERSION
+            rotations = key_rotations.describe_rotations(keyring_name, session.name)
+        described[name] = {**rotations, "held": _fingerprint_current_key(session, name)}
     return described
 
 
-def _current_fingerprint(session: AccountSession, name: str) -> list[str]:
-    """Return the fingerprint of the key that is current here, as the account shows it; [] if there is no key."""
+def _fingerprint_current_key(session: AccountSession, name: str) -> list[str]:
+    """Return the fingerprint of the current key on this machine, as the account shows it; [] if the key is missing."""
     try:
         return [account_fingerprint(session.name, hashlib.sha256(session.key(name).encode()).digest())]
     except MissingKey:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .connection import Message
     from .connection_failure import ConnectionFailure
 
-OPEN = {"theirs", "unknown_key", "in_use"}  # evidence of things of the user that only the user can decide about
+OPEN = {"theirs", "unknown_key", "in_use"}  # evidence of the user's own resources that only the user can decide about
 
 
 def deliver(
@@ -40,30 +40,31 @@ def deliver(
 ) -> AccountResult:
     """Bring the account to the declared state, or preview the changes in check mode. Return the task's result.
 
-    wait: seconds for jobs. settings: see Conversation. plan_rest: for removals; returns the plan that follows from the
-    account's receipt, or an empty one. Raise AccountError and NoAnswer.
+    wait: seconds for jobs. settings: see Conversation. plan_rest: only for a removal; returns a second plan, with what
+    only the account's receipt contains, or an empty one. Raise AccountError and NoAnswer.
     """
     declared = skip_missing_keys(declared, session.key)
+    is_removal = plan_rest is not None
     if session.connection.asks_each_time:
         wait = 0  # each check of a job would ask the user
     outcomes, receipt = _run_plan(session, declared.resources, wait, settings)
-    offer = None if plan_rest else _offer_adoption(session, declared.resources, outcomes)
-    if not (plan_rest or session.is_check_run):
+    offer = None if is_removal else _offer_adoption(session, declared.resources, outcomes)
+    if not (is_removal or session.is_check_run):
         planned = {outcome["identity"] for outcome in outcomes}
-        lost = receipts.find_lost_notes(session.name, session.sandbox, receipt, planned)
-        if lost:
-            _outcomes, receipt = _run_plan(session, declared.resources, wait, {**settings, "notes": lost})
+        lost_notes = receipts.find_lost_notes(session.name, session.sandbox, receipt, planned)
+        if lost_notes:  # the account adds them to its receipt; the outcomes are known already
+            _outcomes, receipt = _run_plan(session, declared.resources, wait, {**settings, "notes": lost_notes})
     rest = plan_rest(receipt["notes"]) if plan_rest and receipt else []
     if rest:
-        later, receipt = _run_plan(session, rest, wait, settings)
-        outcomes = _result.merge_outcomes(outcomes, later)
-    removed = {outcome["identity"] for outcome in outcomes if plan_rest and outcome["status"] not in _result.FAILURES}
-    outcomes = _result.drop_absent(outcomes) if plan_rest else _result.drop_queries(outcomes)
-    is_first = not plan_rest and _is_first_change(session, outcomes)  # before the receipt is kept
-    empty = "nothing to remove" if plan_rest else "no resources declared"
+        outcomes_of_rest, receipt = _run_plan(session, rest, wait, settings)
+        outcomes = _result.merge_outcomes(outcomes, outcomes_of_rest)
+    removed = {outcome["identity"] for outcome in outcomes if is_removal and outcome["status"] not in _result.FAILURES}
+    outcomes = _result.drop_absent(outcomes) if is_removal else _result.drop_queries(outcomes)
+    is_first = not is_removal and _is_first_change(session, outcomes)  # before the receipt is kept
+    message_if_empty = "nothing to remove" if is_removal else "no resources declared"
     outcomes = [*outcomes, *_keep_receipt(session, receipt, removed)]
-    result = _result.result(outcomes, declared, session.is_check_run, empty)
-    if keys := _describe_keys(session, declared.resources, result["outcomes"]):
+    result = _result.build_result(outcomes, declared, session.is_check_run, message_if_empty)
+    if keys := _describe_changed_keys(session, declared.resources, result["outcomes"]):
         result["keys"] = keys
     if SESSION.source:
         result["keyring"] = SESSION.source
@@ -72,7 +73,7 @@ def deliver(
     if offer:
         result["adoption"] = offer
     if session.wants_diff:
-        result["diff"] = _result.diffs(_result.name_keys(result["outcomes"], result.get("keys", {})))
+        result["diff"] = _result.render_diffs(_result.name_keys(result["outcomes"], result.get("keys", {})))
     _add_advice(session, result, is_first)
     return result
 
@@ -80,7 +81,7 @@ def deliver(
 def report_unreached(session: AccountSession, failure: ConnectionFailure) -> UnreachableResult:
     """Return the result of a task whose account was not reached, with the manual steps before a first login."""
     result: UnreachableResult = {"kind": "account", "unreachable": True, "msg": failure.text}
-    if session.connection.blocked or last_runs.was_reached(session.name):
+    if session.connection.blocked or last_runs.was_reached(session.name):  # the steps would not explain the failure
         return result
     from . import manual_steps
 
@@ -94,14 +95,14 @@ def _run_plan(
     """Send one plan and return its outcomes, and the receipt that the account has now."""
     plan = Plan.of(entries, session.key)
     conversation = Conversation(session, plan.entries, {"work": session.work, "receipt": True, **settings})
-    return plan.merged(conversation.outcomes(wait)), conversation.receipt
+    return plan.add_unmet(conversation.fetch_outcomes(wait)), conversation.receipt
 
 
-def _describe_keys(
+def _describe_changed_keys(
     session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
 ) -> dict[str, str]:
-    """Return fingerprint -> name and age of the keys that this run changes, for people."""
-    if not any("password" in one["fields"] for one in outcomes):
+    """Return name and age, in words, of each key of the plan, by its fingerprint; {} if the run changes no key."""
+    if not any("password" in outcome["fields"] for outcome in outcomes):
         return {}
     from .._secrets import key_marks  # most runs change no key
     from .._secrets.versions import VersionError
@@ -118,7 +119,10 @@ def _describe_keys(
 
 
 def _keep_receipt(session: AccountSession, receipt: AccountReceipt | None, removed: set[str]) -> list[ResourceOutcome]:
-    """Copy the account's receipt to this machine. Return a failed outcome if the account could not write it."""
+    """Copy the account's receipt to this machine. Return a failed outcome if the account could not write its receipt.
+
+    removed: the identities of resources that were removed.
+    """
     if receipt is None:
         return []
     if receipt["problem"]:
@@ -131,7 +135,7 @@ def _keep_receipt(session: AccountSession, receipt: AccountReceipt | None, remov
 
 
 def _is_first_change(session: AccountSession, outcomes: list[ResourceOutcome]) -> bool:
-    """Return True if this run is the first of this machine that changed the account. Ask before the receipt is kept."""
+    """Return True if no earlier run of this machine has changed the account: there is no copy of its receipt yet."""
     is_real = not (session.is_check_run or session.sandbox)
     is_changed = any(outcome["status"] in _result.CHANGES for outcome in outcomes)
     return is_real and is_changed and not receipts.has_receipt(session.name, sandbox=False)
@@ -140,22 +144,22 @@ def _is_first_change(session: AccountSession, outcomes: list[ResourceOutcome]) -
 def _offer_adoption(
     session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
 ) -> AdoptionOffer | None:
-    """Return the offer of a preview to adopt what the user has, if that is blocked or would be hidden."""
-    things = [
+    """Return what a preview offers: to adopt the user's own resources. None if the user need not decide about any."""
+    own = [
         outcome
         for entry, outcome in zip(entries, outcomes, strict=True)
         if entry["kind"] != "directory" and not {*OPEN, "adopted"}.isdisjoint(outcome["evidence"])
     ]
-    is_open = any(not OPEN.isdisjoint(one["evidence"]) for one in things)
+    is_open = any(not OPEN.isdisjoint(outcome["evidence"]) for outcome in own)
     if session.sandbox or not session.is_check_run or not is_open:
         return None
-    from .._input import command_line  # few accounts have such things
+    from .._input import command_line  # few previews have an offer
 
-    return {"things": len(things), "command": command_line.command_for("adopt", ["-l", session.name])}
+    return {"things": len(own), "command": command_line.command_for("adopt", ["-l", session.name])}
 
 
 def _add_advice(session: AccountSession, result: AccountResult, is_first: bool) -> None:
-    """Add what only the user can read or do: an introduction at first, manual steps after a failure."""
+    """Add advice for the user to the result: an introduction after the first change, manual steps after a failure."""
     needs_steps = result["failed"] or any(note["code"] == "path_unknown" for note in result["notes"])
     if not (is_first or needs_steps):
         return

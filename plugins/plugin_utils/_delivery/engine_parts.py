@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The packed engine, made once per installation and kept in the user's cache (XDG base directories).
 
-The cached engine runs on accounts. So it is used only if no other user can have written its file or folder, if it was
-made of the sources of this installation, and if it is complete; otherwise it is made again.
+Because the cached engine runs on accounts, it is used only if no other user can have written its file or folder, if it
+was made of the sources of this installation, and if it is complete. Otherwise it is packed again.
 """
 
 from __future__ import annotations
@@ -20,27 +20,26 @@ from typing import Any, TypedDict
 
 MODULE_UTILS = Path(__file__).parents[2] / "module_utils"
 SOURCES = (Path(__file__).with_name("packing.py"), *sorted(MODULE_UTILS.glob("_[a-z]*/*.py")))
-CLOSED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class EngineParts(TypedDict):
     """Everything that may be sent; each part is one line."""
 
     sources: str  # their digest, in hex
-    engine: str  # what every plan needs; the dictionary of the modules
-    modules: dict[str, str]  # the others, by their name below module_utils: _resources.directory
-    needs: dict[str, list[str]]  # the modules that a module requires, including itself
+    engine: str  # the modules that every plan needs; also the dictionary with which the others are compressed
+    modules: dict[str, str]  # the other modules, by their name below module_utils, such as _resources.directory
+    needs: dict[str, list[str]]  # by module: the other modules that it requires, and itself
 
 
 def pack(document: Mapping[str, Any], dictionary: bytes = b"") -> str:
     """Return the document compressed in one line that every shell reads as a comment.
 
-    A higher level of compression would take a third more time and save 0.5 %.
-
-    dictionary: text that it resembles, which the account has by then; a small module is a quarter smaller with it.
+    dictionary: similar text that the account has already; it makes a small module a quarter smaller.
     """
-    level = (zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, zlib.MAX_WBITS)
-    stream = zlib.compressobj(*level, zdict=dictionary) if dictionary else zlib.compressobj(*level)
+    # A higher level would take a third more time and save 0.5 %
+    parameters = (zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, zlib.MAX_WBITS)
+    stream = zlib.compressobj(*parameters, zdict=dictionary) if dictionary else zlib.compressobj(*parameters)
     return "#" + binascii.b2a_base64(stream.compress(json.dumps(document).encode()) + stream.flush()).decode()
 
 
@@ -64,33 +63,33 @@ def hash_sources() -> bytes:
     return digest.hexdigest().encode()
 
 
-def seal(digest: bytes, content: bytes) -> bytes:
-    """Return the content after a line with the digest of its sources and its own."""
-    return b"%s %s\n%s" % (digest, sha256(content).hexdigest().encode(), content)
+def add_digests(source_digest: bytes, content: bytes) -> bytes:
+    """Return the content of the cache below a line with two digests: of the engine's sources, and of the content."""
+    return b"%s %s\n%s" % (source_digest, sha256(content).hexdigest().encode(), content)
 
 
-def read_cache(digest: bytes) -> EngineParts | None:
-    """Return the cached engine of these sources, or None if there is none that can be trusted."""
+def read_cache(source_digest: bytes) -> EngineParts | None:
+    """Return the cached engine; None if it was made of other sources, cannot be trusted, or does not exist."""
     path = cache_file()
-    folder = handle = -1
+    folder = file = -1
     try:
-        folder = os.open(path.parent, CLOSED | os.O_DIRECTORY)
-        handle = os.open(path.name, CLOSED, dir_fd=folder)
-        if not (_is_private(os.fstat(folder), stat.S_IFDIR) and _is_private(os.fstat(handle), stat.S_IFREG)):
+        folder = os.open(path.parent, READ_FLAGS | os.O_DIRECTORY)
+        file = os.open(path.name, READ_FLAGS, dir_fd=folder)
+        if not (_is_private(os.fstat(folder), stat.S_IFDIR) and _is_private(os.fstat(file), stat.S_IFREG)):
             return None
-        with open(handle, "rb", closefd=False) as stream:
-            whole = stream.read()
+        with open(file, "rb", closefd=False) as stream:
+            cached = stream.read()
     except OSError:
         return None
     finally:
-        for descriptor in (folder, handle):
+        for descriptor in (folder, file):
             if descriptor >= 0:
                 os.close(descriptor)
-    content = whole.partition(b"\n")[2]
-    parts: EngineParts | None = json.loads(content) if whole == seal(digest, content) else None
+    content = cached.partition(b"\n")[2]
+    parts: EngineParts | None = json.loads(content) if cached == add_digests(source_digest, content) else None
     return parts
 
 
-def _is_private(status: os.stat_result, kind: int) -> bool:
-    """Return True for a file or folder of this kind that only the user can have written."""
-    return stat.S_IFMT(status.st_mode) == kind and status.st_uid == os.getuid() and not status.st_mode & 0o077
+def _is_private(status: os.stat_result, file_type: int) -> bool:
+    """Return True for a file or folder (stat.S_IFREG, S_IFDIR) that only the user can have written."""
+    return stat.S_IFMT(status.st_mode) == file_type and status.st_uid == os.getuid() and not status.st_mode & 0o077

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an account needs to know of a key's versions, and the advice where it keeps one that must not be replaced."""
+"""The versions of a key, as a plan describes them to an account, and advice if the account does not replace a key."""
 
 from __future__ import annotations
 
@@ -24,32 +24,35 @@ if TYPE_CHECKING:
     from .._secrets.versions import Secret
 
 
-def describe_rotations(user: str, account: str) -> KeyRotations:
-    """Return what this machine knows of the versions of a key, with their fingerprints as that account shows them.
+def describe_rotations(keyring_name: str, account: str) -> KeyRotations:
+    """Return the recorded versions of a key, with their fingerprints as that account shows them.
 
-    user: the key's name, or NAME@VERSION. Raise AccountError if the record cannot be read.
+    keyring_name: NAME of the key, or NAME@VERSION. Raise AccountError if the record cannot be read.
     """
-    name, _at, version = user.partition("@")
-    key = bytes.fromhex(local_key())
+    name, _at, version = keyring_name.partition("@")
+    fingerprint_key = bytes.fromhex(local_key())
     try:
-        secret = VersionStore(name, key).load()
-        fingerprints = sorted(account_marks({name: secret}, account, key).values()) if secret else []
-        return {**describe_secret(secret, version, machine_id(key)), "versions": fingerprints}
+        secret = VersionStore(name, fingerprint_key).load()
+        fingerprints = sorted(account_marks({name: secret}, account, fingerprint_key).values()) if secret else []
+        return {**describe_secret(secret, version, machine_id(fingerprint_key)), "versions": fingerprints}
     except (StateError, VersionError) as error:
         raise AccountError(str(error)) from None
 
 
 def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRotations:
-    """Return the same of a key's record, for a machine that installs that version, or the current one if it is ""."""
+    """Return the recorded versions of a key without fingerprints, and the mark of the version to install.
+
+    version: to install; the current one if empty. machine: the id of this machine.
+    """
     if secret is None:
         return {"sequence": 0, "known": [], "mark": None}
     installed = secret.find_version(version) if version else secret.current
     rotations: KeyRotations = {
-        "sequence": max(other.sequence for other in secret.versions if other.label != "pending"),
-        "known": [other.id for other in secret.versions],
+        "sequence": max(recorded.sequence for recorded in secret.versions if recorded.label != "pending"),
+        "known": [recorded.id for recorded in secret.versions],
         "mark": None,
     }
-    if installed.sequence:
+    if installed.sequence:  # 0: the key was stored by hand, not by a rotation
         is_own = installed.machine == machine
         rotations["mark"] = {
             "sequence": installed.sequence,
@@ -62,12 +65,15 @@ def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRot
 
 
 def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
-    """Return the outcome of a key that was not replaced, with the advice: rotated elsewhere, or unknown here."""
+    """Return the outcome of a key that was not replaced, with the reason and advice.
+
+    Either another machine has rotated the key, or this machine does not know it.
+    """
     mark = outcome["evidence"].get("rotated")
     if mark:
         where = mark["controller"] or f"the machine {mark['machine']}"
         export, imported = (
-            shlex.join(command_line.command_for("state", [word, "FILE"])) for word in ("export", "import")
+            shlex.join(command_line.command_for("state", [action, "FILE"])) for action in ("export", "import")
         )
         reason = (
             f"{where} rotated the key '{mark['secret']}' on {mark['when'][:10]}, but this machine has no record of "
@@ -79,5 +85,5 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     if outcome["capability"] == "module":
         return {**outcome, "reason": f"{outcome['reason']}. To replace it, set replace: true in the task ({copy})"}
     tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]
-    again = shlex.join(command_line.command_for("onboard", ["-l", account, *tags, "--replace"]))
-    return {**outcome, "reason": f"{outcome['reason']}. To replace it: {again} ({copy})"}
+    replace = shlex.join(command_line.command_for("onboard", ["-l", account, *tags, "--replace"]))
+    return {**outcome, "reason": f"{outcome['reason']}. To replace it, run: {replace} ({copy})"}

@@ -1,12 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user must read or do by hand: the manual steps of a cluster, and the introduction to it.
+"""The manual steps of a cluster, which only the user can do, and the introduction to the cluster.
 
-A cluster's profile lists its manual steps in order ('human_steps'), each with the sign by which it is recognised as
-done ('done'): 'reached', the account was reached; 'key', the keyring has the key that 'secret' names; 'link', the path
-of the storage area is known. A step without a sign is open until the user marks it as done, and again after
-'every_days'. A step with a day in the accounts file ('due') is open from AHEAD_DAYS before that day until it is marked
-as done for it.
+A cluster's profile lists its manual steps in order ('human_steps'). The field 'done' of a step names the sign by which
+it is recognised as done: 'reached', the account was reached; 'key', the keyring has the key that 'secret' names;
+'link', the path of the storage area is known. A step without a sign is open until the user marks it as done, and again
+after 'every_days'. A step with a day in the accounts file ('due') is open from AHEAD_DAYS before that day until the
+user marks it as done for that day.
 """
 
 from __future__ import annotations
@@ -28,31 +28,34 @@ if TYPE_CHECKING:
 ProfileStep = Mapping[str, Any]  # of a cluster's profile, which its schema describes
 Marks = Mapping[str, "StepMark"]  # of an account, by the ids of steps that the user marked as done
 AHEAD_DAYS = 30
-SECRET = "ngc"  # the key of a step that names none
+SECRET = "ngc"  # the key of a step whose 'secret' is not set
 PLACES = ("link", "script", "conda")  # resources that users look for
 
 
 class Signs(NamedTuple):
-    """What was observed on an account. missing: keys that the keyring lacks; unknown: areas without a known path."""
+    """The signs observed on an account, by which steps are recognised as done.
+
+    reached: the account was reached. missing: keys that are not in the keyring. unknown: areas without a known path.
+    """
 
     reached: bool
     missing: Collection[str] = ()
     unknown: Collection[str] = ()
 
 
-def open_steps(steps: Iterable[ProfileStep], signs: Signs, marks: Marks, today: date) -> list[ProfileStep]:
+def filter_open_steps(steps: Iterable[ProfileStep], signs: Signs, marks: Marks, today: date) -> list[ProfileStep]:
     """Return the steps that are neither recognised as done nor marked as done."""
-    return [step for step in steps if _is_open(step, signs) and not is_settled(step, marks, today)]
+    return [step for step in steps if _is_unproven(step, signs) and not is_settled(step, marks, today)]
 
 
 def is_settled(step: ProfileStep, marks: Marks, today: date) -> bool:
-    """Return True if the step is marked as done and the mark still counts, or if its day is far ahead."""
+    """Return True if the step is marked as done and need not be done again yet, or if its day is far ahead."""
     mark = marks.get(str(step["id"]))
     day = due_day(step, mark)
     if day is None:
         return mark is not None
-    ahead = AHEAD_DAYS if day == own_day(step, mark) else 0
-    return today.toordinal() < day.toordinal() - ahead
+    days_ahead = AHEAD_DAYS if day == own_day(step, mark) else 0  # a step to repeat is open only from its day on
+    return today.toordinal() < day.toordinal() - days_ahead
 
 
 def due_day(step: ProfileStep, mark: StepMark | None) -> date | None:
@@ -80,7 +83,8 @@ def repeat_day(step: ProfileStep, mark: StepMark) -> date | None:
         return date.min  # a mark with an invalid day does not count
 
 
-def _is_open(step: ProfileStep, signs: Signs) -> bool:
+def _is_unproven(step: ProfileStep, signs: Signs) -> bool:
+    """Return True if no sign shows that the step is done."""
     sign = step.get("done")
     if sign == "key":
         return step.get("secret", SECRET) in signs.missing
@@ -89,10 +93,10 @@ def _is_open(step: ProfileStep, signs: Signs) -> bool:
     return sign is None or not signs.reached
 
 
-def steps_after(
+def list_explaining_steps(
     cluster: ProfileStep, result: AccountResult | UnreachableResult, marks: Marks, today: date
 ) -> list[ManualStep]:
-    """Return the steps of the cluster's profile that may explain that result.
+    """Return the open steps of the cluster's profile that may explain that result.
 
     For an unreachable account, these are all steps up to the last one that a login proves, without those that a key or
     a path proves.
@@ -104,28 +108,29 @@ def steps_after(
         signs = Signs(False)
     else:
         steps = [step for step in steps if "done" in step]
-        missing = {one["missing_secret"] for one in result["outcomes"] if one.get("missing_secret")}
+        missing = {outcome["missing_secret"] for outcome in result["outcomes"] if outcome.get("missing_secret")}
         unknown = {note["area"] for note in result["notes"] if note["code"] == "path_unknown"}
         signs = Signs(True, missing, unknown)
-    return [describe_step(step) for step in open_steps(steps, signs, marks, today)]
+    return [describe_step(step) for step in filter_open_steps(steps, signs, marks, today)]
 
 
 def describe_step(step: ProfileStep) -> ManualStep:
-    """Return the parts of a step that users and programs read."""
-    text: ManualStep = {"id": str(step["id"]), "text": str(step["text"])}
+    """Return the fields of a step that a result shows."""
+    described: ManualStep = {"id": str(step["id"]), "text": str(step["text"])}
     if step.get("url"):
-        text["url"] = str(step["url"])
+        described["url"] = str(step["url"])
     if step.get("due"):
-        text["due"] = str(step["due"])
-    return text
+        described["due"] = str(step["due"])
+    return described
 
 
 def list_open_steps(variables: Mapping[str, Any], result: AccountResult | UnreachableResult) -> list[ManualStep]:
-    """Return the steps that are open after that result, for the account that has these variables; none in a sandbox."""
+    """Return the open steps that may explain the result of the account with these variables; [] for a sandbox."""
     account = variables.get("account") or {}
     if not account or account.get("sandbox"):
         return []
-    return steps_after(variables.get("cluster") or {}, result, read_marks(str(account.get("name", ""))), date.today())
+    marks = read_marks(str(account.get("name", "")))
+    return list_explaining_steps(variables.get("cluster") or {}, result, marks, date.today())
 
 
 def list_unproven_steps(variables: Mapping[str, Any]) -> list[ManualStep]:
@@ -134,14 +139,14 @@ def list_unproven_steps(variables: Mapping[str, Any]) -> list[ManualStep]:
     if not steps:
         return []
     marks = read_marks(str(variables["account"]["name"]))
-    return [describe_step(step) for step in open_steps(steps, Signs(True), marks, date.today())]
+    return [describe_step(step) for step in filter_open_steps(steps, Signs(True), marks, date.today())]
 
 
 def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[ResourceOutcome]) -> Introduction:
-    """Return what to show once, after the first change of an account: where things are, what is left, what is next."""
-    kinds = [one["identity"].partition(" ")[::2] for one in outcomes if one["status"] in ("ok", "missing", "different")]
+    """Return the introduction after the first change of an account: paths, useful commands, and open manual steps."""
+    present = [one["identity"].partition(" ") for one in outcomes if one["status"] in ("ok", "missing", "different")]
     return {
-        "places": [path for kind, path in kinds if kind in PLACES],
+        "places": [path for resource_type, _space, path in present if resource_type in PLACES],
         "command": command_for("cheatsheet", [name]),
         "names": [] if os.path.exists(os.path.expanduser(FILE)) else command_for("ssh-config"),
         "steps": list_unproven_steps(variables),

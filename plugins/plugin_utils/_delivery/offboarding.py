@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is removed from an account, in which order: keys first, then other things, then the folders and links around.
+"""The plan of a removal: keys first, then other resources, then the folders and links that contain them.
 
-The account decides by its receipt whether hpc-onboard created a thing, so that it may be removed.
+The account decides by its receipt if a resource was created by hpc-onboard, so that it may be removed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ AGREEMENT = Agreement(
     "Remove this? [y/N] ",
     "nothing was removed",
 )
-AROUND = ("directory", "storage_link")  # resource types that other things may be below
+CONTAINERS = ("directory", "storage_link")  # resource types below whose path other resources may be
 LONGEST = 4096  # characters of a path: no system allows more, but an account's receipt may contain any
 
 
@@ -47,20 +47,21 @@ def plan_removal(
     chosen: Iterable[PlanEntry],
     notes: Notes,
     cluster: str,
-    staying: Container[str] = (),
+    refused_roles: Container[str] = (),
 ) -> list[PlanEntry]:
-    """Return the plan that removes the chosen things, and those of the receipt that are no longer declared.
+    """Return the plan that removes the chosen resources, and those of the receipt that are no longer declared.
 
-    Folders that were created for a thing are removed with it. staying: roles that could not be read, so that nothing
-    of theirs counts as no longer declared.
+    Folders that were created for a resource are removed with it. refused_roles: with invalid settings, so that it is
+    unknown which of their resources are no longer declared; these stay.
     """
-    things = [entry for entry in chosen if "state" in options_class(entry["kind"]).OPTIONS]  # the others are queries
-    orphans = [entry for entry in list_undeclared(declared, notes, cluster) if entry["capability"] not in staying]
-    return order_removal(add_folders([*map(as_absent, things), *orphans], notes, cluster))
+    removable = [entry for entry in chosen if "state" in options_class(entry["kind"]).OPTIONS]  # the others are queries
+    undeclared = list_undeclared(declared, notes, cluster)
+    orphans = [entry for entry in undeclared if entry["capability"] not in refused_roles]
+    return order_removal(add_folders([*map(as_absent, removable), *orphans], notes, cluster))
 
 
-def refusal_notes(chosen: DeclaredResources) -> list[Note]:
-    """Return a note for each role whose settings are invalid: only its things in the receipt are removed."""
+def make_refusal_notes(chosen: DeclaredResources) -> list[Note]:
+    """Return a note for each role with invalid settings: only its resources in the receipt are removed."""
     text = "its settings are invalid ({}); its resources in the receipt are removed anyway"
     return [
         {"capability": name, "code": "settings_refused", "text": text.format(reason)}
@@ -68,35 +69,39 @@ def refusal_notes(chosen: DeclaredResources) -> list[Note]:
     ]
 
 
-def has_more(entries: Iterable[PlanEntry], than: Iterable[PlanEntry]) -> bool:
-    """Return True if an entry is about a thing that is not in the other plan."""
-    return not {key_of(entry) for entry in entries} <= {key_of(entry) for entry in than}
+def has_more(entries: Iterable[PlanEntry], others: Iterable[PlanEntry]) -> bool:
+    """Return True if an entry is for a resource for which the other plan has no entry."""
+    return not {key_of(entry) for entry in entries} <= {key_of(entry) for entry in others}
 
 
 def list_undeclared(declared: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:
-    """Return the removals of things that the receipt notes for this cluster and that are no longer declared."""
+    """Return the entries that remove what the receipt notes for this cluster and what is no longer declared.
+
+    Folders that were created for a resource are not among them: they are never declared (see add_folders).
+    """
     keys = {key_of(entry) for entry in declared}
     return [entry for key, entry in _list_removals(notes, cluster) if key not in keys and not notes[key].get("for")]
 
 
 def add_folders(entries: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:
-    """Return the entries, each after the folders that were created for it; folders of other things come first.
+    """Return the entries, and those that remove folders which were created for a resource.
 
-    The folder of the receipt itself is not among them: it is removed with the receipt.
+    The folders of an entry's resource come before the entry, the folders of other resources before all entries. The
+    folder of the receipt itself is not among them: it is removed with the receipt.
     """
     folders: dict[str, list[PlanEntry]] = {}
     for key, entry in sorted(_list_removals(notes, cluster)):
         if notes[key].get("for") and key != folder_key(ABOVE):
             folders.setdefault(notes[key]["for"], []).append(entry)
-    own = [one for entry in entries for one in (*folders.pop(key_of(entry), ()), entry)]
-    return [*(folder for others in folders.values() for folder in others), *own]
+    with_folders = [each for entry in entries for each in (*folders.pop(key_of(entry), ()), entry)]
+    return [*(folder for remaining in folders.values() for folder in remaining), *with_folders]
 
 
 def _list_removals(notes: Notes, cluster: str) -> Iterator[tuple[str, PlanEntry]]:
-    """Yield the keys of the notes that count for a cluster, each with the entry that removes its thing."""
+    """Yield the key of each note that belongs to a cluster, with the entry that removes the note's resource."""
     for key, note in notes.items():
         entry = _read_note(key, note)
-        with suppress(KeyError, TypeError, AttributeError):  # of another note, which may contain anything, too
+        with suppress(KeyError, TypeError, AttributeError):  # belongs_to reads other notes, too, which may be forged
             if entry and belongs_to(notes, key, cluster):
                 yield key, entry
 
@@ -107,47 +112,47 @@ def list_forged(notes: Notes) -> list[str]:
 
 
 def _read_note(key: str, note: ReceiptNote) -> PlanEntry | None:
-    """Return the entry that removes the thing of a note; None if hpc-onboard cannot have written the note.
+    """Return the entry that removes the resource of a note; None if hpc-onboard cannot have written the note.
 
     Notes come from the account, which may send anything.
     """
     try:
         entry = as_absent({"kind": note["kind"], "capability": note["capability"], "options": note["options"]})
-        is_valid = entry["kind"] in KINDS and key_of(entry) == key and not _claims_start_up(entry)
+        is_valid = entry["kind"] in KINDS and key_of(entry) == key and not _removes_start_up_file(entry)
     except (AccountError, KeyError, TypeError, ValueError, AttributeError):
         return None
     return entry if is_valid else None
 
 
-def _claims_start_up(entry: PlanEntry) -> bool:
-    """Return True if an entry claims a whole start-up file. Only own_file may: the user asked for it.
+def _removes_start_up_file(entry: PlanEntry) -> bool:
+    """Return True if an entry would remove a whole start-up file. Only own_file may: the user declares its path.
 
-    This machine does not know the home, so only the end of a path is compared.
+    This machine does not know the home directory, so only the end of a path is compared.
     """
     path = posixpath.normpath(str(entry["options"].get("path", "")))
     return entry["kind"] != "own_file" and path.endswith(tuple(f"/{name}" for name in START_UPS))
 
 
 def as_absent(entry: PlanEntry) -> PlanEntry:
-    """Return the entry that removes the thing of an entry."""
+    """Return the entry that removes this entry's resource."""
     options = {name: value for name, value in entry["options"].items() if name not in ("secret", "password")}
     return {**entry, "options": {**options, "state": "absent"}}
 
 
 def order_removal(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
-    """Return the entries in the order of removal: keys, other things, then the folders and links around them.
+    """Return the entries in the order of removal: keys, other resources, then the folders and links that contain them.
 
     Within each of these groups, the last one declared comes first; a folder or link comes after everything below it.
     """
     reverse = list(entries)[::-1]
-    things = [entry for entry in reverse if entry["kind"] not in AROUND]
-    things.sort(key=lambda entry: not issubclass(KINDS[entry["kind"]], KeptKey))
-    return [*things, *_deepest_first([entry for entry in reverse if entry["kind"] in AROUND])]
+    contained = [entry for entry in reverse if entry["kind"] not in CONTAINERS]
+    contained.sort(key=lambda entry: not issubclass(KINDS[entry["kind"]], KeptKey))
+    return [*contained, *_order_by_depth([entry for entry in reverse if entry["kind"] in CONTAINERS])]
 
 
-def _deepest_first(entries: Sequence[PlanEntry]) -> list[PlanEntry]:
+def _order_by_depth(entries: Sequence[PlanEntry]) -> list[PlanEntry]:
     """Return folders and links in their order, but each after the last one below its path."""
-    last: dict[str, int] = {}
+    last: dict[str, int] = {}  # path -> position of the last entry with this path or a path below it
     for position, entry in enumerate(entries):
         path = _path(entry)
         last[path] = position

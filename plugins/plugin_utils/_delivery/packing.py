@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Packs the engine for sending, without docstrings, comments and types.
 
-If there is nothing to do, an account spends most time on compiling. Types and docstrings are a third of the text, and
-the types would load Python's 'typing'. Lines keep their numbers, so that tracebacks point to the sources.
+If nothing has to change, an account spends most of its time on compiling. Types and docstrings are a third of the text,
+and the types would load Python's 'typing'. Lines keep their numbers, so that tracebacks point to the sources.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ PACKAGE = "hpc_onboard"
 ENGINE = "_engine.engine"
 RECORD = "record"
 PATTERN = "pattern"
-"""What the loader on the account gives to modules (payload.py). The first makes the base of a named tuple. The second
-stands for re.compile and compiles a pattern when it is used: few are in one run, and all took a tenth of an audit.
+"""Names that the loader on the account defines in each module (payload.LOADER).
+
+RECORD replaces NamedTuple as a base class. PATTERN replaces re.compile, and compiles a pattern at its first use: a run
+uses few of them, and compiling all took a tenth of an audit's time.
 """
 
 
 class Cut(NamedTuple):
-    """Bytes of a source, from start to end, that are replaced."""
+    """A change of a source: the bytes from start to end are replaced by the new ones."""
 
     start: int
     end: int
@@ -44,46 +46,46 @@ class EngineSource:
     def __init__(self, code: bytes) -> None:
         self.code = code
         self.tree = ast.parse(code)
-        self._lines = [0]
+        self._line_starts = [0]
         for line in code.splitlines(keepends=True):
-            self._lines.append(self._lines[-1] + len(line))
+            self._line_starts.append(self._line_starts[-1] + len(line))
 
-    def start(self, node: ast.expr | ast.stmt | ast.arg) -> int:
-        """Return the byte where a node begins."""
-        return self._lines[node.lineno - 1] + node.col_offset
+    def find_start(self, node: ast.expr | ast.stmt | ast.arg) -> int:
+        """Return the position of a node's first byte."""
+        return self._line_starts[node.lineno - 1] + node.col_offset
 
-    def end(self, node: ast.expr | ast.stmt | ast.arg) -> int:
-        """Return the byte where a node ends."""
-        return self._lines[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+    def find_end(self, node: ast.expr | ast.stmt | ast.arg) -> int:
+        """Return the position after a node's last byte."""
+        return self._line_starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
 
-    def whole(self, node: ast.expr | ast.stmt, new: str) -> Cut:
-        """Return the cut that replaces a node."""
-        return Cut(self.start(node), self.end(node), new.encode())
+    def replace_node(self, node: ast.expr | ast.stmt, new: str) -> Cut:
+        """Return the cut that replaces a node by this text."""
+        return Cut(self.find_start(node), self.find_end(node), new.encode())
 
-    def apply(self, cuts: Iterator[Cut]) -> bytes:
-        """Return the code after the cuts, on the same lines."""
+    def apply_cuts(self, cuts: Iterator[Cut]) -> bytes:
+        """Return the code after the cuts, with continuation lines in place of line ends, so that lines keep numbers."""
         code = self.code
-        for start, end, new in sorted(set(cuts), reverse=True):
+        for start, end, new in sorted(set(cuts), reverse=True):  # from the end: earlier positions stay valid
             code = code[:start] + new + b" \\\n" * code.count(b"\n", start, end) + code[end:]
         return code
 
 
-def pack_engine(module_utils: Path, digest: str) -> EngineParts:
-    """Return the packed parts of the engine. digest: of its sources."""
+def pack_engine(module_utils: Path, source_digest: str) -> EngineParts:
+    """Return the packed parts of the engine. source_digest: of its sources."""
     sources = {
         ".".join(file.relative_to(module_utils).with_suffix("").parts): strip_types(file.read_text(encoding="utf-8"))
         for file in sorted(module_utils.glob("_[a-z]*/*.py"))
     }
     imports = {name: list_imports(name, source) for name, source in sources.items()}
-    engine = list_required(ENGINE, imports)
-    needs = {name: [one for one in list_required(name, imports) if one not in engine] for name in sources}
+    core = list_required(ENGINE, imports)  # what every plan needs
+    needs = {name: [module for module in list_required(name, imports) if module not in core] for name in sources}
     packages = {PACKAGE, *(f"{PACKAGE}.{name.partition('.')[0]}" for name in sources)}
-    first = pack({**dict.fromkeys(sorted(packages)), **{f"{PACKAGE}.{name}": sources[name] for name in engine}})
-    others, known = [name for name in sources if name not in engine], unpack(first)
+    engine = pack({**dict.fromkeys(sorted(packages)), **{f"{PACKAGE}.{name}": sources[name] for name in core}})
+    others, dictionary = [name for name in sources if name not in core], unpack(engine)
     return {
-        "sources": digest,
-        "engine": first,
-        "modules": {name: pack({f"{PACKAGE}.{name}": sources[name]}, known) for name in others},
+        "sources": source_digest,
+        "engine": engine,
+        "modules": {name: pack({f"{PACKAGE}.{name}": sources[name]}, dictionary) for name in others},
         "needs": needs,
     }
 
@@ -103,24 +105,25 @@ def write_cache(file: Path, content: bytes) -> None:
 
 def list_imports(module: str, source: str) -> list[str]:
     """Return the modules that the source of a module imports anywhere, also by "from . import x"."""
-    folders = module.split(".")[:-1]
+    packages = module.split(".")[:-1]
     found: dict[str, None] = {}
-    for node in _imports(ast.parse(source)):
-        whole = [*folders[: len(folders) + 1 - node.level], *(node.module or "").split(".")]
-        whole = [part for part in whole if part]
-        modules = [[*whole, alias.name] for alias in node.names] if len(whole) < 2 else [whole]
-        found.update(dict.fromkeys(".".join(one) for one in modules))
+    for node in _walk_imports(ast.parse(source)):
+        path = [*packages[: len(packages) + 1 - node.level], *(node.module or "").split(".")]
+        path = [part for part in path if part]
+        is_package = len(path) < 2  # all modules are in packages of one level
+        modules = [[*path, alias.name] for alias in node.names] if is_package else [path]
+        found.update(dict.fromkeys(map(".".join, modules)))
     return list(found)
 
 
-def _imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
+def _walk_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
     """Yield the relative imports of a tree, except those for type checkers."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "False"):
             continue
         if isinstance(node, ast.ImportFrom) and node.level:
             yield node
-        yield from _imports(node)
+        yield from _walk_imports(node)
 
 
 def list_required(module: str, imports: Mapping[str, list[str]]) -> list[str]:
@@ -137,9 +140,9 @@ def list_required(module: str, imports: Mapping[str, list[str]]) -> list[str]:
 
 def strip_types(source: str) -> str:
     """Return a source without docstrings, comments and types, with the same behaviour."""
-    untyped = EngineSource(_strip_comments(source).encode())
-    loose = EngineSource(untyped.apply(_cut_types(untyped)))
-    return loose.apply(_cut_unused_imports(loose)).decode()
+    typed = EngineSource(_strip_comments(source).encode())
+    untyped = EngineSource(typed.apply_cuts(_cut_types(typed)))
+    return untyped.apply_cuts(_cut_unused_imports(untyped)).decode()
 
 
 def _strip_comments(source: str) -> str:
@@ -153,47 +156,48 @@ def _strip_comments(source: str) -> str:
 
 
 def _cut_types(source: EngineSource) -> Iterator[Cut]:
-    typing = {name for node in source.tree.body for name in _typing_names(node)}
-    fields = {field for node in ast.walk(source.tree) for field in _fields(node)}
+    """Yield the cuts of docstrings and types, and those by which patterns of constants are compiled later."""
+    typing_names = {name for node in source.tree.body for name in _list_typing_names(node)}
+    fields = {field for node in ast.walk(source.tree) for field in _list_fields(node)}
     values = [node.value for node in source.tree.body if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value]
     constants = {part for value in values for part in ast.walk(value)}
     for node in ast.walk(source.tree):
         match node:
             case ast.Attribute(value=ast.Name(id="re"), attr="compile") if node in constants:
-                yield source.whole(node, PATTERN)
+                yield source.replace_node(node, PATTERN)
             case ast.Expr(value=ast.Constant(value=str())):
-                yield source.whole(node, "pass")
+                yield source.replace_node(node, "pass")
             case ast.FunctionDef(returns=ast.expr() as types):
-                yield Cut(source.code.rindex(b"->", 0, source.start(types)), source.end(types))
+                yield Cut(source.code.rindex(b"->", 0, source.find_start(types)), source.find_end(types))
             case ast.arg(annotation=ast.expr() as types):
-                yield Cut(source.start(node) + len(node.arg.encode()), source.end(types))
-            case ast.ClassDef() if _fields(node):
-                yield source.whole(node.bases[0], _record(_fields(node)))
+                yield Cut(source.find_start(node) + len(node.arg.encode()), source.find_end(types))
+            case ast.ClassDef() if _list_fields(node):
+                yield source.replace_node(node.bases[0], _render_base(_list_fields(node)))
             case ast.AnnAssign() if node in fields or not node.value:
-                yield source.whole(node, "pass")
+                yield source.replace_node(node, "pass")
             case ast.AnnAssign(annotation=types):
-                yield Cut(source.end(node.target), source.end(types))
-            case ast.Assign(value=ast.Subscript(value=ast.Name(id=name)) as types) if name in typing:
-                yield source.whole(types, "None")
+                yield Cut(source.find_end(node.target), source.find_end(types))
+            case ast.Assign(value=ast.Subscript(value=ast.Name(id=name)) as types) if name in typing_names:
+                yield source.replace_node(types, "None")
             case ast.If(test=ast.Name(id="TYPE_CHECKING") as test):
-                yield source.whole(test, "False")
+                yield source.replace_node(test, "False")
 
 
-def _fields(node: ast.AST) -> list[ast.AnnAssign]:
+def _list_fields(node: ast.AST) -> list[ast.AnnAssign]:
     """Return the fields of a named tuple; [] for another node."""
     if isinstance(node, ast.ClassDef) and [ast.unparse(base) for base in node.bases] == ["NamedTuple"]:
-        return [one for one in node.body if isinstance(one, ast.AnnAssign)]
+        return [statement for statement in node.body if isinstance(statement, ast.AnnAssign)]
     return []
 
 
-def _record(fields: list[ast.AnnAssign]) -> str:
-    """Return the call that makes the base of a named tuple, in one line."""
-    plain = [repr(ast.unparse(one.target)) for one in fields if not one.value]
-    given = [f"{ast.unparse(one.target)}={ast.unparse(one.value)}" for one in fields if one.value]
-    return f"{RECORD}({', '.join(plain + given)})"
+def _render_base(fields: list[ast.AnnAssign]) -> str:
+    """Return the call, in one line, that makes the base class of a named tuple on the account."""
+    required = [repr(ast.unparse(field.target)) for field in fields if not field.value]
+    defaults = [f"{ast.unparse(field.target)}={ast.unparse(field.value)}" for field in fields if field.value]
+    return f"{RECORD}({', '.join(required + defaults)})"
 
 
-def _typing_names(node: ast.AST) -> list[str]:
+def _list_typing_names(node: ast.AST) -> list[str]:
     """Return the names that a statement imports from typing."""
     if isinstance(node, ast.ImportFrom) and node.module == "typing":
         return [alias.asname or alias.name for alias in node.names]
@@ -204,5 +208,6 @@ def _cut_unused_imports(source: EngineSource) -> Iterator[Cut]:
     """Yield cuts of the imports from typing that are no longer used."""
     used = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
     for node in source.tree.body:
-        if isinstance(node, ast.ImportFrom) and _typing_names(node) and not used.intersection(_typing_names(node)):
-            yield source.whole(node, "pass")
+        names = _list_typing_names(node)
+        if names and not used.intersection(names):
+            yield source.replace_node(node, "pass")

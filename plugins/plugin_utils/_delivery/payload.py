@@ -3,9 +3,10 @@
 """The command that runs on the account, and its standard input: the engine and the plan.
 
 The command finds a Python 3.6 or newer by running the candidates, since shims of pyenv and modules may exist but not
-work. It contains no secret, and only characters that every login shell keeps inside single quotes. The input begins
-with lines that end a shell which reads it by mistake (a start-up file that runs 'exec zsh'), so that nothing after them
-is executed. The rest are comments, because fish parses all of its input before it runs the first line.
+work. It contains no secret, and only characters that every login shell keeps inside single quotes.
+
+A shell may read the input by mistake, if a start-up file runs 'exec zsh'. So the input begins with lines that end a
+shell. All other lines are comments, because fish parses its whole input before it runs the first line.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NO_PYTHON = "hpc.onboard-no-python"
 INCOMPLETE = 93  # exit code: the input is incomplete
 READ_BY_SHELL = 91  # exit code: a shell read the input
 
-USUAL = (  # those of the system first: a search in PATH waits for each of its folders whose file system hangs
+USUAL = (  # paths of the system first, because a search in PATH waits for each folder whose file system hangs
     "/usr/bin/python3",
     "/usr/libexec/platform-python",
     "python3",
@@ -156,80 +157,84 @@ except Exception:
     traceback.print_exc()
     sys.exit(payload["broken"])
 """
-_SECONDS = 10  # for the home to answer; if it hangs, the engine is sent, which finds out what hangs
+_SECONDS = 10  # for the home directory to respond; if it hangs, the whole engine is sent, and reports what hangs
 
 
 def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
     """Return the shell command that runs the first Python 3.6 or newer, or prints what was tried. Raise AccountError.
 
-    A candidate that does not work ends before it reads the input, so that the next one finds all of it.
+    A candidate that does not work ends before it reads the input, so that the next one finds all of the input.
 
     preferred: the user's choice (ansible_python_interpreter); no other is tried then. candidates: of the profile. Each
     is started by its path without links, and only if no other user than root can change it.
     """
-    sites = [] if preferred else list(dict.fromkeys(candidates))
-    usual = [preferred] if preferred else USUAL
-    bad = [name for name in (*sites, *usual) if not INTERPRETER.match(name)]
-    if bad:
-        raise AccountError(f"{bad[0]!r} is not a valid path of a Python interpreter: check ansible_python_interpreter")
+    of_site = [] if preferred else list(dict.fromkeys(candidates))
+    others = [preferred] if preferred else USUAL
+    invalid = [name for name in (*of_site, *others) if not INTERPRETER.match(name)]
+    if invalid:
+        raise AccountError(
+            f"{invalid[0]!r} is not a valid path to a Python interpreter: check ansible_python_interpreter"
+        )
     begun = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # in two pieces, because ssh -v prints the command
-    ends = f"0|{INCOMPLETE}|{BROKEN}|{NOT_KEPT}"
-    run = (
-        f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in {ends}) exit $r;; esac; }};'
-        f" {_TELL} {_OWN if sites else ''}"
+    final_codes = f"0|{INCOMPLETE}|{BROKEN}|{NOT_KEPT}"
+    functions = (
+        f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in {final_codes}) exit $r;; esac; }};'
+        f" {_TELL} {_OWN if of_site else ''}"
     )
-    first, last = (f"for p in {' '.join(names)}; do " if names else "" for names in (sites, usual))
-    real = 'q=$(readlink -f "$p");'
+    each_of_site, each_other = (f"for p in {' '.join(names)}; do " if names else "" for names in (of_site, others))
+    resolve = 'q=$(readlink -f "$p");'
+    tell_of_site = f'{resolve} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; '
     return (
-        f"echo {begun}; echo {begun} >&2; {run} "
-        + (first and f'{first}{real} own "$q" && run "$q"; done; ')
-        + f'{last}run "$p"; done; echo; echo {NO_PYTHON}; '
-        + (first and f'{first}{real} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; ')
-        + f'{last}tell "$p" "$p"; done; exit 94'
+        f"echo {begun}; echo {begun} >&2; {functions} "
+        + (each_of_site and f'{each_of_site}{resolve} own "$q" && run "$q"; done; ')
+        + f'{each_other}run "$p"; done; echo; echo {NO_PYTHON}; '
+        + (each_of_site and f"{each_of_site}{tell_of_site}")
+        + f'{each_other}tell "$p" "$p"; done; exit 94'
     )
 
 
-def build_payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
+def build_payload(plan: Mapping[str, Any], places: Mapping[str, str]) -> bytes:
     """Return the standard input: the engine, the resource types of the plan, and the plan.
 
-    plan: see _engine/engine.py. kinds: the places of all resource types.
+    plan: see _engine/engine.py. places: of all resource types.
     """
-    all_modules = load_engine()["modules"] if plan.get("engine") == "keep" else ()
+    all_modules = load_engine()["modules"] if plan.get("engine") == "keep" else ()  # the account keeps all of them
     data = {"boot": LOADER + _START, "frame": FRAME, "broken": BROKEN, "plan": plan}
-    return _frame_input(build_blocks(plan["resources"], kinds, data, *all_modules))
+    return _frame_input(build_blocks(plan["resources"], places, data, *all_modules))
 
 
-def build_short_payload(plan: Mapping[str, Any], kinds: Mapping[str, str], digests: Mapping[str, str]) -> bytes:
-    """Return the standard input for an account that keeps the engine.
+def build_short_payload(plan: Mapping[str, Any], places: Mapping[str, str], digests: Mapping[str, str]) -> bytes:
+    """Return the standard input for an account that keeps the engine: the plan alone.
 
-    digests: of the file's index, by the version of Python there (_engine/kept_engine.py).
+    digests: of the kept file's index, by the version of Python (_engine/kept_engine.py).
     """
     kept = {"digests": digests, "place": KEPT_ENGINE, "seconds": _SECONDS, "not kept": NOT_KEPT}
     data = {"boot": LOADER + _KEPT + _START, "frame": FRAME, "broken": BROKEN, "plan": plan, **kept}
-    places = {entry["kind"]: kinds[entry["kind"]] for entry in plan["resources"]}
-    return _frame_input([engine_parts.pack({**data, "places": places})])
+    used = {entry["kind"]: places[entry["kind"]] for entry in plan["resources"]}
+    return _frame_input([engine_parts.pack({**data, "places": used})])
 
 
 def _frame_input(blocks: list[str]) -> bytes:
+    """Return the standard input with these blocks, after lines that end a shell, and the lengths of the blocks."""
     lengths = " ".join(str(len(block)) for block in blocks)
     return "".join([f"exit {READ_BY_SHELL}\n" * 3, f"{START} {lengths}\n", *blocks]).encode()
 
 
 def build_blocks(
-    entries: Iterable[Mapping[str, Any]], kinds: Mapping[str, str], data: Mapping[str, Any], *further: str
+    entries: Iterable[Mapping[str, Any]], places: Mapping[str, str], data: Mapping[str, Any], *further: str
 ) -> list[str]:
-    """Return lines with the engine, the resource types of the entries, further modules, and data for the loader."""
+    """Return one line each for the engine, the modules of the entries and further ones, and the data for the loader."""
     engine = load_engine()
-    places = {entry["kind"]: kinds[entry["kind"]] for entry in entries}
-    modules = [*(place.rpartition(".")[0] for place in sorted(places.values())), *further]
+    used = {entry["kind"]: places[entry["kind"]] for entry in entries}
+    modules = [*(place.rpartition(".")[0] for place in sorted(used.values())), *further]
     needed = dict.fromkeys(name for module in modules for name in engine["needs"][module])
-    last = engine_parts.pack({**data, "places": places})
-    return [engine["engine"], *(engine["modules"][name] for name in needed), last]
+    data_line = engine_parts.pack({**data, "places": used})
+    return [engine["engine"], *(engine["modules"][name] for name in needed), data_line]
 
 
 @lru_cache
 def load_engine() -> engine_parts.EngineParts:
-    """Return the packed engine. Call it before Ansible forks a process per account: packing takes half a second."""
+    """Return the packed engine. Called before Ansible forks a process for each account: packing takes half a second."""
     digest = engine_parts.hash_sources()
     cached = engine_parts.read_cache(digest)
     if cached:
@@ -237,5 +242,5 @@ def load_engine() -> engine_parts.EngineParts:
     from . import packing
 
     parts = packing.pack_engine(engine_parts.MODULE_UTILS, digest.decode())
-    packing.write_cache(engine_parts.cache_file(), engine_parts.seal(digest, json.dumps(parts).encode()))
+    packing.write_cache(engine_parts.cache_file(), engine_parts.add_digests(digest, json.dumps(parts).encode()))
     return parts

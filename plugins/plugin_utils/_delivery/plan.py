@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class ResourceTypes(Mapping[str, "type[Resource]"]):
-    """The classes of resource types, by name. Each is imported when it is looked up: all of them would take long.
+    """The classes of resource types, by name. Each is imported at its first use, because importing all takes long.
 
-    places: where each is below module_utils, such as _resources.storage_link.StorageLink.
+    places: the path of each class below module_utils, such as _resources.storage_link.StorageLink.
     """
 
     def __init__(self, places: Mapping[str, str]) -> None:
@@ -50,25 +50,25 @@ class ResourceTypes(Mapping[str, "type[Resource]"]):
 KINDS = ResourceTypes(PLACES)
 
 
-def with_places(*more: ResourceTypes) -> dict[str, str]:
-    """Return the places of the roles' resource types, and of these in addition."""
-    return {name: place for one in (KINDS, *more) for name, place in one.places.items()}
+def collect_places(*others: ResourceTypes) -> dict[str, str]:
+    """Return the places of the roles' resource types and of these others, by name."""
+    return {name: place for types in (KINDS, *others) for name, place in types.places.items()}
 
 
-UNKNOWN_KEY = "unknown"  # stands for the value of a key
-KEPT = "{identity} is yours and stays, as set in `keep`"
+UNKNOWN_KEY = "unknown"  # in place of a key's value
+KEPT = "{identity} is not changed, because `keep` lists it"
 TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "int": int, "bool": bool}
 
 
 class Plan(NamedTuple):
-    """The entries to send, and failed outcomes for those whose key is missing, by position."""
+    """The entries to send. unmet: failed outcomes of the entries whose key is missing, by position."""
 
     entries: list[PlanEntry]
     unmet: dict[int, ResourceOutcome]
 
     @classmethod
     def of(cls, declared: Sequence[PlanEntry], key: Callable[[str], str]) -> Plan:
-        """Return the plan after checking every resource. Raise AccountError for the first invalid one.
+        """Return the plan of the declared resources. Raise AccountError for the first invalid one.
 
         key: returns the value of a key, or raises MissingKey.
         """
@@ -90,26 +90,30 @@ class Plan(NamedTuple):
                     sent["replace"] = True
                 plan.entries.append(sent)
             except MissingKey as error:
-                complete = _complete(entry, {**options, "password": UNKNOWN_KEY})
-                identity = options_class(entry["kind"])(complete).identity
-                outcome = failed_outcome(identity, entry["capability"], str(error))
+                outcome = failed_outcome(identity_of(entry), entry["capability"], str(error))
                 plan.unmet[position] = {**outcome, "missing_secret": secret} if error.absent else outcome
         return plan
 
-    def merged(self, answered: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
-        """Return the outcomes of all resources in the order of declaration. Raise AccountError if some are missing."""
+    def add_unmet(self, answered: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
+        """Return the outcomes that the account answered and those of unmet, in the order of declaration.
+
+        Raise AccountError if the account did not answer for each entry.
+        """
         if len(answered) != len(self.entries):
             raise AccountError(
                 f"the account answered for {len(answered)} of {len(self.entries)} resources, so the state of the others"
                 " is unknown. Run again to check and continue"
             )
         answers = iter(answered)
-        total = len(answered) + len(self.unmet)
-        return [self.unmet[i] if i in self.unmet else next(answers) for i in range(total)]
+        positions = range(len(answered) + len(self.unmet))
+        return [self.unmet[position] if position in self.unmet else next(answers) for position in positions]
 
 
 def skip_missing_keys(declared: DeclaredResources, key: Callable[[str], str]) -> DeclaredResources:
-    """Return the declaration without resources that the user did not ask for and whose key is missing; add notes."""
+    """Return the declaration without resources whose key is missing and that only the site asks for; add notes.
+
+    key: returns the value of a key, or raises MissingKey.
+    """
     kept: list[PlanEntry] = []
     skipped: dict[str, Note] = {}
     for entry in declared.resources:
@@ -126,18 +130,20 @@ def skip_missing_keys(declared: DeclaredResources, key: Callable[[str], str]) ->
     return declared._replace(resources=kept, notes=[*declared.notes, *skipped.values()])
 
 
-def apply_choices(declared: DeclaredResources, account: Mapping[str, Any], is_whole: bool) -> DeclaredResources:
+def apply_keep_and_replace(
+    declared: DeclaredResources, account: Mapping[str, Any], is_complete: bool
+) -> DeclaredResources:
     """Return the declaration without resources to keep, with a note for each, and with those to replace marked.
 
-    account: with the lists keep and replace of identities, as plan and audit show them. is_whole: all roles have
-    declared, so that an identity that is not among them is a mistake. Raise AccountError.
+    account: with the lists keep and replace of identities, as plan and audit show them. is_complete: the resources of
+    all roles are declared, so that any other identity is a mistake. Raise AccountError.
     """
-    keep, replace = ([str(one).strip() for one in account.get(word) or ()] for word in ("keep", "replace"))
+    keep, replace = ([str(identity).strip() for identity in account.get(name) or ()] for name in ("keep", "replace"))
     identities = [identity_of(entry) for entry in declared.resources]
     both = sorted({*keep} & {*replace})
     if both:
-        raise AccountError(f'"{both[0]}" is in both keep and replace of this account; remove it from one')
-    if is_whole:
+        raise AccountError(f'"{both[0]}" is in both `keep` and `replace` of this account; remove it from one')
+    if is_complete:
         _refuse_unknown({"keep": keep, "replace": replace}, identities)
     resources, notes = [], list(declared.notes)
     for entry, identity in zip(declared.resources, identities, strict=True):
@@ -145,27 +151,29 @@ def apply_choices(declared: DeclaredResources, account: Mapping[str, Any], is_wh
             note: Note = {"capability": entry["capability"], "code": "kept", "text": KEPT.format(identity=identity)}
             notes.append(note)
         else:
-            resources.append(_mark(entry, identity) if identity in replace else entry)
+            resources.append(_mark_to_replace(entry, identity) if identity in replace else entry)
     return declared._replace(resources=resources, notes=notes)
 
 
-def _refuse_unknown(lists: Mapping[str, Sequence[str]], known: Sequence[str]) -> None:
-    for word, identities in lists.items():
+def _refuse_unknown(lists: Mapping[str, Sequence[str]], declared: Sequence[str]) -> None:
+    """Raise AccountError for the first identity in the lists that is not declared."""
+    for name, identities in lists.items():
         for identity in identities:
-            if identity not in known:
-                raise AccountError(f'{word}: this account has no resource "{identity}"; {nearest(identity, known)}')
+            if identity not in declared:
+                raise AccountError(f'{name}: this account has no resource "{identity}"; {nearest(identity, declared)}')
 
 
-def _mark(entry: PlanEntry, identity: str) -> PlanEntry:
+def _mark_to_replace(entry: PlanEntry, identity: str) -> PlanEntry:
+    """Return the entry marked to replace the user's own file. Raise AccountError if its type does not allow that."""
     if not (holds_key(entry["kind"]) or KINDS[entry["kind"]].IS_MOVABLE):
         raise AccountError(f'replace: "{identity}" cannot be replaced; move your own file away, or list it in `keep`')
     return {**entry, "replace": True}
 
 
 def drop_refused_roles(declared: DeclaredResources, tolerated: Tolerated) -> DeclaredResources:
-    """Return the declaration without the roles of which an entry is invalid. Raise AccountError.
+    """Return the declaration without the roles that have an invalid entry, which are refused. Raise AccountError.
 
-    tolerated: errors that drop a role instead of being raised.
+    tolerated: errors that drop a role instead of being raised; an invalid entry counts as RefusedValue.
     """
     refused: dict[str, str] = {}
     for entry in declared.resources:
@@ -198,7 +206,7 @@ def _complete_without_key(entry: PlanEntry) -> Given:
 
 
 def options_class(kind: str) -> type[Options]:
-    """Return the class that checks the options of a resource type; for most it is much smaller than the resource's."""
+    """Return the class that checks the options of a resource type: a small one if there is one, else the resource's."""
     return find_options_class(kind) or KINDS[kind]
 
 
@@ -219,7 +227,7 @@ def _complete(entry: PlanEntry, options: Given) -> Given:
         raise AccountError(f"{role}: {kind} has no option {unknown[0]!r}")
     missing = sorted(name for name, spec in specs.items() if spec.get("required") and not options.get(name))
     if missing:
-        raise AccountError(f"{role}: {kind} needs {', '.join(missing)}")
+        raise AccountError(f"{role}: {kind} requires {', '.join(missing)}")
     for name, value in options.items():
         expected = TYPES[specs[name]["type"]]
         if not isinstance(value, expected) and value is not None:

@@ -24,35 +24,36 @@ WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/
     "failed": "failed",
     "unknown": "unknown",
 }
-FORESEEN: dict[Status, str] = {"missing": "to create", "different": "to change", "extra": "to remove"}
+FORESEEN: dict[Status, str] = {"missing": "to create", "different": "to change", "extra": "to remove"}  # in a preview
 CHANGES = tuple(FORESEEN)
-QUERIES = ("scheduler",)  # resource types that only ask the account something
+QUERIES = ("scheduler",)  # resource types that query the account and change nothing
 PRIVATE = {"mode": "0600", "folder mode": "0700"}  # of a file with a key, and of its folder
 FAILURES: tuple[Status, ...] = ("blocked", "failed", "unknown")
 
 
-def count_statuses(outcomes: Sequence[ResourceOutcome], check: bool) -> str:
-    """Return how many outcomes have each status: '3 created, 12 unchanged'. check: of a preview."""
-    words = {**WORDS, **FORESEEN} if check else WORDS
+def count_statuses(outcomes: Sequence[ResourceOutcome], is_preview: bool) -> str:
+    """Return how many outcomes have each status, failures first: '3 created, 12 unchanged'."""
+    words = {**WORDS, **FORESEEN} if is_preview else WORDS
     counts = Counter(outcome["status"] for outcome in outcomes)
     return ", ".join(f"{counts[status]} {words[status]}" for status in reversed(WORDS) if counts[status])
 
 
-def result(
-    outcomes: list[ResourceOutcome], declared: DeclaredResources, check: bool, empty: str = "nothing to do"
+def build_result(
+    outcomes: list[ResourceOutcome],
+    declared: DeclaredResources,
+    is_preview: bool,
+    message_if_empty: str = "nothing to do",
 ) -> AccountResult:
-    """Return the result of a task for one account. A role whose settings are refused is a failed outcome.
-
-    empty: the message if there are no outcomes.
-    """
-    outcomes = [*outcomes, *(failed_outcome(f"role {name}", name, why) for name, why in declared.refused.items())]
+    """Return the result of a task for one account. A role whose settings are refused becomes a failed outcome."""
+    refusals = [failed_outcome(f"role {name}", name, reason) for name, reason in declared.refused.items()]
+    outcomes = [*outcomes, *refusals]
     failed = [outcome for outcome in outcomes if outcome["status"] in FAILURES]
     reasons = "".join(f"\n{outcome['identity']}: {outcome['reason']}" for outcome in failed)
     return {
         "kind": "account",
         "changed": any(outcome["status"] in CHANGES for outcome in outcomes),
         "failed": bool(failed),
-        "msg": (count_statuses(outcomes, check) or empty) + reasons,
+        "msg": (count_statuses(outcomes, is_preview) or message_if_empty) + reasons,
         "outcomes": outcomes,
         "notes": list(declared.notes),
         "remarks": [
@@ -60,38 +61,44 @@ def result(
             for outcome in outcomes
             for remark in (
                 *outcome["remarks"],
-                *(f"{one}; offboarding restores it" for one in (*describe_modes(outcome), *describe_replaced(outcome))),
+                *(
+                    f"{change}; offboarding restores it"
+                    for change in (*describe_modes(outcome), *describe_replacement(outcome))
+                ),
             )
         ],
     }
 
 
 def describe_modes(outcome: ResourceOutcome) -> list[str]:
-    """Return a note for each mode of the user's that a file with a key, or its folder, changes."""
+    """Return a note for each mode that becomes private: of a file with a key, or of its folder."""
     if outcome["status"] not in CHANGES:
         return []
     return [
-        f"{outcome['identity']}: the {field} {was} becomes {PRIVATE[field]}"
-        for field, was in outcome["was"].items()
+        f"{outcome['identity']}: the {field} {former} becomes {PRIVATE[field]}"
+        for field, former in outcome["was"].items()
         if field in PRIVATE
     ]
 
 
-def describe_replaced(outcome: ResourceOutcome) -> list[str]:
-    """Return a note for a thing of the user's that is replaced, with their agreement."""
+def describe_replacement(outcome: ResourceOutcome) -> list[str]:
+    """Return a note if the user's own file is replaced, to which the user has agreed; else []."""
     is_replaced = outcome["status"] in CHANGES and outcome["evidence"].get("replaces")
     return [f"{outcome['identity']}: your existing file is moved to ~/{FORMER}"] if is_replaced else []
 
 
 def merge_outcomes(first: Sequence[ResourceOutcome], later: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
-    """Return the outcomes of two plans in a row. Of a thing in both, the one that changed it counts, else the later."""
+    """Return the outcomes of two plans of which the second was sent after the first.
+
+    If both have an outcome of a resource, the first one is kept if it changed the resource, else the later one.
+    """
     changed = {outcome["identity"] for outcome in first if outcome["status"] in CHANGES}
     latest = {outcome["identity"]: outcome for outcome in later if outcome["identity"] not in changed}
     return [latest.pop(outcome["identity"], outcome) for outcome in first] + list(latest.values())
 
 
 def drop_absent(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
-    """Return the outcomes of a removal without those of things that were absent before, unless they say more."""
+    """Return the outcomes of a removal, except of resources that were absent before, without remark or progress."""
     return [
         outcome
         for outcome in outcomes
@@ -100,14 +107,17 @@ def drop_absent(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
 
 
 def drop_queries(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
-    """Return the outcomes without queries, which are about no thing on the account, except a first one per remark."""
+    """Return the outcomes without those of queries. Of several queries with the same remarks, the first one is kept.
+
+    A query that the user declares ("resources") is kept, too.
+    """
     queries = [one for one in outcomes if one["identity"] in QUERIES and one["capability"] != "resources"]
-    remarkable = {(one["identity"], *one["remarks"]): one for one in reversed(queries) if one["remarks"]}
-    return [one for one in outcomes if one not in queries or one in remarkable.values()]
+    with_remarks = {(query["identity"], *query["remarks"]): query for query in reversed(queries) if query["remarks"]}
+    return [one for one in outcomes if one not in queries or one in with_remarks.values()]
 
 
 def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutcome:
-    """Return the outcome of a resource that was not sent, with the reason."""
+    """Return a failed outcome of a resource of which the account reported nothing."""
     return {
         "identity": identity,
         "capability": capability,
@@ -125,46 +135,46 @@ def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutco
 
 
 def receipt_failure(problem: str) -> ResourceOutcome:
-    """Return the outcome of a receipt that the account cannot write, so that it created nothing."""
+    """Return the failed outcome of a receipt that the account could not write; it created nothing for that reason."""
     from ...module_utils._receipt.receipt import IDENTITY
 
     return failed_outcome(IDENTITY, "receipt", problem)
 
 
 def name_keys(outcomes: Sequence[ResourceOutcome], keys: Mapping[str, str]) -> list[ResourceOutcome]:
-    """Return the outcomes for people, with the names of keys in place of their fingerprints.
+    """Return the outcomes with the names of keys in place of their fingerprints, as users read them.
 
-    keys: fingerprint as the account shows it -> name and age, see key_marks.describe_keys.
+    keys: name and age of a key, by its fingerprint as the account shows it (see key_marks.describe_keys).
     """
     if not keys:
         return list(outcomes)
 
-    def named(state: Mapping[str, str]) -> dict[str, str]:
+    def name_values(state: Mapping[str, str]) -> dict[str, str]:
         return {field: keys.get(value, value) for field, value in state.items()}
 
-    return [{**one, "before": named(one["before"]), "after": named(one["after"])} for one in outcomes]
+    return [{**one, "before": name_values(one["before"]), "after": name_values(one["after"])} for one in outcomes]
 
 
-def diffs(outcomes: Sequence[ResourceOutcome]) -> list[AnsibleDiff]:
+def render_diffs(outcomes: Sequence[ResourceOutcome]) -> list[AnsibleDiff]:
     """Return a diff for each resource that changes, with a line 'field: value' for each field of a state."""
     return [
         {
             "before_header": outcome["identity"],
             "after_header": outcome["identity"],
-            "before": "".join(f"{line}\n" for line in state_lines(outcome["before"])),
-            "after": "".join(f"{line}\n" for line in state_lines(outcome["after"])),
+            "before": "".join(f"{line}\n" for line in render_state(outcome["before"])),
+            "after": "".join(f"{line}\n" for line in render_state(outcome["after"])),
         }
         for outcome in outcomes
         if outcome["status"] in CHANGES
     ]
 
 
-def state_lines(state: Mapping[str, str]) -> list[str]:
-    """Return a state as lines 'field: value', with a value of several lines below its field."""
+def render_state(state: Mapping[str, str]) -> list[str]:
+    """Return a state as lines 'field: value'. A value of several lines is indented below its field."""
     lines = []
-    for key, value in state.items():
+    for field, value in state.items():
         if "\n" in value:
-            lines += [f"{key}:", *(f"  {line}" for line in value.splitlines())]
+            lines += [f"{field}:", *(f"  {line}" for line in value.splitlines())]
         else:
-            lines.append(f"{key}: {value}")
+            lines.append(f"{field}: {value}")
     return lines

@@ -39,9 +39,9 @@ class ScriptConnection(AccountConnection):
     sent: Message | None = None
     answer: EngineAnswer = EMPTY_ANSWER
 
-    def ask(self, document: Message) -> EngineAnswer:
-        """Keep the message, and return the answer of the result."""
-        self.sent = document
+    def send_plan(self, plan: Message) -> EngineAnswer:
+        """Keep the plan, and return the answer of the result."""
+        self.sent = plan
         return self.answer
 
 

@@ -48,7 +48,7 @@ def look_at_account(session: AccountSession, jobs: Sequence[JobCheckResult]) -> 
     user = session.name.rpartition("@")[0]
     entry = plan_probe(profile, user)
     settings = {"work": "examine", "receipt": False, "seconds": SECONDS}
-    (outcome,) = Conversation(session, [entry], settings).outcomes(0)
+    (outcome,) = Conversation(session, [entry], settings).fetch_outcomes(0)
     if outcome["status"] in ("blocked", "failed") or "observed" not in outcome["evidence"]:
         raise AccountError(str(outcome["reason"] or "the account gave no observations"))
     observed = outcome["evidence"]["observed"]

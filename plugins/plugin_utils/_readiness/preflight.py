@@ -56,7 +56,7 @@ def check_account(session: AccountSession) -> PreflightAccount:
     checks = place_checks.plan_place_checks(cluster, account, []) if cluster else []
     entries = [entry for entry in checks if entry["kind"] == "quota"]
     conversation = Conversation(session, entries, {"work": "examine", "seconds": SECONDS, "receipt": True})
-    outcomes = conversation.outcomes(0)
+    outcomes = conversation.fetch_outcomes(0)
     if conversation.receipt and conversation.receipt["problem"]:
         return account_result("not_ready", conversation.receipt["problem"])
     texts = [

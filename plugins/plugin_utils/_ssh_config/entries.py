@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the entry of an account for ssh from its variables: the options of runs, as keywords of ssh_config.
+"""Makes the entry of an account in ssh_config from the options with which runs connect to the account.
 
-Only known keywords with plain values are written: no value can start another line or become another option.
+Only known keywords with plain values are written, so that no value can start another line or become another option.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HOP = rf"(?:(?:{USER}|%r)@)?(?:{HOST}|\[[0-9A-Fa-f:.]+\](?::{NUMBER})?)"
 FILE = r"[\w~/][\w@%+=:,./~-]*(?: [\w@%+=:,./~-]+)*"
 FILES = r"[\w~/][\w@%+=:,./~-]*(?: [\w~/][\w@%+=:,./~-]*)*"
 LIST = r"[A-Za-z0-9@+^-][A-Za-z0-9@.,+*?^-]*"
-FORMS = {  # the keywords that an entry may have, and the form of their values
+FORMS = {  # by keyword that an entry may contain: the pattern of its values
     "User": USER,
     "Port": NUMBER,
     "ProxyJump": rf"none|{HOP}(?:,{HOP})*",
@@ -54,22 +54,25 @@ FORMS = {  # the keywords that an entry may have, and the form of their values
 }
 ORDER = ("HostName", *FORMS, "ControlMaster", "ControlPath", "ControlPersist")
 KEYWORDS = {word.lower(): word for word in FORMS}
-SEVERAL = ("IdentityFile", "CertificateFile")
-QUOTED = ("IdentityFile", "CertificateFile", "ControlPath")  # of one file each, whose name may contain spaces
-OF_RUNS = {  # what matters only to a program, or is the user's choice each time
+REPEATABLE = ("IdentityFile", "CertificateFile")
+QUOTED = ("IdentityFile", "CertificateFile", "ControlPath")  # each names one file, whose name may contain spaces
+OF_RUNS = {  # options that are not written: they matter only to a program, or the user chooses them each time
     *("clearallforwardings", "forwardx11", "batchmode", "stricthostkeychecking", "numberofpasswordprompts", "loglevel"),
     *("controlmaster", "controlpath", "controlpersist"),
 }
 LETTERS = {"-p": "Port", "-l": "User", "-i": "IdentityFile", "-J": "ProxyJump"}
 FAMILIES = {"-4": "inet", "-6": "inet6"}
-PERSIST = 600  # seconds that a session stays after its last use, if a new one asks nothing
+PERSIST = 600  # seconds that a session stays open after its last use, if a new one needs no input of the user
 
 Options = list[tuple[str, str]]
 Settings = Mapping[str, Sequence[str]]
 
 
 class HostEntry(NamedTuple):
-    """One account for ssh. short, long: its possible names. options: keywords and values. jump: user and jump host."""
+    """The entry of an account. short, long: its possible names. options: keywords and values.
+
+    source: the accounts file. jump: user and jump host, if the account's settings set both.
+    """
 
     account: str
     source: str
@@ -90,16 +93,17 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
     try:
         arguments = ssh_arguments(values, "")
     except ValueError as error:
-        raise AccountError(f"its settings of ssh have {error}".replace("No", "no")) from None
-    theirs = user_options(_check_value("HostName", arguments[-1]))
-    options = [("HostName", _check_value("HostName", theirs["hostname"][-1])), *translate_arguments(arguments[:-1])]
+        raise AccountError(f"its ssh arguments cannot be parsed: {error}") from None
+    own_options = translate_arguments(arguments[:-1])
+    settings = user_options(_check_value("HostName", arguments[-1]))
+    options = [("HostName", _check_value("HostName", settings["hostname"][-1])), *own_options]
     options += [
-        (KEYWORDS[word], _check_value(KEYWORDS[word], one))
-        for word, found in theirs.items()
-        if word in KEYWORDS and KEYWORDS[word] not in dict(options)
-        for one in found
+        (KEYWORDS[name], _check_value(KEYWORDS[name], value))
+        for name, setting in settings.items()
+        if name in KEYWORDS and KEYWORDS[name] not in dict(options)
+        for value in setting
     ]
-    jump = re.fullmatch(rf"({USER})@({HOST})", dict(translate_arguments(arguments[:-1])).get("ProxyJump", ""))
+    jump = re.fullmatch(rf"({USER})@({HOST})", dict(own_options).get("ProxyJump", ""))
     options += sharing_options(variables, str(socket_path(arguments)))
     short = str(account["cluster"])
     options.sort(key=lambda option: ORDER.index(option[0]))
@@ -107,43 +111,43 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
     return HostEntry(account["name"], source, short, f"{account['user']}-{short}", options, own_jump)
 
 
-def translate_arguments(words: Sequence[str]) -> Options:
-    """Return arguments of ssh as keywords of ssh_config. Of a repeated keyword, the first counts, as for ssh."""
-    found: Options = []
-    for word, value in _options(words):
-        if word.lower() in OF_RUNS:
+def translate_arguments(arguments: Sequence[str]) -> Options:
+    """Return arguments of ssh as keywords of ssh_config. The first value of a repeated keyword counts, as for ssh."""
+    options: Options = []
+    for name, value in _parse_arguments(arguments):
+        if name.lower() in OF_RUNS:
             continue
-        if word.lower() not in KEYWORDS:
-            raise AccountError(f"its settings of ssh say {word}, which is left to runs")
-        keyword = KEYWORDS[word.lower()]
-        if keyword in SEVERAL or keyword not in dict(found):
-            found.append((keyword, _check_value(keyword, value)))
-    return found
+        if name.lower() not in KEYWORDS:
+            raise AccountError(f"its ssh arguments set {name}, which hpc-onboard does not write to ssh_config")
+        keyword = KEYWORDS[name.lower()]
+        if keyword in REPEATABLE or keyword not in dict(options):
+            options.append((keyword, _check_value(keyword, value)))
+    return options
 
 
-def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the keyword and the value of each argument."""
-    rest = list(words)
-    while rest:
-        one = rest.pop(0)
-        if one in FAMILIES:
-            yield "AddressFamily", FAMILIES[one]
+def _parse_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and the value of each option of ssh."""
+    remaining = list(arguments)
+    while remaining:
+        argument = remaining.pop(0)
+        if argument in FAMILIES:
+            yield "AddressFamily", FAMILIES[argument]
             continue
-        letter, value = one[:2], one[2:]
+        letter, value = argument[:2], argument[2:]
         if letter not in (*LETTERS, "-o"):
-            raise AccountError(f"its settings of ssh say {letter}, which no entry can say")
-        value = value or (rest.pop(0) if rest else "")
+            raise AccountError(f"its ssh arguments contain {letter}, which hpc-onboard cannot write to ssh_config")
+        value = value or (remaining.pop(0) if remaining else "")
         if letter != "-o":
             yield LETTERS[letter], value
             continue
-        word, _equal, said = re.sub(r"^ *(\w+)(?: *= *| +)", r"\1=", value).partition("=")
-        yield word.strip(), said
+        name, _equal, setting = re.sub(r"^ *(\w+)(?: *= *| +)", r"\1=", value).partition("=")
+        yield name.strip(), setting
 
 
-def _check_value(word: str, value: str) -> str:
-    """Return the value if it has the form of the keyword. Raise AccountError."""
-    if not re.fullmatch(FORMS.get(word, HOST), value):
-        raise AccountError(f"{value!r} cannot be written as {word}")
+def _check_value(keyword: str, value: str) -> str:
+    """Return the value if it matches the pattern of the keyword. Raise AccountError."""
+    if not re.fullmatch(FORMS.get(keyword, HOST), value):
+        raise AccountError(f"{value!r} is not a valid value for {keyword} in ssh_config")
     return value
 
 
@@ -151,10 +155,10 @@ def sharing_options(variables: Mapping[str, Any], socket: str) -> Options:
     """Return the options that share SSH sessions through the socket of runs, as the site allows."""
     if not may_be_shared(variables):
         return [("ControlMaster", "no"), ("ControlPath", "none")]
-    if len(socket.encode()) > ssh_login.LONGEST or not re.fullmatch(FILE, socket):
-        return []
+    if len(socket.encode()) > ssh_login.LONGEST_PATH or not re.fullmatch(FILE, socket):
+        return []  # ssh could not use the socket
     auth = variables["cluster"].get("auth") or {}
-    seconds = ssh_login.hours(auth) * 3600 if is_asked(variables) else PERSIST
+    seconds = ssh_login.read_session_hours(auth) * 3600 if is_asked(variables) else PERSIST
     return [
         ("ControlMaster", "auto"),
         ("ControlPath", socket.replace("%", "%%")),
@@ -165,36 +169,38 @@ def sharing_options(variables: Mapping[str, Any], socket: str) -> Options:
 def choose_names(
     entries: Iterable[HostEntry], clusters: Iterable[str], is_free: Callable[[str], bool]
 ) -> dict[str, str]:
-    """Return the name of each account for ssh: its cluster's, or with the user if that is taken or is not unique.
+    """Return the name of each account for ssh: its cluster's, or user and cluster if that is taken or not unique.
 
-    An account without a free name is left out. clusters: of all accounts, also of those without an entry.
+    An account without a free name is not in the result. clusters: of all accounts, also of those without an entry.
     """
-    accounts, used = Counter(clusters), set[str]()
+    accounts_at = Counter(clusters)
     names: dict[str, str] = {}
-    for one in entries:
-        candidates = [one.long] if accounts[one.short] > 1 else [one.short, one.long]
-        name = next((name for name in candidates if name not in used and is_free(name)), None)
+    for entry in entries:
+        candidates = [entry.long] if accounts_at[entry.short] > 1 else [entry.short, entry.long]
+        name = next((name for name in candidates if name not in names.values() and is_free(name)), None)
         if name:
-            names[one.account] = name
-            used.add(name)
+            names[entry.account] = name
     return names
 
 
 def choose_jump_users(entries: Iterable[HostEntry], is_free: Callable[[str], bool]) -> dict[str, str]:
-    """Return the user of each jump host for which all accounts have the same one."""
+    """Return the user of each jump host, except where accounts use different ones or the user has own settings.
+
+    is_free: True for a host that the user's own settings do not mention.
+    """
     users: dict[str, set[str]] = {}
-    for user, host in filter(None, (one.jump for one in entries)):
+    for user, host in filter(None, (entry.jump for entry in entries)):
         users.setdefault(host, set()).add(user)
-    return {host: min(found) for host, found in users.items() if len(found) == 1 and is_free(host)}
+    return {host: min(names) for host, names in users.items() if len(names) == 1 and is_free(host)}
 
 
 def render_section(entry: HostEntry, name: str, jump_users: Mapping[str, str]) -> str:
-    """Return the lines of an account's section."""
-    lines = [f"{SOURCE}{entry.source}", f"Host {name}", *(_line(*option) for option in entry.options)]
+    """Return the lines of an account's section: its entry, and one for its jump host if that has a user."""
+    lines = [f"{SOURCE}{entry.source}", f"Host {name}", *(_render_option(*option) for option in entry.options)]
     if entry.jump and entry.jump[1] in jump_users:
-        lines += [f"Host {entry.jump[1]}", _line("User", entry.jump[0])]
+        lines += [f"Host {entry.jump[1]}", _render_option("User", entry.jump[0])]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _line(word: str, value: str) -> str:
-    return f'    {word} "{value}"' if word in QUOTED and " " in value else f"    {word} {value}"
+def _render_option(keyword: str, value: str) -> str:
+    return f'    {keyword} "{value}"' if keyword in QUOTED and " " in value else f"    {keyword} {value}"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keeps the short names of all accounts in the user's settings of ssh.
 
-All accounts of the inventory count, even if the run is limited to some: a name must be unique among all. Sections of
-accounts files that this run does not read stay as they are, unless their file is gone.
+All accounts of the inventory get names, even if the run is limited to some, because a name must be unique among all.
+Sections from accounts files that this run does not read stay as they are, unless their file no longer exists.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DONE: SshConfigPart = {"kind": "ssh_config_part", "changed": False}
 
 
 class DesiredNames(NamedTuple):
-    """The names to keep. sections: account -> body. names: what to report of each account. removed: accounts."""
+    """The names to write. sections: account -> body. names: the report of each account. removed: accounts."""
 
     sections: dict[str, str]
     names: list[SshName]
@@ -51,22 +51,22 @@ class DesiredNames(NamedTuple):
 
 
 def keep_names(variables: Variables, value: Value, state: str | None, is_preview: bool) -> SshConfigResult:
-    """Write the names of all accounts, or preview that. Raise AccountError.
+    """Write the names of all accounts, or remove all names, or preview that. Raise AccountError.
 
-    state: present or absent, if the task names one.
+    state: present or absent, if the task sets it.
     """
     state = state or str(AGREEMENT.settings(variables, value).get("ssh_config_state", "present"))
     host, config, sections = _read_files()
     absent = DesiredNames({}, [], list(sections))
-    desired = absent if state == "absent" else _desired_names(variables, sections, config)
+    desired = absent if state == "absent" else _choose_desired_names(variables, sections, config)
     return _apply(host, desired, is_preview, config)
 
 
 def remove_names(variables: Variables, value: Value, is_preview: bool) -> SshConfigResult | SshConfigPart:
     """Remove the names of the accounts that this run offboards as a whole, or preview that. Raise AccountError."""
-    part = (value("offboard_only") or "everything", value("offboard_capabilities"))
+    extent = (value("offboard_only") or "everything", value("offboard_capabilities"))
     tags = [list(value(f"ansible_{option}_tags") or ()) for option in ("run", "skip")]
-    if part != ("everything", None) or tags not in ([["all"], []], [[], []]):
+    if extent != ("everything", None) or tags not in ([["all"], []], [[], []]):  # only a part is offboarded
         return DONE
     host, config, sections = _read_files()
     removed = [name for name in variables["ansible_play_hosts"] if name in sections]
@@ -83,6 +83,7 @@ def _read_files() -> tuple[Host, str, dict[str, texts.NameSection]]:
 
 
 def _apply(host: Host, desired: DesiredNames, is_preview: bool, config: str) -> SshConfigResult:
+    """Write or remove the desired names, or preview that, and return the result. config: the text of ~/.ssh/config."""
     names = SshNames({"sections": desired.sections, "removed": desired.removed})
     if desired.sections and not is_preview:
         make_private(state_folder() / "ssh")  # for the sockets of sessions: ssh does not create folders
@@ -99,83 +100,84 @@ def _apply(host: Host, desired: DesiredNames, is_preview: bool, config: str) -> 
 
 
 def _report_overridden(desired: DesiredNames, included: str, config: str) -> list[SshName]:
-    """Return the report on each account, with the names that the user's own settings point elsewhere."""
+    """Return the report on each account, with a text for each name that the user's own settings override."""
     if not desired.sections:
         return desired.names
-    sections = {name: one for name, one in texts.read_sections(included).items() if name in desired.sections}
+    sections = {name: section for name, section in texts.read_sections(included).items() if name in desired.sections}
     with open_settings(config, included) as settings:
-        elsewhere = {
-            one.account: f"connects to {one.actual}, not to {one.desired}: your own settings override it"
-            for one in settings.list_targets(sections)
-            if one.desired != one.actual
+        overridden = {
+            target.account: f"connects to {target.actual}, not to {target.desired}: your settings override the entry"
+            for target in settings.list_targets(sections)
+            if target.desired != target.actual
         }
-    return [{**one, "text": elsewhere.get(one["account"], one["text"])} for one in desired.names]
+    return [{**name, "text": overridden.get(name["account"], name["text"])} for name in desired.names]
 
 
-def _desired_names(variables: Variables, sections: Mapping[str, texts.NameSection], config: str) -> DesiredNames:
-    """Return the names of all accounts of the inventory. Raise AccountError if none can have a name.
+def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.NameSection], config: str) -> DesiredNames:
+    """Return the names of all accounts of the inventory. Raise AccountError if no account can have a name.
 
-    sections: of the included file. Those of other accounts files stay, unless their accounts file is gone.
+    sections: of the included file. Those of other accounts files stay, unless their accounts file no longer exists.
     """
     hosts = {str(name): variables["hostvars"][name] for name in variables["groups"].get("accounts", ())}
-    accounts = {name: one for name, one in hosts.items() if "account" in one and "cluster" in one}
-    real = {name: one for name, one in accounts.items() if one.get("ansible_connection", "ssh") == "ssh"}
-    files = {_as_latin(_show_file(one.get("inventory_file"))) for one in hosts.values()}
-    others = {name: one for name, one in sections.items() if name not in real}
-    removed = [name for name, one in others.items() if one.source in files or not _has_source(one)]
-    if not real and not removed:
-        raise AccountError("no account of the inventory has a login by ssh: sandboxes are folders of this machine")
+    accounts = {name: host for name, host in hosts.items() if "account" in host and "cluster" in host}
+    by_ssh = {name: account for name, account in accounts.items() if account.get("ansible_connection", "ssh") == "ssh"}
+    files = {_as_latin1(_show_file(host.get("inventory_file"))) for host in hosts.values()}
+    others = {name: section for name, section in sections.items() if name not in by_ssh}
+    removed = [name for name, section in others.items() if section.source in files or not _has_source(section)]
+    if not by_ssh and not removed:
+        raise AccountError("no account in the inventory uses ssh: sandboxes are folders on this machine")
     with open_settings(config) as settings:
-        settings.resolve(UNNAMED)  # if ssh refuses the user's settings, no account is to blame
-        made, failures = _make_entries(real, settings)
-        taken = {name for account, one in others.items() if account not in removed for name in one.names}
+        settings.resolve(UNNAMED)  # first: if ssh refuses the user's settings, the error is not about an account
+        made, failures = _make_entries(by_ssh, settings)
+        used = {name for account, section in others.items() if account not in removed for name in section.names}
 
         def is_free(name: str) -> bool:
-            return name not in taken and not settings.own_options(name)
+            return name not in used and not settings.own_options(name)
 
-        clusters = [str(one["account"]["cluster"]) for one in real.values()]
+        clusters = [str(account["account"]["cluster"]) for account in by_ssh.values()]
         names, jump_users = entries.choose_names(made, clusters, is_free), entries.choose_jump_users(made, is_free)
     desired = {
-        one.account: _as_latin(entries.render_section(one, names[one.account], jump_users))
-        for one in made
-        if one.account in names
+        entry.account: _as_latin1(entries.render_section(entry, names[entry.account], jump_users))
+        for entry in made
+        if entry.account in names
     }
-    removed += [name for name in sections if name in real and name not in desired]
-    return DesiredNames(desired, [_report(account, names, failures) for account in real], removed)
+    removed += [name for name in sections if name in by_ssh and name not in desired]
+    return DesiredNames(desired, [_report_name(account, names, failures) for account in by_ssh], removed)
 
 
 def _make_entries(
-    real: Mapping[str, Variables], settings: SshSettings
+    accounts: Mapping[str, Variables], settings: SshSettings
 ) -> tuple[list[entries.HostEntry], dict[str, str]]:
-    """Return the entries of accounts, and the reason for each account that has none."""
+    """Return the entries of accounts, and the reason for each account that cannot have an entry."""
     made: list[entries.HostEntry] = []
     failures: dict[str, str] = {}
-    for name, one in real.items():
+    for name, variables in accounts.items():
         try:
-            entry = entries.make_entry(one, _show_file(one.get("inventory_file")), settings.options_for_host)
-            require_valid(_as_latin(entries.render_section(entry, entry.long, {})))
+            source = _show_file(variables.get("inventory_file"))
+            entry = entries.make_entry(variables, source, settings.options_for_host)
+            require_valid(_as_latin1(entries.render_section(entry, entry.long, {})))
             made.append(entry)
         except AccountError as error:
             failures[name] = str(error)
     return made, failures
 
 
-def _report(account: str, names: Mapping[str, str], failures: Mapping[str, str]) -> SshName:
-    """Return the name of an account, or why it has none."""
+def _report_name(account: str, names: Mapping[str, str], failures: Mapping[str, str]) -> SshName:
+    """Return the name of an account, or the reason if it has no entry."""
     if account in names:
         return {"account": account, "name": names[account], "text": ""}
     user, _at, cluster = account.rpartition("@")
-    taken = f"you already use the names {cluster} and {user}-{cluster}, which stay as they are"
-    return {"account": account, "name": "", "text": f"has no entry: {failures.get(account, taken)}"}
+    in_use = f"your ssh settings already contain the names {cluster} and {user}-{cluster}"
+    return {"account": account, "name": "", "text": f"has no entry: {failures.get(account, in_use)}"}
 
 
-def _as_latin(text: str) -> str:
-    """Return a text as the files are read."""
+def _as_latin1(text: str) -> str:
+    """Return a text with each byte as one character, as the files are read."""
     return text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def _show_file(file: object) -> str:
-    """Return the path of the accounts file, as a section has it."""
+    """Return the path of an accounts file as a section names it."""
     return printable(str(file or "an inventory"), 1000)
 
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The resource of short names in the user's ~/.ssh, with the same loop and system interface as resources of accounts.
+"""The short names of accounts in the user's ~/.ssh, as a resource: the engine's code for accounts runs on this machine.
 
 The included file is created first and removed last, so that the block in ~/.ssh/config never points to a missing file.
 """
@@ -42,67 +42,82 @@ class SshNames(Resource):
     # -- states --------------------------------------------------------------------------------
 
     def desired(self, host: Host) -> State:
-        new = self._edited(host)
+        new = self._render_file(host)
         return {texts.FILE: new, texts.CONFIG: LAST} if new else {}
 
     def inspect(self, host: Host) -> State:
+        """Return the text of the included file, the place of the block, and what must be cleaned up."""
         included, config = _included(host), _config(host)
         state: State = {}
         if included.exists:
             state[texts.FILE] = included.text
             if included.mode != FILE_MODE:
-                state["mode of it"] = f"{included.mode:04o}"
+                state[f"mode of {texts.FILE}"] = f"{included.mode:04o}"
         if texts.has_block(config.text):
             state[texts.CONFIG] = LAST if texts.is_block_last(config.text) else ELSEWHERE
-        if _drafts(host):
-            state["of a run that was ended"] = ", ".join(map(host.shown, _drafts(host)))
+        if _find_drafts(host):
+            state["leftovers of an interrupted run"] = ", ".join(map(host.shown, _find_drafts(host)))
         return state
 
-    def _edited(self, host: Host) -> str:
+    def _render_file(self, host: Host) -> str:
+        """Return the desired text of the included file; empty if the file is not needed."""
         return texts.edit_sections(
             _included(host).text, self.options["sections"], self.options["removed"], " ".join(_list_missing(host))
         )
 
     def obstacle(self, before: State, host: Host) -> str | None:
-        folder, config, ours = (host.expand(path) for path in (texts.FOLDER, texts.CONFIG, texts.FILE))
+        """Return why the files must not be changed, and what to do; None if they may be."""
+        folder, config, included = (host.expand(path) for path in (texts.FOLDER, texts.CONFIG, texts.FILE))
         instead = "replace it with a regular file, then run again"
         problem = host.why_blocked(folder) or edited_file.why_not_editable(host, config, instead)
         if problem:
             return problem
-        found = host.entry(ours)
-        if found and (found.kind != "file" or not found.mine):
-            return f"{texts.FILE} is a {found.kind} that hpc-onboard did not create: move it away, then run again"
+        entry = host.entry(included)
+        if entry and (entry.kind != "file" or not entry.mine):
+            return f"{texts.FILE} is a {entry.kind} that hpc-onboard did not create: move it away, then run again"
         mode = _config(host).mode
         if mode & 0o022:
-            advice = f"so ssh may refuse it: chmod go-w {texts.CONFIG}"
-            return f"other users may write {texts.CONFIG} (mode {mode:04o}), {advice}"
-        return self._changed_by_hand(host)
+            return (
+                f"other users may write {texts.CONFIG} (mode {mode:04o}), so ssh may refuse it. Run: "
+                f"chmod go-w {texts.CONFIG}"
+            )
+        return self._find_change_by_hand(host)
 
-    def _changed_by_hand(self, host: Host) -> str | None:
+    def _find_change_by_hand(self, host: Host) -> str | None:
+        """Return which text of hpc-onboard the user has changed, and what to do; None if both are unchanged."""
         trace = texts.find_trace(_config(host).text)
         if trace:
-            advice = f"delete '{trace}' and its other lines, then run again"
-            return f"the block of hpc-onboard in {texts.CONFIG} was changed by hand: {advice}"
+            return (
+                f"the block of hpc-onboard in {texts.CONFIG} was changed by hand: delete '{trace}' and its other "
+                "lines, then run again"
+            )
         text = _included(host).text
         if text and not text.startswith(texts.HEADER):
             return f"{texts.FILE} was not written by hpc-onboard: move it away, then run again"
-        for account, one in texts.read_sections(text).items():
-            if not one.untouched:
-                move = f"move your own lines into {texts.CONFIG}, delete that section, then run again"
-                return f"the section {account} of {texts.FILE} was changed by hand: {move}"
-        if not texts.read_sections(self._edited(host)) and self._edited(host):
-            return f"{texts.FILE} contains lines that you added: move them into {texts.CONFIG}, then run again"
+        for account, section in texts.read_sections(text).items():
+            if not section.untouched:
+                return (
+                    f"the section {account} of {texts.FILE} was changed by hand: move your own lines to "
+                    f"{texts.CONFIG}, delete that section, then run again"
+                )
+        new = self._render_file(host)
+        if new and not texts.read_sections(new):
+            return f"{texts.FILE} contains lines that you added: move them to {texts.CONFIG}, then run again"
         return None
 
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
-        for draft in _drafts(host):
+        for draft in _find_drafts(host):
             host.remove_folder(draft) if host.resolved_kind(draft) == "folder" else host.remove(draft)
-        new = self._edited(host)
-        (self._put if new else self._take_out)(host, new)
+        new = self._render_file(host)
+        if new:
+            self._write_files(host, new)
+        else:
+            self._remove_files(host)
 
-    def _put(self, host: Host, new: str) -> None:
+    def _write_files(self, host: Host, new: str) -> None:
+        """Write the included file, then the block at the end of ~/.ssh/config."""
         folder = host.expand(texts.FOLDER)
         if host.resolved_kind(folder) == "nothing":
             host.make_folder(folder, FOLDER_MODE, partial(_write_first, host, new))
@@ -112,11 +127,12 @@ class SshNames(Resource):
         if not texts.is_block_last(config.text):
             edited_file.write_edited_file(host, config, texts.add_block(texts.remove_block(config.text)))
 
-    def _take_out(self, host: Host, _new: str) -> None:
+    def _remove_files(self, host: Host) -> None:
+        """Remove the block and the included file. Remove ~/.ssh/config and ~/.ssh, too, if they were created for it."""
         included, config = _included(host), _config(host)
         created = texts.read_created(included.text)
-        kept = texts.CONFIG not in created or config.path != host.expand(texts.CONFIG)
-        edited_file.write_edited_file(host, config, texts.remove_block(config.text), keep=kept)
+        is_kept = texts.CONFIG not in created or config.path != host.expand(texts.CONFIG)  # it is a link of the user
+        edited_file.write_edited_file(host, config, texts.remove_block(config.text), keep=is_kept)
         folder, name = os.path.split(included.path)
         if texts.FOLDER in created and host.names(folder) == [name]:
             host.empty_and_remove(folder, lambda draft: host.remove(os.path.join(draft, name)))
@@ -137,12 +153,11 @@ def _list_missing(host: Host) -> list[str]:
     return [path for path in (texts.FOLDER, texts.CONFIG) if host.resolved_kind(host.expand(path)) == "nothing"]
 
 
-def _drafts(host: Host) -> list[str]:
-    """Return the drafts that a killed run has left next to the files."""
-    config = _config(host).path
-    paths = [draft_path(host.expand(path)) for path in (texts.FOLDER, texts.FILE)] + [draft_path(config)]
-    found = ((path, host.entry(path)) for path in paths)
-    return [path for path, one in found if one and one.mine and one.kind in ("file", "folder")]
+def _find_drafts(host: Host) -> list[str]:
+    """Return the paths of drafts that an interrupted run has left next to the files."""
+    paths = [*(host.expand(path) for path in (texts.FOLDER, texts.FILE)), _config(host).path]
+    drafts = ((path, host.entry(path)) for path in map(draft_path, paths))
+    return [path for path, entry in drafts if entry and entry.mine and entry.kind in ("file", "folder")]
 
 
 def _write(host: Host, included: EditedFile, new: str) -> None:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The two texts: a block at the end of ~/.ssh/config, and the file that it includes, with a section for each account.
+"""Edits the block at the end of ~/.ssh/config, and the file that it includes, with a section for each account.
 
 Texts are read as latin-1, so that no byte changes.
 """
@@ -15,12 +15,12 @@ from ...module_utils._formats import section
 
 FOLDER, CONFIG, FILE = "~/.ssh", "~/.ssh/config", "~/.ssh/hpc.onboard.conf"
 READ = f"Match all\nInclude {FILE}\n"
-WHY = "# hpc.onboard: names of my accounts. Keep this last: settings above it win."
+WHY = "# hpc.onboard: names of my accounts. Keep this at the end: settings above take precedence."
 BLOCK = f"{WHY}\n{READ}"
-JOINED = f"{WHY} (The line above had no end.)\n{READ}"  # so that the file is restored without one
+JOINED = f"{WHY} (The line above had no line end.)\n{READ}"  # so that the file is restored without one
 TRACE = re.compile(r"^[ \t]*(?:# hpc\.onboard:|include\b.*hpc\.onboard\.conf).*$", re.MULTILINE | re.IGNORECASE)
 
-HEADER = "# Kept by hpc-onboard ssh-config. Settings of your own belong into ~/.ssh/config, where they win.\n"
+HEADER = "# Written by hpc-onboard ssh-config. Put your own settings into ~/.ssh/config: they take precedence.\n"
 CREATED = "# Made for it: "
 HEAD = re.compile(rf"\A{re.escape(HEADER)}(?:{re.escape(CREATED)}([^\n]*)\n)?")
 NAME = re.compile(r"^# >>> (\S+) \(hpc\.onboard [0-9a-f]{12}\) >>>$", re.MULTILINE)
@@ -45,12 +45,12 @@ def add_block(text: str) -> str:
 
 
 def remove_block(text: str) -> str:
-    """Return the text without the block, wherever it is: the exact inverse of add_block."""
+    """Return the text without the block, wherever the block is: the exact inverse of add_block."""
     span = _find_block(text, JOINED)
     if span is not None:
         start, end = span
-        is_joined = start > 0 and end == len(text)  # text after the block needs the line end
-        return text[: start - is_joined] + text[end:]
+        without_line_end = start > 0 and end == len(text)  # but text after the block needs the line end
+        return text[: start - without_line_end] + text[end:]
     span = _find_block(text, BLOCK)
     return text if span is None else text[: span[0]] + text[span[1] :]
 
@@ -69,7 +69,7 @@ def is_block_last(text: str) -> bool:
 
 
 def find_trace(text: str) -> str:
-    """Return the first line of a block that was changed by hand; empty if there is none."""
+    """Return the first line of a block that was changed by hand; empty if no such block is in the text."""
     match = TRACE.search(remove_block(text))
     return match[0].strip() if match else ""
 
@@ -84,20 +84,22 @@ def _find_block(text: str, block: str) -> tuple[int, int] | None:
 
 def read_sections(text: str) -> dict[str, NameSection]:
     """Return the sections of the file, by account."""
-    found: dict[str, NameSection] = {}
+    sections: dict[str, NameSection] = {}
     for account in NAME.findall(text):
-        one = section.find(text, account)
-        if one and account not in found:
-            source = re.search(f"^{SOURCE}(.*)$", one.body, re.MULTILINE)
-            names = tuple(name for line in re.findall(r"^Host (.*)$", one.body, re.MULTILINE) for name in line.split())
-            found[account] = NameSection(one.body, one.untouched, source[1] if source else "", names)
-    return found
+        found = section.find(text, account)
+        if found and account not in sections:
+            source = re.search(f"^{SOURCE}(.*)$", found.body, re.MULTILINE)
+            hosts = re.findall(r"^Host (.*)$", found.body, re.MULTILINE)
+            names = tuple(name for line in hosts for name in line.split())
+            sections[account] = NameSection(found.body, found.untouched, source[1] if source else "", names)
+    return sections
 
 
 def edit_sections(text: str, desired: Mapping[str, str], removed: Iterable[str], created: str) -> str:
-    """Return the file with the desired sections (account -> body) and without the removed ones; empty if none is left.
+    """Return the file with the desired sections (account -> body) and without the removed ones.
 
-    created: for a new file, the paths that had to be created for it, separated by spaces.
+    Return an empty text if only the header is left. created: for a new file, the paths that must be created for it,
+    separated by spaces.
     """
     new = text or HEADER + (f"{CREATED}{created}\n" if created else "")
     for account in removed:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads how ssh would treat a name with the user's own settings (ssh -G, which does not connect)."""
+"""Reads the options that ssh would use for a name, with the user's own settings (ssh -G, which does not connect)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNNAMED = "hpc-onboard-is-no-such-host"  # a name that no settings mention
 SYSTEM = "/etc/ssh/ssh_config"
 SECONDS = 10
 TARGET = ("hostname", "port", "user", "proxyjump")  # the options that decide where a name points to
-USUAL = {"port": ["22"], "proxyjump": ["none"]}
+DEFAULTS = {"port": ["22"], "proxyjump": ["none"]}
 
 Settings = Mapping[str, Sequence[str]]
 
@@ -36,77 +36,82 @@ class NameTarget(NamedTuple):
 
 
 class SshSettings:
-    """Settings of ssh. path: of their file; empty for those that ssh reads by default."""
+    """Settings of ssh. path: of a settings file; if empty, ssh reads its usual files."""
 
     def __init__(self, path: str = "") -> None:
-        self._file = ["-F", path] if path else []
+        self._path = path
         self.resolve = cache(self._resolve)
 
     def _resolve(self, name: str) -> dict[str, list[str]]:
-        """Return the output of ssh -G for a name, by keyword. Raise AccountError if ssh refuses its settings."""
-        done = run_program(["ssh", *self._file, "-G", "--", name], SECONDS)
-        if done.code is None:
-            raise AccountError("ssh does not answer on this machine: install the OpenSSH client, 7.3 or newer")
-        if done.code != 0:
-            words = " ".join(done.errors.replace(self._file[-1] if self._file else "", texts.CONFIG).split())
-            raise AccountError(f"ssh refuses its settings: {words[:300]}")
-        return parse_settings(done.output)
+        """Return the output of ssh -G for a name, by keyword. Raise AccountError if ssh refuses the settings."""
+        ssh = run_program(["ssh", *(["-F", self._path] if self._path else []), "-G", "--", name], SECONDS)
+        if ssh.code is None:
+            raise AccountError("ssh does not run on this machine: install the OpenSSH client, 7.3 or newer")
+        if ssh.code != 0:
+            errors = ssh.errors
+            if self._path:  # the user knows ~/.ssh/config, not this temporary copy of it
+                errors = errors.replace(self._path, texts.CONFIG)
+            raise AccountError(f"ssh refuses the settings: {' '.join(errors.split())[:300]}")
+        return parse_settings(ssh.output)
 
     def own_options(self, name: str) -> dict[str, list[str]]:
-        """Return the options that hold for this name and not for every one; {} if the settings do not mention it."""
-        own, general = self.resolve(name), self.resolve(UNNAMED)
-        found = {}
-        for word, values in own.items():
-            others = general.get(word)
-            if word != "controlpath" and values != others and _neutral(values, name) != _neutral(others, UNNAMED):
-                found[word] = values
-        return found
+        """Return the options that apply to this name and not to all names; {} if the settings do not mention it."""
+        options, general = self.resolve(name), self.resolve(UNNAMED)
+        own = {}
+        for keyword, values in options.items():
+            others = general.get(keyword)
+            is_same = values == others or _replace_name(values, name) == _replace_name(others, UNNAMED)
+            if keyword != "controlpath" and not is_same:
+                own[keyword] = values
+        return own
 
     def options_for_host(self, name: str) -> dict[str, list[str]]:
-        """Return the options that hold for this name alone, and its hostname."""
+        """Return the options that apply to this name alone, and its hostname."""
         return {**self.own_options(name), "hostname": self.resolve(name)["hostname"]}
 
     def list_targets(self, sections: Mapping[str, texts.NameSection]) -> Iterator[NameTarget]:
-        """Yield where the first name of each account points to with these settings."""
-        for account, one in sections.items():
-            if one.names:
-                actual = self.resolve(one.names[0])
-                yield NameTarget(one.names[0], account, _describe(_read_target(one.body)), _describe(actual))
+        """Yield the target of each account's first name with these settings."""
+        for account, section in sections.items():
+            if section.names:
+                name = section.names[0]
+                desired, actual = _describe_target(_read_target(section.body)), _describe_target(self.resolve(name))
+                yield NameTarget(name, account, desired, actual)
 
 
 @contextmanager
-def open_settings(config: str, ours: str = "") -> Iterator[SshSettings]:
-    """Provide the settings of a ~/.ssh/config with this text, the included text in place of the block."""
+def open_settings(config: str, included: str = "") -> Iterator[SshSettings]:
+    """Provide the settings of a ~/.ssh/config with this text, and with the included text in place of the block."""
     with tempfile.TemporaryDirectory(prefix="hpc.onboard-") as folder:
-        path, more = Path(folder) / "config", Path(folder) / "ours"
-        more.write_text(ours, encoding="latin-1")
-        behind = f"\nMatch all\nInclude {shlex.quote(str(more))}\nMatch all\nInclude {SYSTEM}\n"
-        path.write_text(texts.remove_block(config) + behind, encoding="latin-1")
+        path, included_path = Path(folder) / "config", Path(folder) / "included"
+        included_path.write_text(included, encoding="latin-1")
+        block = f"\nMatch all\nInclude {shlex.quote(str(included_path))}\nMatch all\nInclude {SYSTEM}\n"
+        path.write_text(texts.remove_block(config) + block, encoding="latin-1")
         yield SshSettings(str(path))
 
 
-def require_valid(ours: str) -> None:
+def require_valid(lines: str) -> None:
     """Raise AccountError if ssh refuses these lines: it would then refuse all its settings, for every host."""
-    with open_settings("", ours) as settings_of_entry:
-        settings_of_entry.resolve(UNNAMED)
+    with open_settings("", lines) as settings:
+        settings.resolve(UNNAMED)
 
 
-def _neutral(values: Sequence[str] | None, name: str) -> list[str] | None:
+def _replace_name(values: Sequence[str] | None, name: str) -> list[str] | None:
+    """Return the values without the name itself, which ssh -G puts into some of them, so that they can be compared."""
     return None if values is None else [value.replace(name, "%n") for value in values]
 
 
 def _read_target(body: str) -> dict[str, list[str]]:
-    """Return where the entry in a section points to."""
-    first = body.partition("\nHost ")[2].partition("\nHost ")[0]
-    said = dict(line.strip().partition(" ")[::2] for line in first.splitlines() if line.startswith(" "))
-    return {word: [said[key]] for word, key in zip(TARGET, ("HostName", "Port", "User", "ProxyJump"), strict=True)
-            if key in said}  # fmt: skip
+    """Return the options of TARGET in the first entry of a section."""
+    entry = body.partition("\nHost ")[2].partition("\nHost ")[0]
+    options = dict(line.strip().partition(" ")[::2] for line in entry.splitlines() if line.startswith(" "))
+    return {keyword.lower(): [options[keyword]] for keyword in ("HostName", "Port", "User", "ProxyJump")
+            if keyword in options}  # fmt: skip
 
 
-def _describe(parse_settings: Settings) -> str:
+def _describe_target(options: Settings) -> str:
     """Return host, port, user and jump host as one text."""
-    host, port, user, jump = ((parse_settings.get(word) or USUAL.get(word, [""]))[0] for word in TARGET)
-    jump = jump.replace("%r@", f"{user}@").replace("[", "").replace("]", "")  # which ssh -G puts around addresses
+    host, port, user, jump = ((options.get(keyword) or DEFAULTS.get(keyword, [""]))[0] for keyword in TARGET)
+    jump = jump.replace("%r@", f"{user}@").replace("[", "").replace("]", "")  # ssh -G puts addresses in brackets
     text = f"{user}@{host}" if user else host
     text += f" port {port}" if port != "22" else ""
     return f"{text} through {jump}" if jump not in ("", "none") else text

@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from .._accounts.quick_look import AccountSummary
-from .._delivery.manual_steps import Marks, Signs, describe_step, open_steps
+from .._delivery.manual_steps import Marks, Signs, describe_step, filter_open_steps
 from .._documents.finding import BySeverity
 from .._documents.record import RunRecord, SlurmRecord
 from .._documents.result import ManualStep
@@ -127,7 +127,7 @@ def split_steps(account: AccountSummary, memory: Memory, today: date) -> tuple[l
     """
     if account.sandbox:
         return [], []
-    left = open_steps(account.steps, _signs(memory), memory.said, today)
+    left = filter_open_steps(account.steps, _signs(memory), memory.said, today)
     is_known = "onboard" in memory.runs
     known = [one for one in account.steps if is_known or one["id"] in memory.said or one.get("done") == "reached"]
     done = [step for step in known if step not in left]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from .._delivery.result import CHANGES, state_lines
+from .._delivery.result import CHANGES, render_state
 from .._text.amounts import count
 from .layout import Line, Terminal, list_item, with_command
 
@@ -34,7 +34,7 @@ def difference(before: State, after: State, terminal: Terminal, every: bool = Fa
         return
     hidden = [] if every else unread(before, after)
     before, after = ({name: one[name] for name in one if name not in hidden} for one in (before, after))
-    old, new = state_lines(before), state_lines(after)
+    old, new = render_state(before), render_state(after)
     indent = 6 if terminal.width < 60 else 17
     found = [line for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:] if line[:1] != "@"]
     for line in found if every else cut(found):

@@ -96,7 +96,7 @@ def test_without_a_new_one_nothing_is_tried_where_it_has_ended(
 
 BAD = [  # how the key is signed; what is said of it
     ([], "you have no certificate"),
-    (["+1h:+9h"], "the certificate is only valid from 20"),
+    (["+1h:+9h"], "the certificate is not valid before 20"),
     (["-1h:+9h", "bob"], "the certificate is for bob, not for u"),
 ]
 

@@ -72,7 +72,10 @@ def test_each_reason_has_its_sentence_and_its_command(bed: Any, tmp_path: Path) 
         unknown.name: ("is not in your known_hosts", connect + unknown.name),
         locked.name: (f"no ssh agent has the key: {key}", f'eval "$(ssh-agent)" && ssh-add {key}'),
         password.name: ("does not accept an SSH key alone", f"'auth: ask' in the entry of {password.name}"),
-        wrong.name: (f"of this machine for the user {wrong.user}", f"Check that {wrong.user} is your user name there"),
+        wrong.name: (
+            f"of this machine for the user {wrong.user}",
+            f"Check that {wrong.user} is your user name at the site",
+        ),
         keyless.name: ("ssh found no SSH key on this machine", "ssh-keygen -t ed25519"),
         nowhere.name: (
             f"the host name {nowhere.name.replace('@', '-')} cannot be resolved",

@@ -62,7 +62,7 @@ def test_what_is_made_first_on_the_way_to_a_session_or_a_turn_leaves_nothing_ope
     with tempfile.TemporaryDirectory(prefix="s") as folder:  # a socket's path is short
         top = Path(folder)
         monkeypatch.setenv("XDG_STATE_HOME", str(top / "turn" / "state"))
-        with careless(), turns.turn("a.host"):
+        with careless(), turns.hold_place("a.host"):
             assert list((top / "turn" / "state" / "hpc.onboard" / "turns").iterdir())
         session = top / "session" / "hpc.onboard" / "ssh" / "one"
         with careless():

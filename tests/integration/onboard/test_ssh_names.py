@@ -142,6 +142,13 @@ def test_names_lead_to_accounts_and_go_with_them(bed: Any, home: Path) -> None:
     assert [person.ssh("-G", host) for host in hosts] == mine
     told = said(person.types("doctor"))
     assert f"ssh wilson, ssh daint, ssh {one.user}-dfki" in told, told[told.index("ssh names") :][:300]
+    config = person.home / ".ssh/config"
+    accepted = config.read_bytes()
+    config.write_bytes(b"Hosts wilson\n" + accepted)
+    told = said(person.types("doctor"))
+    refusal = f"ssh names: ssh refuses the settings: {config}: line 1: Bad configuration option: hosts"
+    assert refusal in told, told[told.index("ssh names") :][:300]
+    config.write_bytes(accepted)
 
     whole = person.tree()
     again = person.types("ssh-config", "-l", "wilson", "-e", "ssh_config_sure=true")

@@ -97,7 +97,7 @@ EARLY, SOON, LATE = datetime(2026, 11, 20), datetime(2026, 11, 22), datetime(202
     [
         ([], "", "you have no certificate"),
         ([(OWN, EARLY, SOON, "ada", "site")], OWN, ""),
-        ([(OWN, SOON, LATE, "ada", "site")], OWN, "the certificate is only valid from 2026-11-22"),
+        ([(OWN, SOON, LATE, "ada", "site")], OWN, "the certificate is not valid before 2026-11-22"),
         ([(OWN, EARLY, SOON, "bob", "site")], OWN, "the certificate is for bob, not for ada"),
         ([(OWN, EARLY, SOON, "ada@example.org", "site")], OWN, ""),
         ([(OWN, EARLY, EARLY, "ada", "site"), (OTHER, EARLY, LATE, "ada", "other")], OWN, "the certificate expired on"),

@@ -28,7 +28,7 @@ def test_no_more_than_a_login_host_likes_are_there_at_once() -> None:
     full = threading.Barrier(turns.MOST)  # broken by fewer, since each waits for the others
 
     def visit(number: int) -> None:
-        with turns.turn("login.example.org"):
+        with turns.hold_place("login.example.org"):
             inside.append(number)
             seen.append(len(inside))
             full.wait(PATIENCE)
@@ -48,7 +48,7 @@ def test_no_more_than_a_login_host_likes_are_there_at_once() -> None:
 def test_another_host_has_places_of_its_own() -> None:
     with ExitStack() as full:
         for _one in range(turns.MOST):
-            full.enter_context(turns.turn("one.example.org"))
+            full.enter_context(turns.hold_place("one.example.org"))
         waiting = threading.Thread(target=_visit, args=("one.example.org",))
         waiting.start()
         _visit("other.example.org")
@@ -60,7 +60,7 @@ def test_another_host_has_places_of_its_own() -> None:
 def test_nobody_waits_for_ever_for_one_who_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     with ExitStack() as stopped:
         for _one in range(turns.MOST):
-            stopped.enter_context(turns.turn("one.example.org"))
+            stopped.enter_context(turns.hold_place("one.example.org"))
         monkeypatch.setattr(turns, "PATIENCE", 0.1)
         _visit("one.example.org")
         fcntl.flock(stopped.enter_context(_line("one.example.org")), fcntl.LOCK_EX)
@@ -76,7 +76,7 @@ def _line(host: str) -> Iterator[int]:
 
 
 def _visit(host: str) -> None:
-    with turns.turn(host):
+    with turns.hold_place(host):
         pass
 
 

@@ -218,7 +218,7 @@ def test_what_the_user_keeps_is_skipped_and_what_is_replaced_is_marked() -> None
     declared = chosen(keep=["link ~/work"], replace=["script ~/bin/x"])
     assert "storage_link" not in {one["kind"] for one in declared.resources}
     assert [one for one in declared.notes if one["code"] == "kept"] == [
-        {"capability": "storage_links", "code": "kept", "text": "link ~/work is yours and stays, as set in `keep`"}
+        {"capability": "storage_links", "code": "kept", "text": "link ~/work is not changed, because `keep` lists it"}
     ]
     assert [one["kind"] for one in declared.resources if one.get("replace")] == ["path_script"]
 
@@ -231,7 +231,7 @@ def test_what_the_user_keeps_is_skipped_and_what_is_replaced_is_marked() -> None
             'keep: this account has no resource "link ~/wrok"; did you mean "link ~/work"?',
         ),
         ({"replace": ["script ~/bin/y"]}, 'replace: this account has no resource .*did you mean "script ~/bin/x"?'),
-        ({"keep": ["script ~/bin/x"], "replace": ["script ~/bin/x"]}, "is in both keep and replace"),
+        ({"keep": ["script ~/bin/x"], "replace": ["script ~/bin/x"]}, "is in both `keep` and `replace`"),
         (
             {"replace": ["environment: path_scripts"]},
             "cannot be replaced; move your own file away, or list it in `keep`",

@@ -321,7 +321,7 @@ def test_a_missing_key_costs_only_the_resources_that_need_it() -> None:
         keys,
     )
     assert [entry["options"].get("machine") for entry in plan.entries] == [None, "b.io"]
-    merged = plan.merged([{"identity": "first"}, {"identity": "third"}])
+    merged = plan.add_unmet([{"identity": "first"}, {"identity": "third"}])
     assert [one["identity"] for one in merged] == ["first", "credentials ~/.config/enroot/.credentials: a.io", "third"]
     assert "keyring set hpc.onboard gone" in merged[1]["reason"]
 
@@ -330,7 +330,7 @@ def test_a_missing_key_costs_only_the_resources_that_need_it() -> None:
 def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(count: int) -> None:
     plan = Plan.of([declared("directory", path="/a"), declared("directory", path="/b")], keys)
     with pytest.raises(AccountError, match=f"answered for {count} of 2"):
-        plan.merged([OUTCOME] * count)
+        plan.add_unmet([OUTCOME] * count)
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(cou
         (declared("symlink", path="/a"), "unknown resource type 'symlink'; available: conda_install, container_image"),
         (declared(None), "unknown resource type None"),  # type: ignore[arg-type]  # wrong on purpose
         (declared("directory", pth="/a"), "directory has no option 'pth'"),
-        (declared("directory"), "directory needs path"),
+        (declared("directory"), "directory requires path"),
         (declared("directory", path="/a", mode="0777"), "mode is '0777'; expected one of 0700"),
         (declared("directory", path="/a", mode=448), "mode of directory must be of type str"),
         (declared("directory", path=["/a"]), "path of directory must be of type str"),

@@ -142,7 +142,7 @@ def test_a_real_python_2_is_named_and_refused(scene: Scene) -> None:
 
 @pytest.mark.parametrize("name", ["python3; id", "python3\n", "$(id)", "a b", "'", "", "python`id`"])
 def test_an_interpreter_that_a_shell_would_read_is_refused(name: str) -> None:
-    with pytest.raises(AccountError, match="is not a valid path of a Python interpreter"):
+    with pytest.raises(AccountError, match="is not a valid path to a Python interpreter"):
         payload.build_command(None, [name])
 
 

@@ -18,10 +18,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as words
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
+    build_result,
     count_statuses,
-    diffs,
     failed_outcome,
-    result,
+    render_diffs,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import (
@@ -115,14 +115,14 @@ def outcome(status: str, **more: Any) -> dict[str, Any]:
 )
 def test_a_result_counts_in_words(statuses: list[str], changed: bool, failed: bool, check: bool, msg: str) -> None:
     outcomes = [outcome(status) for status in statuses]
-    said = result(outcomes, NOTHING, check)
+    said = build_result(outcomes, NOTHING, check)
     assert (said["changed"], said["failed"], said["msg"].split("\n")[0]) == (changed, failed, msg)
     assert msg == (count_statuses(outcomes, check) or "nothing to do")
 
 
 @pytest.mark.parametrize("status", ["blocked", "failed", "unknown"])
 def test_what_went_wrong_is_named_with_its_reason(status: str) -> None:
-    said = result([outcome(status, reason="because"), outcome("ok")], NOTHING, False)
+    said = build_result([outcome(status, reason="because"), outcome("ok")], NOTHING, False)
     assert said["failed"]
     assert said["msg"].endswith(f"\nthing {status}: because")
 
@@ -140,7 +140,7 @@ def test_what_an_answer_says_is_said_once_however_many_have_asked() -> None:
 
 def test_a_diff_shows_what_changes_and_nothing_else() -> None:
     after = {"mode": "0755", "content": "#!/bin/sh\necho\n"}
-    shown = diffs([outcome("ok"), outcome("missing", after=after), outcome("failed")])
+    shown = render_diffs([outcome("ok"), outcome("missing", after=after), outcome("failed")])
     header = {"before_header": "thing missing", "after_header": "thing missing"}
     assert shown == [{**header, "before": "", "after": "mode: 0755\ncontent:\n  #!/bin/sh\n  echo\n"}]
 

@@ -76,7 +76,7 @@ def test_questions_become_fewer() -> None:
     account.settled([outcome(at("one"))])
     waits = [patience for _positions, patience in account.asked]
     assert waits == sorted(waits)
-    assert waits[-1] == job_wait.LONGEST
+    assert waits[-1] == job_wait.LONGEST_PATIENCE
 
 
 @pytest.mark.parametrize("when", ["at once", "later"])
@@ -99,7 +99,7 @@ def test_what_ended_and_is_not_as_wanted_is_a_failure() -> None:
     found = Account(outcome(None, fields=["environment demo"])).settled([outcome(at("one"))])[0]
     assert (found["status"], found["reason"]) == (
         "failed",
-        "the work ended, but the result is not up to date: environment demo",
+        "the job ended, but the result is not up to date: environment demo",
     )
 
 

@@ -11,8 +11,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.manual_steps import (
     Signs,
+    filter_open_steps,
     list_open_steps,
-    open_steps,
 )
 from fabricated import outcome, result
 
@@ -21,7 +21,7 @@ TODAY = date(2026, 11, 22)
 
 def left(cluster: Any, result: Any) -> Any:
     """The steps that are left when nobody has said anything."""
-    return manual_steps.steps_after(cluster, result, {}, TODAY)
+    return manual_steps.list_explaining_steps(cluster, result, {}, TODAY)
 
 
 def profile(cluster: str) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def test_an_area_whose_path_nobody_knows_is_left_to_be_asked_for() -> None:
 
 def test_what_a_person_said_is_done_is_left_no_more_until_it_is_due_again() -> None:
     def names(said: dict[str, Any], today: date = TODAY) -> list[str]:
-        return [step["id"] for step in open_steps(profile("lrz")["human_steps"], Signs(True), said, today)]
+        return [step["id"] for step in filter_open_steps(profile("lrz")["human_steps"], Signs(True), said, today)]
 
     mark = {"at": "2026-11-01T00:00:00Z", "by": "a@desk"}
     assert names({}) == ["export_control", "ai_group"]
@@ -77,7 +77,7 @@ def test_what_a_person_said_is_done_is_left_no_more_until_it_is_due_again() -> N
     assert names({"export_control": mark}, date(2027, 10, 31)) == ["ai_group"]
     assert names({"export_control": mark}, date(2027, 11, 1)) == ["export_control", "ai_group"]
     assert names({"export_control": {**mark, "at": "some day"}}) == ["export_control", "ai_group"]
-    ahead = manual_steps.steps_after(profile("lrz"), {"unreachable": True}, {"export_control": mark}, TODAY)  # type: ignore[typeddict-item]
+    ahead = manual_steps.list_explaining_steps(profile("lrz"), {"unreachable": True}, {"export_control": mark}, TODAY)  # type: ignore[typeddict-item]
     assert not any("export control" in step["text"] for step in ahead)
 
 
@@ -108,11 +108,11 @@ def test_a_day_of_ones_own_is_told_ahead_and_until_it_is_said_done_for_that_day(
 ) -> None:
     step = {"id": "contract", "text": "Ask for a longer contract", "due": "2027-03-31"}
     said = {} if mark is None else {"contract": {"at": "2026-11-01T00:00:00Z", "by": "a@desk", **mark}}
-    assert bool(open_steps([step], Signs(True), said, today)) == is_open
+    assert bool(filter_open_steps([step], Signs(True), said, today)) == is_open
 
 
 def test_what_was_done_for_its_own_day_comes_back_after_its_days() -> None:
     step = {"id": "rules", "text": "Agree", "due": "2027-03-31", "every_days": 365}
     said: Any = {"rules": {"at": "2027-03-20T00:00:00Z", "by": "a@desk", "due": "2027-03-31"}}
-    assert open_steps([step], Signs(True), said, date(2028, 3, 18)) == []
-    assert open_steps([step], Signs(True), said, date(2028, 3, 19)) == [step]
+    assert filter_open_steps([step], Signs(True), said, date(2028, 3, 18)) == []
+    assert filter_open_steps([step], Signs(True), said, date(2028, 3, 19)) == [step]

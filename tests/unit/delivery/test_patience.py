@@ -13,10 +13,10 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.session_limits import (
-    ROOM,
-    Ended,
+    MOST_GROWTH,
+    CommandEnded,
     StartLimit,
-    limited,
+    limit_session,
 )
 
 WHOLE = f"{payload.BEGUN}\n{{}}\n{payload.FRAME}".encode()
@@ -33,7 +33,7 @@ def alarms() -> Iterator[list[int]]:
 
 
 def test_what_hangs_is_given_up_with_what_to_look_at() -> None:
-    with pytest.raises(NoAnswer, match="a start-up file may wait for input"), limited(0.1):
+    with pytest.raises(NoAnswer, match="a start-up file may wait for input"), limit_session(0.1):
         time.sleep(60)
 
 
@@ -41,13 +41,16 @@ def test_what_floods_is_cut_long_before_memory() -> None:
     begun, held = time.monotonic(), bytearray()
 
     def flood() -> None:
-        while len(held) < 100 * ROOM:
+        while len(held) < 100 * MOST_GROWTH:
             held.extend(b"y" * 1_000_000)
             time.sleep(0.001)
 
-    with pytest.raises(NoAnswer, match="came instead of an answer, so the session was ended"), limited(60):
+    with (
+        pytest.raises(NoAnswer, match="of output instead of an answer, so hpc-onboard ended the session"),
+        limit_session(60),
+    ):
         flood()
-    assert len(held) < 20 * ROOM
+    assert len(held) < 20 * MOST_GROWTH
     assert time.monotonic() - begun < 30
 
 
@@ -69,16 +72,16 @@ def test_an_answer_is_taken_when_its_command_has_ended_although_stderr_stays_ope
 
     begun, ended = time.monotonic(), None
     try:
-        with limited(60, StartLimit(30, lambda: "a@b")):
+        with limit_session(60, StartLimit(30, lambda: "a@b")):
             _bare_run()
-    except Ended as early:
+    except CommandEnded as early:
         ended = early.output
     assert ended == ({"rc": 0, "stdout": printed.decode(), "stderr": "said"} if is_ended else None)
     assert (time.monotonic() - begun < 1) == is_ended
 
 
 def test_what_ends_in_time_leaves_no_alarm(alarms: list[int]) -> None:
-    with limited(0.1):
+    with limit_session(0.1):
         pass
     time.sleep(0.3)
     assert alarms == []
@@ -86,7 +89,7 @@ def test_what_ends_in_time_leaves_no_alarm(alarms: list[int]) -> None:
 
 def test_a_limit_of_the_task_that_comes_first_is_heeded(alarms: list[int]) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.1)
-    with pytest.raises(NoAnswer, match="no answer in 0 s: a start-up file may"), limited(60):
+    with pytest.raises(NoAnswer, match="no answer in 0 s: a start-up file may"), limit_session(60):
         time.sleep(60)
     time.sleep(0.3)
     assert alarms == [], "it has rung, in words of ours"
@@ -94,7 +97,7 @@ def test_a_limit_of_the_task_that_comes_first_is_heeded(alarms: list[int]) -> No
 
 def test_the_alarm_of_the_task_goes_on(alarms: list[int]) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.3)
-    with limited(0.2):
+    with limit_session(0.2):
         time.sleep(0.1)
     time.sleep(0.5)
     assert alarms == [signal.SIGALRM]

@@ -35,7 +35,7 @@ SPEC: dict[str, Any] = {
 }
 SPECS: dict[str, Mapping[str, Any]] = {
     **{f"role {name}": RoleSpecs().options(name) for name in sorted(RoleSpecs().names())},
-    **{f"module {kind}": converge.module_spec(kind) for kind in sorted(KINDS)},
+    **{f"module {kind}": converge.make_module_spec(kind) for kind in sorted(KINDS)},
     "all that can be said": SPEC,
 }
 

@@ -164,11 +164,11 @@ def judged(found: dict[str, Any], own: Any, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ("-F /dev/null", "say -F"),
-        ("-o ProxyCommand=nc", "say ProxyCommand"),
-        ("-o LocalCommand=x", "say LocalCommand"),
+        ("-F /dev/null", "contain -F"),
+        ("-o ProxyCommand=nc", "set ProxyCommand"),
+        ("-o LocalCommand=x", "set LocalCommand"),
         ("-o 'IdentityFile=a", "quot"),
-        ("-A", "say -A"),
+        ("-A", "contain -A"),
     ],
 )
 def test_what_an_entry_cannot_say_is_said(arguments: str, why: str, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_accounts_of_another_file_stay_and_their_names_are_taken(home: Path, tmp
 
 def test_sandboxes_have_no_name_and_alone_they_are_an_error(home: Path, tmp_path: Path) -> None:
     boxed = "p@wilson: {project: p, sandbox: true}"
-    with pytest.raises(AccountError, match="no account of the inventory has a login by ssh"):
+    with pytest.raises(AccountError, match="no account in the inventory uses ssh"):
         named(inventory(tmp_path / "a.yml", boxed))
     assert named(inventory(tmp_path / "a.yml", boxed, "q@wilson: {project: p}")) == {"q@wilson": "wilson"}
 
