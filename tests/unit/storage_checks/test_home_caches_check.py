@@ -46,9 +46,7 @@ EVERY = {"*": "/work/p"}
             cache("~/.apptainer/cache", 1000, 2000),
             {},
             {"wanted": WANTED},
-            {
-                "~/.apptainer/cache": "the apptainer cache contains 2 files, 3.0 kB; this site wants it in /work/p/apptainer"
-            },
+            {"~/.apptainer/cache": "the apptainer cache contains 2 files, 3.0 kB; this site wants it in /work/p/app"},
         ),
         ("no wish of the site, and small", cache("~/.apptainer/cache", 1000), {}, {}, {}),
         ("another tool than the site's", cache("~/.cache/enroot", 1000), {}, {"wanted": WANTED}, {}),
