@@ -9,24 +9,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: slurm_test_job
-short_description: Test in a small Slurm job what an account was set up for
+short_description: Check an account's setup in a small Slurm job
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Submits one job, once, whose checks report what works on a compute node. Its result file shows
-  when it is done.
-- Used by C(test_job.yml), which chooses the checks, reads the result, and removes the job and
-  its files (see M(hpc.onboard.test_job)).
+- Submits one job, once. Its checks report what works on a compute node, in a file that is complete
+  when the job ends.
+- Used by C(test_job.yml), which chooses the checks, reads the results, and removes the job
+  and its files (see M(hpc.onboard.test_job)).
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
   folder:
-    description: The job's own folder, which nodes can see, in one that no other user can change.
+    description: The job's own folder, which compute nodes can access, in a folder that no other
+      user can change.
     type: str
     required: true
   checks:
-    description: The checks, each with C(what) it is called, C(way), C(words) and how many of
-      these are C(paths).
+    description: The checks, each with its name (C(what)), kind (C(way)) and arguments (C(words)).
+      The first C(paths) of the arguments are paths.
     type: list
     elements: dict
     default: []
@@ -37,7 +38,7 @@ options:
     elements: str
     default: []
   minutes:
-    description: The time limit.
+    description: The time limit of the job.
     type: int
     default: 5
   state:
@@ -50,7 +51,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Test whether a job can write in the home
+- name: Test whether a job can write to the home directory
   hpc.onboard.slurm_test_job:
     folder: ~/.hpc.onboard-test-job
     checks:

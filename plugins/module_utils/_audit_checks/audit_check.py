@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The base of the audit's own checks: read-only looks at what no role declares.
+"""The base class of the audit's own checks, which read what no role declares and change nothing.
 
-A check is a resource whose desired state is empty: no problem. Its state names each problem by the rule that it breaks
-and the place ("SEC-004 ~/.bashrc:12") and describes it. A key never appears there, only its fingerprint. What a check
-could not examine is among its remarks.
+A check is a resource whose desired state is empty: no problem. Its state describes each problem, by rule and place
+("SEC-004 ~/.bashrc:12"). A key never appears there, only its fingerprint. The remarks of a check say what it could not
+examine.
 """
 
 import grp
@@ -27,9 +27,9 @@ WITHOUT_CONDA, MOVED = "without_conda", "moved"
 OWN_REQUEST, OWN_MODE, OWN_TARGET = "own_request", "own_mode", "own_target"
 
 NODE_LOCAL = ("/run", "/tmp", "/local", "/var/tmp", "/var/run", "/dev/shm", "$TMPDIR")
-"""Folders that each node has for itself, or for one job: what is missing here may exist on another node."""
+"""Folders that belong to one node or one job: a path missing on this node may exist on another."""
 
-OF_SYSTEM = (
+SYSTEM_FOLDERS = (
     "bin",
     "boot",
     "dev",
@@ -48,12 +48,15 @@ OF_SYSTEM = (
 )
 """Folders below / that may differ from node to node."""
 
-MACHINE = "{machine}"
+MACHINE = "{machine}"  # in a path: the architecture, such as x86_64
 LONGEST = 4000  # characters of a place or a description
 
 
 class Problem(NamedTuple):
-    """One problem. severity: only where it is worse here than its rule; auto_fix: {kind, options}; case: see above."""
+    """A problem.
+
+    severity: only if higher than that of its rule. auto_fix: {kind, options}. case: one of the constants above.
+    """
 
     rule: str
     place: str
@@ -69,13 +72,13 @@ class Problem(NamedTuple):
 
 
 class AuditCheck(Resource):
-    """A check of one subject; each subclass is a resource type. It starts no program of the account that may write.
+    """A check of one subject; each subclass is a resource type. No check starts a program that could write.
 
-    PATH_OPTIONS: the options that are lists of entries with a path each. A path may begin with a variable of the site;
-    one that cannot be resolved becomes a remark, and the other entries are checked all the same.
+    PATH_OPTIONS: the options that are lists of entries, each with a path. A path may begin with a variable of the site.
+    If the variable is unknown, the entry is skipped with a remark.
     """
 
-    WAITS = False  # nothing needs to be changed first
+    WAITS = False  # a check runs even if changes before it failed
     PATH_OPTIONS: Tuple[str, ...] = ()
     NEEDS_SHELL = False  # whether the check reads the environment of the login shell
 
@@ -98,19 +101,19 @@ class AuditCheck(Resource):
         auto_fix: Optional[Dict[str, Any]] = None,
         case: str = "",
     ) -> None:
-        """Record a problem. The first one of a rule at a place counts."""
+        """Record a problem, unless this rule already has one at this place."""
         problem = Problem(rule, printable(place, LONGEST), printable(text, LONGEST), severity, auto_fix, case)
         self._problems.setdefault((problem.rule, problem.place), problem)
 
     def skip(self, text: str) -> None:
-        """Record in one sentence what could not be examined."""
+        """Record a sentence about what could not be examined, once."""
         if printable(text) not in self._remarks:
             self._remarks.append(printable(text))
 
     def skip_unread(self, search: Search) -> None:
-        """Record what a search has left out."""
-        for text in search.skipped():
-            self.skip(text)
+        """Record what a search did not read, and why."""
+        for sentence in search.skipped():
+            self.skip(sentence)
 
     def rules_broken(self) -> List[str]:
         """Return the rules of the problems recorded so far."""
@@ -123,7 +126,7 @@ class AuditCheck(Resource):
     # -- as a resource -------------------------------------------------------------------------
 
     def bound(self, host: Host) -> "AuditCheck":
-        # The login shell is asked before the engine forks, so that no child has to ask again.
+        # The login shell is started before the engine forks, so that no child process has to start it again.
         if self.NEEDS_SHELL:
             host.account.load_environment()
         lists = {name: [_resolve_entry(entry, host) for entry in self.options[name]] for name in self.PATH_OPTIONS}
@@ -138,6 +141,7 @@ class AuditCheck(Resource):
         return {}
 
     def _run_once(self, host: Host) -> List[Problem]:
+        """Return the problems by rule and place. Only the first call examines the account."""
         if not self._has_run:
             for name in self.PATH_OPTIONS:
                 for entry in self.options[name]:
@@ -157,7 +161,7 @@ class AuditCheck(Resource):
             "fixes": {problem.field: problem.auto_fix for problem in problems if problem.auto_fix},
             "cases": {problem.field: problem.case for problem in problems if problem.case},
         }
-        return {name: by_field for name, by_field in evidence.items() if by_field}
+        return {name: values for name, values in evidence.items() if values}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None
@@ -183,7 +187,7 @@ def is_in(path: str, folder: str) -> bool:
 
 
 def is_node_local(path: str, host: Host) -> bool:
-    """Return True if an absolute path is in a folder of this node."""
+    """Return True if an absolute path is in a folder that belongs to one node or one job."""
     for folder in NODE_LOCAL:
         try:
             place = host.expand(folder)
@@ -195,7 +199,7 @@ def is_node_local(path: str, host: Host) -> bool:
 
 
 def is_missing(path: str, host: Host) -> bool:
-    """Return True if nothing is at a path; False if that is unknown: no permission, or its file system hangs."""
+    """Return True if a path certainly does not exist; False without permission or if its file system hangs."""
     try:
         return host.resolved_kind(path) == "nothing"
     except AccountError:
@@ -203,22 +207,22 @@ def is_missing(path: str, host: Host) -> bool:
 
 
 def is_near(path: str, host: Host) -> bool:
-    """Return True if the first folder of a path exists: else what names it is for another cluster."""
+    """Return True if a path's top folder exists here and is shared. If not, the path may be for another cluster."""
     return not is_node_local(path, host) and not is_missing("/" + path.split("/")[1], host)
 
 
 def is_on_storage(path: str, host: Host) -> bool:
-    """Return True if a path is on storage that login nodes have, too: programs may be on compute nodes alone."""
-    return path.split("/")[1] not in OF_SYSTEM and is_near(path, host)
+    """Return True if a path is on shared storage; a system folder may differ between login and compute nodes."""
+    return path.split("/")[1] not in SYSTEM_FOLDERS and is_near(path, host)
 
 
 def real_home(host: Host) -> str:
-    """Return the home with the site's own links followed."""
+    """Return the home directory without symbolic links: some sites link it."""
     return host.resolve(host.home) or host.home
 
 
 def read_text(check: AuditCheck, host: Host, path: str) -> str:
-    """Return a text file of the account as latin-1; empty if it is missing or belongs to another user."""
+    """Return the text of a file as latin-1; empty if it is missing, or outside the home and owned by another user."""
     try:
         real = host.resolve(path)
         entry = host.entry(real) if real else None
@@ -231,44 +235,36 @@ def read_text(check: AuditCheck, host: Host, path: str) -> str:
 
 
 def read_own_variables(check: AuditCheck, host: Host) -> Dict[str, str]:
-    """Return the variables that hpc-onboard's file for the account's shell sets; none if there is no such file."""
+    """Return the variables that hpc-onboard's settings file sets in the login shell; empty without such a file."""
     dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
     text = read_text(check, host, env_file(host, dialect)) if dialect else ""
     return dict(environment.parse(dialect, text).variables) if dialect and text else {}
 
 
 def folders_down_to(folder: str) -> List[str]:
-    """Return the folder and all folders above it, the uppermost first."""
+    """Return the folder and all its parents, from the top down."""
     parts = folder.strip("/").split("/")
     return ["/" + "/".join(parts[: number + 1]) for number in range(len(parts))]
 
 
-def passable_by(host: Host, folder: str) -> int:
-    """Return who can pass through all folders down to this one, as mode bits: 0o010 a group, 0o001 every user.
+def traversal_bits(host: Host, folder: str) -> int:
+    """Return who can traverse a folder and all its parents, as mode bits: 0o010 its group, 0o001 every user.
 
-    With an access list, the group bits of a folder are the most that any of the list's entries allows.
+    With an access list, the group bits of a folder are the maximum that its entries allow.
     """
-    passable = 0o011
+    bits = 0o011
     for place in folders_down_to(folder):
         entry = host.entry(place)
         mode = entry.mode if entry else 0
-        passable &= mode | (0o010 if mode & 0o001 else 0)
-    return passable
+        bits &= mode | (0o010 if mode & 0o001 else 0)  # every user includes the group
+    return bits
 
 
 def has_own_group(path: str) -> bool:
-    """Return True if a file's group has no other member than the account."""
-    found = _group_of(path)
-    if found is None:
-        return False
-    name, members = found
-    user = pwd.getpwuid(os.getuid()).pw_name
-    return name == user and not [one for one in members if one != user]
-
-
-def _group_of(path: str) -> Optional[Tuple[str, List[str]]]:
+    """Return True if a file's group is the account's private group, without other members."""
     try:
         group = grp.getgrgid(os.lstat(path).st_gid)
     except (KeyError, OSError):
-        return None
-    return group.gr_name, list(group.gr_mem)
+        return False
+    user = pwd.getpwuid(os.getuid()).pw_name
+    return group.gr_name == user and set(group.gr_mem) <= {user}

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The line of a start-up file that causes an effect in a shell.
+"""A search for the line of a start-up file that causes an effect in a shell.
 
-bash and zsh trace what they run. For the other shells, and for what no trace shows, the files are searched for a line
-that is written so.
+bash and zsh can trace each line that they run. For other shells, and for effects that no trace shows, the text of the
+start-up files is searched.
 """
 
 import os
@@ -17,10 +17,10 @@ from .._scan.shell_views import ShellView, TracedLine, trace
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import AuditCheck, read_text
 
-MOST = 40  # files that start-up files read
-ENDS = r"(?:[^#\n]*[;&|)\s])?(?:return|exit)\b"
-SITE = "/etc/"  # files of the site that shells read
-COMMAND = r"(?:[^#\n]*(?:[;&|{(]|\bthen|\bdo|\belse)[ \t]*)?"  # what may be before a command in its line
+MOST = 40  # files that are searched, start-up files and those that they source
+ENDS_FILE = r"(?:[^#\n]*[;&|)\s])?(?:return|exit)\b"
+SITE_FOLDER = "/etc/"  # of start-up files that the site maintains
+COMMAND = r"(?:[^#\n]*(?:[;&|{(]|\bthen|\bdo|\belse)[ \t]*)?"  # text that may precede a command in its line
 UNSETS = r"(?:unset|unsetenv|set(?: -\w+)* -\w*[eu]\w*|export -n|(?:declare|typeset) \+\w*x\w*)\b[^\n;]*\b%s\b"
 SETS = r"\s*%s(?:(?:export|setenv|(?:declare|typeset|set)(?: -\w+)+) )?%s[= ]"
 PRINTS = COMMAND + r"(?:echo|printf|print|cat|date|uptime|fortune|quota|figlet|neofetch)\b(?![^\n]*[>|])"
@@ -28,8 +28,8 @@ SETS_PATH = (
     r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH=|path=\(?|set(?: -\w+)* PATH |setenv PATH |set path ?= ?\(?)"
 )
 NAMED_BY_SHELL = re.compile(r"(/\S+): line (\d+):|(/\S+?):(\d+): |(~?/\S+) \(line (\d+)\):")  # bash, zsh, fish
-FISH = (".config/fish/conf.d", ".config/fish/functions")
-UNIVERSAL = ".config/fish/fish_variables"  # what fish sets in every shell
+FISH_FOLDERS = (".config/fish/conf.d", ".config/fish/functions")
+FISH_VARIABLES = ".config/fish/fish_variables"  # the universal variables, which fish sets in every shell
 
 
 class Place(NamedTuple):
@@ -40,20 +40,20 @@ class Place(NamedTuple):
 
     @property
     def is_of_site(self) -> bool:
-        """Return True for a file of the site."""
-        return self.path.startswith(SITE)
+        """Return True if the site maintains the file."""
+        return self.path.startswith(SITE_FOLDER)
 
     def text(self, check: AuditCheck, host: Host) -> str:
-        """Return the line itself; empty if it is gone."""
+        """Return the text of the line; empty if the file has no such line any more."""
         return "".join(split_lines(read_text(check, host, self.path))[self.line - 1 : self.line])
 
     def shown(self, host: Host) -> str:
-        """Return the place as a finding names it."""
+        """Return the place for a finding: ~/.bashrc:12."""
         return "%s:%d" % (host.shown(self.path), self.line)
 
 
-class Causes:
-    """Looks for the line that causes what a check has found."""
+class CauseFinder:
+    """Finds the lines that cause the effects which a check observes in shells."""
 
     def __init__(self, check: AuditCheck, host: Host, deadline: float) -> None:
         self._check, self._host, self._deadline = check, host, deadline
@@ -63,135 +63,136 @@ class Causes:
 
     # -- causes --------------------------------------------------------------------------------
 
-    def of_variable(self, view: ShellView, name: str, is_unset: bool) -> Optional[Place]:
-        """Return the line that sets or unsets a variable last; else the one that ends the file too early."""
+    def locate_variable(self, view: ShellView, name: str, is_unset: bool) -> Optional[Place]:
+        """Return the last line that sets or unsets a variable, or the line that ends a start-up file too early."""
         fills = r"(?:printf -v|read(?: -\w+)*(?: \w+)*) %s\b" % name
         sets = r"(?:^|[ ;])(?:%s|%s|(?:[A-Za-z]+ )?(?:[-+]\w+ )*%s=)" % (UNSETS % name, fills, name)
-        lines = self._trace(view)
-        in_home = [one for one in lines if self._is_of_account(one)]
-        found = [one for one in in_home if re.search(sets, one.text)]
-        found = found or [one for one in lines if one.file.startswith(SITE) and re.search(sets, one.text)]
-        if not found and is_unset and not any(one.file.startswith(self._own) for one in lines):
+        lines = self._traced_lines(view)
+        in_home = [line for line in lines if self._is_of_user(line)]
+        found = [line for line in in_home if re.search(sets, line.text)]
+        found = found or [line for line in lines if line.file.startswith(SITE_FOLDER) and re.search(sets, line.text)]
+        if not found and is_unset and not any(line.file.startswith(self._own) for line in lines):
+            # No shell read hpc-onboard's file, so a start-up file ended before its line: the last line run ended it.
             with_line = [self._home + path[len(self._host.home) :] for path in start_up_files(self._host)]
-            found = [one for one in in_home if one.file in with_line]
+            found = [line for line in in_home if line.file in with_line]
         if found:
-            return self._place(found[-1])
+            return self._as_place(found[-1])
         if not is_unset:
-            place = self.search(SETS % (COMMAND, name)) or self.search(r"SETUVAR (?:--\w+ )*%s:" % name)
-            place = None if lines else place
+            written = SETS % (COMMAND, name), r"SETUVAR (?:--\w+ )*%s:" % name
+            place = None if lines else self.search(written[0]) or self.search(written[1])
             return place if place and FOLDER not in place.path else None
-        place = self.search(r"\s*" + COMMAND + UNSETS % name) or self.search(r"\s*" + ENDS, is_above=True)
+        place = self.search(r"\s*" + COMMAND + UNSETS % name) or self.search(r"\s*" + ENDS_FILE, is_above=True)
         return place or self.search(r"\s*%sset(?: -[a-wyzA-Z]+)* %s\b" % (COMMAND, name))  # fish, without -x
 
-    def of_path(self, view: ShellView, folder: str) -> Optional[Place]:
-        """Return the line after which PATH has a folder no more."""
+    def locate_path_loss(self, view: ShellView, folder: str) -> Optional[Place]:
+        """Return the line that removes a folder from PATH."""
         keeps = r"[^\n]*(?:\$\{?PATH|\$path|%s)" % re.escape(folder)
-        return self._first_path(view, lambda value: folder not in value) or (
-            None if self._trace(view) else self.search(r"\s*%s%s(?!%s)" % (COMMAND, SETS_PATH, keeps))
+        return self._locate_wrong_path(view, lambda value: folder not in value) or (
+            None if self._traced_lines(view) else self.search(r"\s*%s%s(?!%s)" % (COMMAND, SETS_PATH, keeps))
         )
 
-    def of_current_folder(self, view: ShellView) -> Optional[Place]:
-        """Return the line that puts the current folder on PATH."""
+    def locate_current_folder(self, view: ShellView) -> Optional[Place]:
+        """Return the line that adds the current folder to PATH."""
         relative = r"(?:[^\n]*[:\s'\"])?(?:\.(?![\w/.])|:|$)"
         is_relative = re.compile(r"(?:^|:)['\"]?\.?['\"]?(?:\Z|:)|^\(.*[ (]\.[ )]").search
-        return self._first_path(view, lambda value: bool(is_relative(value))) or (
-            None if self._trace(view) else self.search(r"\s*" + COMMAND + SETS_PATH + relative)
+        return self._locate_wrong_path(view, lambda value: bool(is_relative(value))) or (
+            None if self._traced_lines(view) else self.search(r"\s*" + COMMAND + SETS_PATH + relative)
         )
 
-    def _first_path(self, view: ShellView, is_wrong: Callable[[str], bool]) -> Optional[Place]:
-        """Return the first line since which PATH is always wrong."""
+    def _locate_wrong_path(self, view: ShellView, is_wrong: Callable[[str], bool]) -> Optional[Place]:
+        """Return the first line that sets a wrong PATH, if no later line corrects it."""
         found: Optional[TracedLine] = None
-        for one in self._trace(view):
-            value = re.match(r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH|path)\+?=(.*)", one.text)
+        for line in self._traced_lines(view):
+            value = re.match(r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH|path)\+?=(.*)", line.text)
             if value and not is_wrong(value.group(1)):
                 found = None
-            elif value and found is None and self._is_of_account(one):
-                found = one
-        return self._place(found) if found else None
+            elif value and found is None and self._is_of_user(line):
+                found = line
+        return self._as_place(found) if found else None
 
-    def of_name(self, view: ShellView, name: str) -> Optional[Place]:
+    def locate_definition(self, view: ShellView, name: str) -> Optional[Place]:
         """Return the line that defines an alias or a function."""
         word = re.escape(name)
         written = r"\s*%s(?:alias\s+(?:-\w+\s+)*['\"]?%s['\"= \t]|function\s+%s(?![\w.-])|%s\s*\(\))"
-        found = self.search(written % (COMMAND, word, word, word))
-        if found:
-            return found
         alias = re.compile(r"alias .*(?<![\w.-])%s[= ]" % word)
-        return self._last(view, alias)
+        return self.search(written % (COMMAND, word, word, word)) or self._locate_last_run(view, alias)
 
-    def of_command(self, view: ShellView, command: str) -> Optional[Place]:
-        """Return the line that runs such a command last, a pattern for the beginning of what is run."""
-        return self._last(view, re.compile(command)) or self.search(r"\s*" + COMMAND + command)
+    def locate_command(self, view: ShellView, command: str) -> Optional[Place]:
+        """Return the last line that runs a command. command: a pattern for the beginning of the command."""
+        return self._locate_last_run(view, re.compile(command)) or self.search(r"\s*" + COMMAND + command)
 
-    def of_output(self, view: ShellView, output: str) -> Optional[Place]:
-        """Return the line that prints what begins so."""
+    def locate_output(self, view: ShellView, output: str) -> Optional[Place]:
+        """Return the line that prints the first line of an output, or else the first line that prints at all."""
         first = next((line for line in output.split("\n") if line.strip()), "")
-        return self._of_printed(view, first) if self._has_printed(view, first) else self.search(r"\s*" + PRINTS)
+        if any(first and first in line.printed for line in self._traced_lines(view)):
+            return self._locate_printed(view, first)
+        return self.search(r"\s*" + PRINTS)
 
-    def of_error(self, view: ShellView, message: str) -> Optional[Place]:
-        """Return the line of the account that a shell's message names, or that printed it."""
+    def locate_error(self, view: ShellView, message: str) -> Optional[Place]:
+        """Return the user's line that an error message names, or that printed the message."""
         named = NAMED_BY_SHELL.match(message)
         if named:
             file, line = next((file, line) for file, line in zip(*[iter(named.groups())] * 2) if file)
             path = os.path.join(self._home, re.sub(r"^~/", "", file))
-            return Place(self._host.home + path[len(self._home) :], int(line)) if self._is_own(path) else None
+            return Place(self._host.home + path[len(self._home) :], int(line)) if self._is_users_file(path) else None
+        if self._traced_lines(view):
+            return self._locate_printed(view, message)
         word = re.match(r"(?:-?\w*sh: )?([A-Za-z][\w.+-]*): ", message)
-        at = re.escape(word.group(1)) if word else ""
-        used = self.search(r"\s*%s%s\b" % (COMMAND, at)) or self.search(r"[^\n]*\$\{?%s\b" % at) if at else None
-        return self._of_printed(view, message) if self._trace(view) else used
+        if word is None:
+            return None
+        name = re.escape(word.group(1))  # of the command or variable that the message complains about
+        return self.search(r"\s*%s%s\b" % (COMMAND, name)) or self.search(r"[^\n]*\$\{?%s\b" % name)
 
-    def _has_printed(self, view: ShellView, text: str) -> bool:
-        return any(text and text in one.printed for one in self._trace(view))
-
-    def _of_printed(self, view: ShellView, text: str) -> Optional[Place]:
-        """Return the first traced line that printed this, if it is one of the account."""
-        for one in self._trace(view):
-            if text and text in one.printed:
-                return self._place(one) if self._is_of_account(one) else None
+    def _locate_printed(self, view: ShellView, text: str) -> Optional[Place]:
+        """Return the first traced line that printed a text, if the line is the user's."""
+        for line in self._traced_lines(view):
+            if text and text in line.printed:
+                return self._as_place(line) if self._is_of_user(line) else None
         return None
 
-    def of_delay(self, view: ShellView) -> Optional[Place]:
+    def locate_delay(self, view: ShellView) -> Optional[Place]:
         """Return the line that takes the longest."""
-        lines = self._trace(view)
-        pairs = zip(lines, lines[1:])
-        longest = max(
-            ((after.second - one.second, one) for one, after in pairs), key=lambda pair: pair[0], default=None
-        )
-        if longest and longest[0] > 0 and self._is_of_account(longest[1]):
-            return self._place(longest[1])
+        lines = self._traced_lines(view)
+        durations = [(after.second - line.second, line) for line, after in zip(lines, lines[1:])]
+        longest = max(durations, key=lambda pair: pair[0], default=None)
+        if longest and longest[0] > 0 and self._is_of_user(longest[1]):
+            return self._as_place(longest[1])
         return self.search(r"\s*%ssleep\s" % COMMAND)
 
     # -- traces --------------------------------------------------------------------------------
 
-    def _trace(self, view: ShellView) -> List[TracedLine]:
-        """Return what a shell runs when it starts, each kind of shell once."""
+    def _traced_lines(self, view: ShellView) -> List[TracedLine]:
+        """Return the lines that a shell runs when it starts. Each kind of shell is started once."""
         way = view.way
         if way.description not in self._traces:
-            given = dict(view.environment) if way.is_job else {}
-            self._traces[way.description] = trace(way, self._home, self._deadline, given)
+            environment = dict(view.environment) if way.is_job else {}
+            self._traces[way.description] = trace(way, self._home, self._deadline, environment)
         return self._traces[way.description]
 
-    def _is_of_account(self, one: TracedLine) -> bool:
-        return self._is_own(one.file)
+    def _is_of_user(self, line: TracedLine) -> bool:
+        return self._is_users_file(line.file)
 
-    def _is_own(self, path: str) -> bool:
-        """Return True for a file that the account's start-up files are or read, outside of hpc-onboard's folder."""
+    def _is_users_file(self, path: str) -> bool:
+        """Return True for a file in the home directory that is not in hpc-onboard's folder."""
         return path.startswith(self._home + "/") and not path.startswith(self._own)
 
-    def _last(self, view: ShellView, pattern: Pattern[str]) -> Optional[Place]:
-        """Return the last traced line that begins so: of the account, else of another file that shells read."""
-        found = [one for one in self._trace(view) if one.file.startswith("/") and pattern.match(one.text)]
-        found = [one for one in found if self._is_of_account(one)] or found
-        return self._place(found[-1]) if found else None
+    def _locate_last_run(self, view: ShellView, pattern: Pattern[str]) -> Optional[Place]:
+        """Return the last traced line that begins with a pattern: the user's, or else one of another file."""
+        found = [line for line in self._traced_lines(view) if line.file.startswith("/") and pattern.match(line.text)]
+        found = [line for line in found if self._is_of_user(line)] or found
+        return self._as_place(found[-1]) if found else None
 
-    def _place(self, one: TracedLine) -> Place:
-        is_in_home = one.file.startswith(self._home + "/")
-        return Place(self._host.home + one.file[len(self._home) :] if is_in_home else one.file, one.line)
+    def _as_place(self, line: TracedLine) -> Place:
+        is_in_home = line.file.startswith(self._home + "/")
+        return Place(self._host.home + line.file[len(self._home) :] if is_in_home else line.file, line.line)
 
     # -- files ---------------------------------------------------------------------------------
 
     def search(self, pattern: str, is_above: bool = False) -> Optional[Place]:
-        """Return the first line that begins so. is_above: before hpc-onboard's line, in the files that have it."""
+        """Return the first line of the start-up files that begins with a pattern.
+
+        is_above: only lines above hpc-onboard's, in the files that have its line.
+        """
         begins = re.compile(pattern)
         for path in login_shell_files(self._host) if is_above else self._files():
             for number, line in enumerate(split_lines(read_text(self._check, self._host, path)), 1):
@@ -209,12 +210,12 @@ class Causes:
 
 
 def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:
-    """Yield the files that the login shell reads, and those that they source, without hpc-onboard's own."""
+    """Yield the files that the login shell reads, and the files that these source, without hpc-onboard's own."""
     pending: List[str] = list(login_shell_files(host))
     done: Set[str] = set()
     is_fish = os.path.basename(host.account.shell) == "fish"
-    pending += [host.home + "/" + UNIVERSAL] if is_fish else []
-    for folder in FISH if is_fish else ():
+    pending += [host.home + "/" + FISH_VARIABLES] if is_fish else []
+    for folder in FISH_FOLDERS if is_fish else ():
         pending += ["%s/%s/%s" % (host.home, folder, name) for name in _names(host, host.home + "/" + folder)]
     while pending and len(done) < MOST:
         path = pending.pop(0)

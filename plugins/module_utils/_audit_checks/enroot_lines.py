@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lines in enroot's credentials files that enroot does not read as they are meant.
+"""The check for lines in enroot's credentials files that enroot ignores or misreads.
 
-Quotes, tabs and trailing comments do no harm there; this was tried with what enroot runs (grep, awk, curl
---netrc-file). A carriage return is a part of the password for curl before 7.84 (strtok_r with blanks, tabs and line
-feeds in lib/netrc.c), which many clusters have. Source of enroot's rules: see _formats/enroot.py.
+Quotes, tabs and trailing comments are harmless, as tests with the programs that enroot runs have shown (grep, awk,
+curl --netrc-file). curl before 7.84, which many clusters have, reads a carriage return as part of the password
+(lib/netrc.c). Source of enroot's rules: see _formats/enroot.py.
 """
 
 import re
@@ -18,13 +18,13 @@ from .._scan.search import Search
 from .audit_check import AuditCheck
 
 ENTRY = re.compile(r"^machine[ \t]+(\S+)[ \t]+login[ \t]+(\S+)[ \t]+password[ \t]+(\S+)")
-MOST = 50  # problems of one account
+MOST = 50  # problems that are reported for one account
 
 
 class LineProblem(NamedTuple):
-    """A line, counted from 1, the rule that it breaks, a description and the machine of its entry.
+    """A line (from 1), the rule that it breaks, a description, and the machine of its entry.
 
-    severity: empty for that of the rule.
+    severity: empty if it is the severity of the rule.
     """
 
     line: int
@@ -35,13 +35,13 @@ class LineProblem(NamedTuple):
 
 
 class EnrootLines(AuditCheck):
-    """All lines of the files except those that a role keeps, which the role's own rules cover; and second logins."""
+    """Lines that enroot ignores or misreads, and second logins. A role checks the lines that it maintains itself."""
 
     KIND = "enroot_lines"
-    TITLE = "lines that enroot reads"
+    TITLE = "lines of enroot's credentials files"
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "files": {"type": "list", "elements": "str", "default": []},
-        "kept": {"type": "dict", "default": {}},  # path -> machines whose lines a role keeps there
+        "kept": {"type": "dict", "default": {}},  # path -> machines whose lines a role maintains there
     }
 
     def run(self, host: Host) -> None:
@@ -58,15 +58,18 @@ class EnrootLines(AuditCheck):
 
 
 def find_problems(text: str, kept: Sequence[str]) -> List[LineProblem]:
-    """Return the problems of a credentials file by line. kept: machines whose lines can break SEC-007 alone."""
+    """Return the problems of a credentials file by line. kept: machines of roles, only checked for SEC-007."""
     found = list(_malformed_lines(text)) + list(_repeated_entries(text))
     if text.startswith(BYTE_ORDER_MARK):
-        found.append(LineProblem(1, "KEY-004", "a byte-order mark hides this line from enroot: delete the mark", ""))
-    found = [one for one in found if one.rule == "SEC-007" or one.machine not in kept]
-    ends = [number for number, line in enumerate(split_lines(text), 1) if ENTRY.match(line) and line.endswith("\r\n")]
-    if ends:
-        what = "a carriage return ends the line, and curl before 7.84 takes it for a part of the password: delete it"
-        found.append(LineProblem(ends[0], "KEY-004", what, ""))
+        found.append(
+            LineProblem(1, "KEY-004", "enroot ignores this line because of a byte-order mark: delete the mark", "")
+        )
+    found = [problem for problem in found if problem.rule == "SEC-007" or problem.machine not in kept]
+    lines = enumerate(split_lines(text), 1)
+    ended = [number for number, line in lines if ENTRY.match(line) and line.endswith("\r\n")]
+    if ended:
+        why = "the line ends with a carriage return, which curl before 7.84 reads as part of the password: delete it"
+        found.append(LineProblem(ended[0], "KEY-004", why, ""))
     return sorted(found + list(_other_logins(text, kept)))
 
 
@@ -78,51 +81,54 @@ def _malformed_lines(text: str) -> Iterator[LineProblem]:
         if parts[:1] == ["default"] and not default_line:
             default_line = number
         if entry and entry.group(3).startswith("$"):
-            what = "enroot passes the password in the line for %s to a shell"
-            yield LineProblem(number, "SEC-007", what % _display(entry.group(1)), entry.group(1))
+            why = "enroot passes the password in the line for %s to a shell"
+            yield LineProblem(number, "SEC-007", why % _shown_machine(entry.group(1)), entry.group(1))
         if parts[:1] == ["machine"]:
             machine = parts[1] if len(parts) > 1 else ""
             why = _why_unread(line, parts, entry is not None, default_line)
             if why:
-                yield LineProblem(number, "KEY-004", "the line for %s %s" % (_display(machine), why), machine)
+                yield LineProblem(number, "KEY-004", "the line for %s %s" % (_shown_machine(machine), why), machine)
 
 
 def _why_unread(line: str, parts: List[str], is_entry: bool, default_line: int) -> str:
-    """Return why enroot ignores the key of a line that begins an entry, with the fix; empty if it reads it."""
+    """Return why enroot does not use the key of an entry's first line, and the fix; empty if enroot uses the key."""
     if "machine" in parts[2:]:
-        return "holds several entries, and enroot reads one per line: split it"
+        return "contains several entries, and enroot reads one per line: split the line"
     if "password" not in parts:
-        return "continues over several lines, which enroot does not read: join them"
+        return "continues on the next line, which enroot does not read: join the lines"
     if line[:1] in (" ", "\t"):
         return "starts with a space, so enroot ignores it: remove the indentation"
     if not is_entry:
         return "is ignored: enroot expects machine, login and password in this order"
     if default_line:
-        return "comes after 'default' on line %d, whose login is sent in its place: move it above" % default_line
+        return "comes after 'default' on line %d, whose login is sent instead: move the line above it" % default_line
     return ""
 
 
 def _repeated_entries(text: str) -> Iterator[LineProblem]:
-    """Yield the lines for a machine and login that have a line already: enroot uses the first one."""
+    """Yield the lines that repeat the machine and login of an earlier line, which is the one that enroot uses."""
     first_lines: Dict[Tuple[str, str], int] = {}
     for number, line in enumerate(split_lines(text), 1):
         entry = ENTRY.match(line)
         if entry:
             first = first_lines.setdefault((entry.group(1), entry.group(2)), number)
             if first != number:
-                what = "enroot uses line %d for %s: delete one of the two" % (first, _display(entry.group(1)))
-                yield LineProblem(number, "KEY-003", what, entry.group(1))
+                why = "enroot uses line %d for %s instead: delete one of the two" % (
+                    first,
+                    _shown_machine(entry.group(1)),
+                )
+                yield LineProblem(number, "KEY-003", why, entry.group(1))
 
 
 def _other_logins(text: str, kept: Sequence[str]) -> Iterator[LineProblem]:
-    """Yield the lines with another login for a machine whose line a role keeps: no rotation replaces that key."""
+    """Yield the lines with a second login for a machine of a role: no rotation replaces the key of that login."""
     logins: Dict[str, str] = {}
     for number, line in enumerate(split_lines(text), 1):
         entry = ENTRY.match(line)
         if entry and entry.group(1) in kept and logins.setdefault(entry.group(1), entry.group(2)) != entry.group(2):
-            what = "a second login for %s, whose key hpc-onboard does not replace: delete the line if you do not use it"
-            yield LineProblem(number, "KEY-003", what % _display(entry.group(1)), entry.group(1), "medium")
+            why = "a second login for %s; hpc-onboard does not replace its key. Delete the line if you do not use it"
+            yield LineProblem(number, "KEY-003", why % _shown_machine(entry.group(1)), entry.group(1), "medium")
 
 
-def _display(machine: str) -> str:
+def _shown_machine(machine: str) -> str:
     return printable(machine, 80) or "no machine"

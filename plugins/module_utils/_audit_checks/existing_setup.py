@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user has set up before hpc-onboard: conda, cache folders, images and launchers.
+"""The check for a setup that the user made before hpc-onboard: conda, cache folders, images and launchers.
 
-Only `hpc-onboard adopt` sends this. It reads, runs no program, and reports what it recognises for certain; the rest is
-among its remarks. What serves the same purpose as a role's resource is decided on the controller.
+Only `hpc-onboard adopt` sends this check. It runs no program and reports only what it recognizes with certainty; its
+remarks name the rest. The controller decides which of it can replace a role's resource.
 """
 
 import os
@@ -19,27 +19,27 @@ from .._scan.walk import FolderListing, Limits, Walk
 from . import launcher_text
 from .audit_check import AuditCheck, is_in, real_home
 
-CONDA = ("conda-meta/history", "bin/conda", "etc/profile.d/conda.sh")  # files that each conda has
+CONDA = ("conda-meta/history", "bin/conda", "etc/profile.d/conda.sh")  # files that each conda installation has
 LIMITS = Limits(entries=20000, seconds=8.0, depth=1)
-MOST = 500  # folders of one folder
+MOST = 500  # subfolders of one folder that are checked
 MOST_IMAGES = 20
-SIF = (32, b"SIF_MAGIC")  # offset and content in the header of Apptainer's images
+SIF = (32, b"SIF_MAGIC")  # offset and bytes that mark an image of Apptainer
 SQUASHFS = (0, b"hsqs")
-IMAGES = {".sif": SIF, ".sqsh": SQUASHFS}
+IMAGE_MARKS = {".sif": SIF, ".sqsh": SQUASHFS}
 LONGEST_SCRIPT = 16 * 1024
 
 
 class ExistingSetup(AuditCheck):
-    """Things of the user that a role of hpc-onboard could use."""
+    """The user's own installations, folders, images and scripts that a role could use."""
 
     KIND = "existing_setup"
-    TITLE = "what is there already"
+    TITLE = "existing setup"
     PATH_OPTIONS = ("areas", "programs")
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "areas": {"type": "list", "elements": "dict", "default": []},  # {path}: where conda and images may be
-        "variables": {"type": "list", "elements": "str", "default": []},  # that move caches
-        "programs": {"type": "list", "elements": "dict", "default": []},  # {path}: launchers that are declared
+        "variables": {"type": "list", "elements": "str", "default": []},  # variables that move caches
+        "programs": {"type": "list", "elements": "dict", "default": []},  # {path}: launchers in the desired state
     }
 
     def __init__(self, options: Any) -> None:
@@ -59,7 +59,7 @@ class ExistingSetup(AuditCheck):
 
     def _add(self, host: Host, what: str, path: str, name: str = "", at: str = "",
              words: Optional[List[str]] = None) -> None:  # fmt: skip
-        """Record one thing. path: as the user has it; at: the place that names it."""
+        """Record an existing item. what: conda, image, variable or launcher; at: the line that names its path."""
         real = host.resolve(path) or path
         entry = {"what": what, "path": path, "shown": host.shown(path), "name": name, "at": at}
         self._found.append(dict(entry, in_home=is_in(real, real_home(host)), words=words or []))
@@ -67,16 +67,16 @@ class ExistingSetup(AuditCheck):
     # -- start-up files ------------------------------------------------------------------------
 
     def _site_variables(self, host: Host) -> Dict[str, str]:
-        """Return the variables of the login shell that are absolute paths, such as $SCRATCH, and the home."""
+        """Return the variables of the login shell that are absolute paths, such as $SCRATCH, and HOME."""
         try:
-            known = host.account.environment()
+            variables = host.account.environment()
         except AccountError as error:
             self.skip("the variables of the login shell are unknown: %s" % error)
-            known = {}
-        return dict({name: value for name, value in known.items() if value.startswith("/")}, HOME=host.home)
+            variables = {}
+        return dict({name: value for name, value in variables.items() if value.startswith("/")}, HOME=host.home)
 
     def _read_settings(self, host: Host) -> Iterator[Tuple[str, Setting]]:
-        """Yield path and setting of each line that sets a variable in the files that the login shell reads."""
+        """Yield each setting of a variable in the files of the login shell, with the path of its file."""
         search = Search(host, [host.home])
         for path in login_shell_files(host):
             for setting in find_settings(search.read_text(path)):
@@ -84,23 +84,25 @@ class ExistingSetup(AuditCheck):
         self.skip_unread(search)
 
     def _find_variables(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
-        """Record each variable with one certain value; several values, or one in a condition, are remarks."""
+        """Record each variable with a certain value. Several values, or one in a condition, lead to a remark."""
         for name in self.options["variables"]:
-            lines = [(path, one) for path, one in settings if one.name == name and one.exported and one.text.strip()]
-            values = {one.expand_value(variables) if one.begins_line else "" for _path, one in lines}
+            lines = [
+                (path, line) for path, line in settings if line.name == name and line.exported and line.text.strip()
+            ]
+            values = {line.expand_value(variables) if line.begins_line else "" for _path, line in lines}
             if not lines:
                 continue
             path, last = lines[-1]
             at = "%s:%d" % (host.shown(path), last.line)
             value = values.pop() if len(values) == 1 else ""
-            why = self._why_left(value, host)
+            why = self._why_unusable(value, host)
             if why:
-                self.skip("%s in %s was left: %s" % (name, at, why))
+                self.skip("%s in %s was skipped: %s" % (name, at, why))
             else:
                 self._add(host, "variable", os.path.normpath(value), name, at)
 
-    def _why_left(self, value: str, host: Host) -> str:
-        """Return why a variable's value is no place to use; empty if it is a folder."""
+    def _why_unusable(self, value: str, host: Host) -> str:
+        """Return why a variable's value cannot be used as a folder; empty if the folder exists."""
         if not value.startswith("/"):
             return "its value is not certain"
         try:
@@ -112,7 +114,7 @@ class ExistingSetup(AuditCheck):
     # -- folders -------------------------------------------------------------------------------
 
     def _find_in_folders(self, host: Host) -> None:
-        """Record condas and images in the home, in the areas, and in the user's folders directly in these."""
+        """Record conda installations and images in the home directory, in the areas, and in their subfolders."""
         areas = [host.resolve(area["path"]) for area in self.entries("areas")]
         walk, images = Walk(host, LIMITS), []  # type: Tuple[Walk, List[str]]
         for place in dict.fromkeys([real_home(host)] + [area for area in areas if area]):
@@ -122,47 +124,48 @@ class ExistingSetup(AuditCheck):
                 listing.folders = self._own_folders(host, listing) if listing.folder == place else []
                 for path in map(listing.path, listing.folders):
                     if all(self._is_mine(host, os.path.join(path, name)) for name in CONDA):
-                        self._add(host, "conda", _as_typed(path, host))
+                        self._add(host, "conda", _via_home(path, host))
             if walk.cut:
-                self.skip("%s holds too much to look at all of it" % host.shown(place))
+                self.skip("%s contains too much to be checked completely" % host.shown(place))
         for path in images[:MOST_IMAGES]:
-            self._add(host, "image", _as_typed(path, host))
+            self._add(host, "image", _via_home(path, host))
 
     def _own_folders(self, host: Host, listing: FolderListing) -> List[str]:
-        """Return the names of the user's folders in one; an area is full of other users' as well."""
+        """Return the names of the user's subfolders: an area also contains those of other users."""
         return [name for name in listing.folders[:MOST] if self._is_mine(host, listing.path(name), "folder")]
 
     def _is_mine(self, host: Host, path: str, kind: str = "file") -> bool:
         try:
             entry = host.entry(path)
         except AccountError:
-            return False  # the user cannot look there either
+            return False  # no permission, so not the user's
         return entry is not None and entry.kind == kind and entry.mine
 
     def _is_image(self, host: Host, path: str) -> bool:
-        """Return True if a file of the user begins as its name says. Only the first bytes are read."""
-        magic = IMAGES.get(os.path.splitext(path)[1])
-        if not magic or not self._is_mine(host, path):
+        """Return True if the user's file has the ending and the first bytes of a container image."""
+        mark = IMAGE_MARKS.get(os.path.splitext(path)[1])
+        if not mark or not self._is_mine(host, path):
             return False
-        offset, content = magic
+        offset, content = mark
         head = Search(host, [os.path.dirname(path)]).read_bytes(path, offset + len(content))
         return head[offset:] == content
 
     # -- launchers -----------------------------------------------------------------------------
 
     def _find_launchers(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
-        """Record each script of these names in their own folders and in those of PATH, also of interactive shells."""
-        paths = [one["path"] for one in self.entries("programs")]
+        """Record each script with the name of a launcher, in the launchers' folders and on PATH of any shell."""
+        paths = [entry["path"] for entry in self.entries("programs")]
         folders = [os.path.dirname(path) for path in paths] + variables.get("PATH", "").split(":")
-        for _path, one in settings:
-            if one.name == "PATH":
-                folders += [launcher_text.expand(part, variables) for part in launcher_text.split_path(one.text)]
-        for folder in dict.fromkeys(os.path.normpath(one) for one in folders if one.startswith("/")):
+        for _path, setting in settings:
+            if setting.name == "PATH":
+                parts = setting.text.strip().strip("\"'").split(":")
+                folders += [launcher_text.expand(part, variables) for part in parts]
+        for folder in dict.fromkeys(os.path.normpath(path) for path in folders if path.startswith("/")):
             for name in sorted({os.path.basename(path) for path in paths}):
                 self._check_launcher(host, os.path.join(folder, name), name)
 
     def _check_launcher(self, host: Host, path: str, name: str) -> None:
-        """Record a script with the options that it gives to srun; a colleague's counts, but not one of the site."""
+        """Record a script with its options of srun. It may be a colleague's, but not the site's (owned by root)."""
         try:
             real = host.resolve(path)
             entry = host.entry(real) if real else None
@@ -177,7 +180,7 @@ class ExistingSetup(AuditCheck):
         self._add(host, "launcher", path, name, words=launcher_text.srun_options(text))
 
 
-def _as_typed(path: str, host: Host) -> str:
-    """Return a path in the home by the home's own name, since the site may have linked the home."""
+def _via_home(path: str, host: Host) -> str:
+    """Return a resolved path below the home directory with the home's usual path, which may be a link."""
     home = real_home(host)
     return host.home + path[len(home) :] if is_in(path, home) else path

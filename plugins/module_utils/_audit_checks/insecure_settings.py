@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings by which a program talks to a server without a check of its certificate or key.
+"""Settings that make a program connect to a server without checking the server's certificate or key.
 
-Names as the documentation of git, conda, pip, uv, npm, curl, wget, Node, Python, enroot, containers and ssh has them.
+The names are from the documentation of git, conda, pip, uv, npm, curl, wget, Node, Python, enroot, containers and ssh.
 """
 
 import re
@@ -12,7 +12,7 @@ from .._formats.condarc import SETTINGS
 from .._formats.lines import split_lines
 
 OFF = r"[\"']?(?:false|no|off|0)\b"
-_OF_SSH = r".*(?:StrictHostKeyChecking[\s=](?:no|off)\b|UserKnownHostsFile[\s=]/dev/null\b)"  # among its options
+_OF_SSH = r".*(?:StrictHostKeyChecking[\s=](?:no|off)\b|UserKnownHostsFile[\s=]/dev/null\b)"  # as an option of ssh
 _GIT = re.compile(r"\s*(?:sslVerify\s*=\s*%s|sshCommand\s*=%s)" % (OFF, _OF_SSH), re.I)
 _CONDA = re.compile(r"ssl_verify\s*:\s*[<]?" + OFF, re.I)
 _PIP = re.compile(
@@ -23,7 +23,7 @@ _HOST = re.compile(r"\s*(?:Host|Match)\s+(.*)", re.I)
 _CURL = re.compile(r"\s*(?:-k|(?:--)?insecure)(?:\s*[=: ]\s*[\"']?(?:true|1|yes|on)[\"']?)?\s*$")
 _CONTAINERS = re.compile(r"\s*insecure\s*=\s*true\b")
 _ENROOT = re.compile(r"\s*ENROOT_ALLOW_HTTP\s+(?:y|yes|true|1)\b")
-BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (
+BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (  # file, and its lines that turn a check off
     (".gitconfig", _GIT),
     (".config/git/config", _GIT),
     *((name, _CONDA) for name in SETTINGS),
@@ -42,7 +42,7 @@ BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (
     ("enroot/enroot.config", _ENROOT),
     (".ssh/config", _SSH),
 )
-BY_FOLDER = (  # and those of whole folders, with the ends of their names
+BY_FOLDER = (  # folder, ending of its files, and lines of these files
     (".config/containers/registries.conf.d", ".conf", _CONTAINERS),
 )
 VARIABLES = re.compile(
@@ -54,13 +54,13 @@ VARIABLES = re.compile(
 
 
 def find_insecure(pattern: Pattern[str], text: str) -> Iterator[int]:
-    """Yield the numbers of the lines that turn the check off; of ssh only those that hold for every host."""
-    lines = split_lines(of_every_host(text) if pattern is _SSH else text)
+    """Yield the numbers of the lines that turn a check off; in ssh's settings only those that apply to every host."""
+    lines = split_lines(blank_host_sections(text) if pattern is _SSH else text)
     yield from (number for number, line in enumerate(lines, 1) if pattern.match(line))
 
 
-def of_every_host(text: str) -> str:
-    """Return ssh's settings with an empty line for each line that holds for some hosts alone."""
+def blank_host_sections(text: str) -> str:
+    """Return ssh's settings with an empty line in place of each line that applies only to some hosts."""
     kept, is_for_all = [], True
     for line in split_lines(text):
         section = _HOST.match(line)

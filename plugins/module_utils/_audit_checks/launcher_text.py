@@ -1,18 +1,18 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script that starts jobs gives to srun, and the folders that a line adds to PATH; nothing is run."""
+"""The srun options in the text of a launcher script, and the folders of a PATH setting. Nothing is run."""
 
 import re
 import shlex
 from typing import List, Mapping
 
 VALUED = "pnNcJAGtqwxCoeD"  # short options of srun that take a value
-MOST = 40
-LONGEST = 200
+MOST = 40  # options
+LONGEST = 200  # characters of one option
 
 
 def srun_options(text: str) -> List[str]:
-    """Return the options of the first srun in a script, one word each; empty if it cannot be told for certain."""
+    """Return the options of the first srun in a script, each with its value; empty if a quote is not closed."""
     for line in text.replace("\\\n", " ").splitlines():
         found = re.match(r"^\s*(?:exec\s+)?srun\s(.*)$", line)
         if found:
@@ -34,13 +34,8 @@ def _options(text: str) -> List[str]:
     return found
 
 
-def split_path(text: str) -> List[str]:
-    """Return the parts of a value of PATH."""
-    return text.strip().strip("\"'").split(":")
-
-
 def expand(part: str, variables: Mapping[str, str]) -> str:
-    """Return a folder with one of these variables, or ~, at its beginning replaced; empty if another one is there."""
+    """Return a folder of PATH with a leading ~ or variable replaced; empty if it contains any other variable."""
     for name in variables:
         for word in ("${%s}" % name, "$" + name) + (("~",) if name == "HOME" else ()):
             if part.startswith(word + "/"):

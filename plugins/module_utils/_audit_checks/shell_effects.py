@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compare what arrives in the account's shells with what hpc-onboard's file of settings sets there.
+"""The comparison of the account's shells with the settings file that hpc-onboard wrote for them.
 
-The comparison is with what the file says on the account, whatever is desired by now: what is desired and missing there
-is another finding. A difference that several shells have from one cause is one problem, at the line that causes it.
+The comparison uses the file as it is on the account. If the file itself lacks desired settings, that is a finding of
+its role. A difference with one cause in several shells is one problem, at the line that causes it.
 """
 
 import os
@@ -13,7 +13,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
 from .._formats import environment, section, startup
-from .._formats.settings import Setting, find_job_overrides, find_overrides
+from .._formats.settings import find_job_overrides, find_overrides
 from .._scan.hazards import HAZARDS, LIMITS
 from .._scan.shell_views import ShellView
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
@@ -28,15 +28,15 @@ from .audit_check import (
     read_text,
     real_home,
 )
-from .effect_places import COMMAND, Causes, Place
+from .effect_places import COMMAND, CauseFinder, Place
 
 LAUNCHERS = ("sbatch", "srun", "salloc", "enroot", "apptainer", "singularity")
-"""Programs that start jobs and containers. What is called so in a shell should be the site's."""
-EVERY_USER_WRITES = 0o002  # which a umask must take from what is created
+"""Programs that start jobs and containers. In every shell, these names should start the site's programs."""
+EVERY_USER_WRITES = 0o002  # the permission that a umask must remove from new files
 
 
 class ViewDifference(NamedTuple):
-    """Variables that the shells of these views lack, or have with another value."""
+    """Variables that are unset, or have a different value, in the shells of these views."""
 
     names: Tuple[str, ...]
     is_unset: bool
@@ -44,30 +44,31 @@ class ViewDifference(NamedTuple):
 
 
 def check_effects(
-    check: AuditCheck, host: Host, views: Sequence[ShellView], programs: Sequence[str], causes: Causes
+    check: AuditCheck, host: Host, views: Sequence[ShellView], programs: Sequence[str], causes: CauseFinder
 ) -> None:
-    """Report variables of hpc-onboard that do not arrive in a shell, scripts that it does not find, and its umask."""
+    """Report where the shells deviate from hpc-onboard's settings, and settings that are unsafe in any shell."""
     dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
     ours = read_own_variables(check, host)
     has_file = bool(dialect and read_text(check, host, env_file(host, dialect)))
-    is_read = has_file and _has_lines(check, host, str(dialect))  # else that is a finding of its own
+    is_read = has_file and _has_lines(check, host, str(dialect))  # if not, the role reports it
     if has_file:
         _check_file(check, host, str(dialect))
     if ours:
         _check_variables(check, host, ours, views, is_read, causes)
     if is_read:
-        reading = [view for view in views if not _was_asked(host, view) or not set(ours) - set(view.environment)]
-        if programs and not any(view.environment.get("PATH") for view in reading):
-            check.skip("whether hpc-onboard's scripts are on PATH is unknown: the login shell has no PATH")
+        # A shell without the variables did not read the file; a finding about its PATH would repeat that.
+        complete = [view for view in views if not _was_started(host, view) or not set(ours) - set(view.environment)]
+        if programs and not any(view.environment.get("PATH") for view in complete):
+            check.skip("cannot check whether hpc-onboard's scripts are on PATH: the login shell has no PATH")
         for path in programs:
-            _check_program(check, path, reading, host, causes)
+            _check_program(check, path, complete, host, causes)
     _check_launchers(check, host, views, causes)
     _check_hazards(check, host, views, causes)
     _check_current_folder(check, host, views, causes)
     for view in views:
         if view.umask is not None and not view.umask & EVERY_USER_WRITES:
-            place = causes.of_command(view, r"umask \s*0?\d")
-            text = "with umask %04o, every user can write what is created in %s"
+            place = causes.locate_command(view, r"umask \s*0?\d")
+            text = "umask %04o lets every user change the files that you create in %s"
             shown = place.shown(host) if place else view.way.file
             check.report("ENV-008", shown, text % (view.umask or 0, view.way.description))
             break
@@ -77,17 +78,17 @@ def check_effects(
 
 
 def _has_lines(check: AuditCheck, host: Host, dialect: str) -> bool:
-    """Return True if the start-up files have the line that reads hpc-onboard's file, as it was written."""
+    """Return True if all start-up files contain the unchanged line that reads hpc-onboard's file."""
     line = environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)
     return all(startup.find_our_line(read_text(check, host, path)) == line for path in start_up_files(host))
 
 
 def _check_file(check: AuditCheck, host: Host, dialect: str) -> None:
-    """Report the first line of hpc-onboard's file that is in none of its sections: who wrote it is unknown."""
+    """Report the first line of hpc-onboard's file outside of its sections: hpc-onboard did not write it."""
     path = env_file(host, dialect)
     number = section.first_outside(read_text(check, host, path))
     if number:
-        text = "this line of hpc-onboard's file is not hpc-onboard's: put it into a start-up file of yours"
+        text = "hpc-onboard did not write this line of its file: move the line to your own start-up file"
         check.report("ENV-002", "%s:%d" % (host.shown(path), number), text)
 
 
@@ -97,99 +98,96 @@ def _check_variables(
     ours: Mapping[str, str],
     views: Sequence[ShellView],
     is_read: bool,
-    causes: Causes,
+    causes: CauseFinder,
 ) -> None:
+    """Report hpc-onboard's variables that are unset or different in a shell. is_read: start-up files read its file."""
     explained = _check_lines(check, host, ours, views)
     for difference in _differences(host, {name: ours[name] for name in ours if name not in explained}, views):
         if difference.is_unset and not is_read:
-            continue
-        place = causes.of_variable(difference.views[0], difference.names[0], difference.is_unset)
+            continue  # the role reports the missing line
         name, view = difference.names[0], difference.views[0]
+        place = causes.locate_variable(view, name, difference.is_unset)
         fix = offers.offer_variable_fix(host, place.path, name) if place and not difference.is_unset else None
         unplaced = view.way.file if difference.is_unset and difference.names[1:] else "$" + name
         check.report("ENV-007", place.shown(host) if place else unplaced, _describe(difference), "", fix)
 
 
 def _check_lines(check: AuditCheck, host: Host, ours: Mapping[str, str], views: Sequence[ShellView]) -> List[str]:
-    """Report the lines of start-up files that certainly, or in a shell, give a variable another value."""
+    """Report the lines of start-up files that override a variable, and return the names of these variables."""
     explained: List[str] = []
     for path in login_shell_files(host):
         for setting in find_overrides(read_text(check, host, path), ours, host.home):
             name = setting.name
-            actual = [view.environment[name] for view in views if view.environment.get(name, ours[name]) != ours[name]]
-            if setting.is_certain(host.home) or actual:
+            other = [view.environment[name] for view in views if view.environment.get(name, ours[name]) != ours[name]]
+            if setting.is_certain(host.home) or other:
                 explained.append(name)
-                text = "%s has another value than hpc-onboard sets" % name
-                text += _describe_folder(host, actual[0] if actual else ours[name], ours[name], setting)
+                text = "this line overrides hpc-onboard's %s" % name
+                text += _warn_of_unused_folder(host, other[0] if other else setting.value(host.home))
                 fix = offers.offer_variable_fix(host, path, name)
                 check.report("ENV-007", "%s:%d" % (host.shown(path), setting.line), text, "", fix)
         for line, name in find_job_overrides(read_text(check, host, path), ours, host.home):
             if name not in explained:
-                text = "%s has another value than hpc-onboard sets, or none, in a job"
+                text = "in a job, this line overrides or unsets hpc-onboard's %s"
                 check.report("ENV-007", "%s:%d" % (host.shown(path), line), text % name)
     return explained
 
 
 def _differences(host: Host, ours: Mapping[str, str], views: Sequence[ShellView]) -> List[ViewDifference]:
-    """Return the differences, each once: views with the same variables unset, or with another value, are one."""
+    """Return the differences. Views with the same variables unset, or the same variables different, are grouped."""
     grouped: Dict[Tuple[bool, Tuple[str, ...]], List[ShellView]] = {}
     for view in views:
-        is_asked = _was_asked(host, view)
-        unset = tuple(sorted(name for name in ours if name not in view.environment)) if is_asked else ()
+        is_known = _was_started(host, view)
+        unset = tuple(sorted(name for name in ours if name not in view.environment)) if is_known else ()
         other = tuple(sorted(name for name in ours if view.environment.get(name, ours[name]) != ours[name]))
         for is_unset, names in ((True, unset), (False, other)):
             if names:
                 grouped.setdefault((is_unset, names), []).append(view)
-    return [ViewDifference(names, is_unset, tuple(found)) for (is_unset, names), found in grouped.items()]
+    return [ViewDifference(names, is_unset, tuple(group)) for (is_unset, names), group in grouped.items()]
 
 
-def _was_asked(host: Host, view: ShellView) -> bool:
-    """Return True if a shell was started for the view; the environment of a simulated account is given."""
+def _was_started(host: Host, view: ShellView) -> bool:
+    """Return True if the view comes from a shell that ran; the login environment of a simulated account does not."""
     return bool(host.account.start) or not view.way.is_login or bool(view.way.options[1:])
 
 
 def _describe(difference: ViewDifference) -> str:
-    first, more = difference.names[0], len(difference.names) - 1
-    subject = first if not more else "%s and %d more variables of hpc-onboard" % (first, more)
-    verb = "is" if subject == first else "are"
+    first, others = difference.names[0], len(difference.names) - 1
+    subject = "%s and %d more variables of hpc-onboard are" % (first, others) if others else first + " is"
     where = " and ".join(sorted({view.way.description for view in difference.views}))
     if difference.is_unset:
-        return "%s %s not set in %s" % (subject, verb, where)
-    has = "has" if subject == first else "have"
-    return "%s %s another value than hpc-onboard sets, in %s" % (subject, has, where)
+        return "%s not set in %s" % (subject, where)
+    return "%s set to a value other than hpc-onboard's in %s" % (subject, where)
 
 
-def _describe_folder(host: Host, actual: str, ours: str, setting: Setting) -> str:
-    """Return a warning about the folder that no program uses once the line is gone; empty if there is none."""
-    folder = actual if actual != ours else setting.value(host.home)
+def _warn_of_unused_folder(host: Host, folder: str) -> str:
+    """Return a warning that a folder with content is unused once the line is removed; empty without content."""
     try:
         is_used = folder.startswith("/") and host.resolved_kind(folder) == "folder" and bool(host.names(folder))
     except AccountError:
         return ""
-    return "; %s stays, and without this line no program uses it" % host.shown(folder) if is_used else ""
+    return "; without this line, %s is no longer used, and its content remains" % host.shown(folder) if is_used else ""
 
 
 # -- scripts -----------------------------------------------------------------------------------
 
 
-def _check_program(check: AuditCheck, path: str, views: Sequence[ShellView], host: Host, causes: Causes) -> None:
-    """Report a script that a shell does not find, or in whose place another program would start."""
+def _check_program(check: AuditCheck, path: str, views: Sequence[ShellView], host: Host, causes: CauseFinder) -> None:
+    """Report a script that a shell does not find, or for which a shell starts something else."""
     for view in views:
-        search = view.environment.get("PATH", "")
-        if not search:
+        if not view.environment.get("PATH"):
             continue
-        if _check_search(check, path, search, view, host, causes) or _check_answer(check, path, view, host, causes):
+        if _check_path(check, path, view, host, causes) or _check_alias(check, path, view, host, causes):
             return
 
 
-def _check_search(check: AuditCheck, path: str, search: str, view: ShellView, host: Host, causes: Causes) -> bool:
-    """Report what PATH makes of a script; return True if there was something to report."""
+def _check_path(check: AuditCheck, path: str, view: ShellView, host: Host, causes: CauseFinder) -> bool:
+    """Report a script whose folder is not on PATH, or that another program precedes; return True if reported."""
     folder, name = os.path.split(path)
-    folders = [os.path.normpath(one) for one in search.split(":") if one.startswith("/")]
-    on_path = [host.resolve(one) for one in folders]
+    folders = [os.path.normpath(part) for part in view.environment["PATH"].split(":") if part.startswith("/")]
+    on_path = [host.resolve(part) for part in folders]
     if host.resolve(folder) not in on_path:
-        text, place = "%s is not on PATH of %s", causes.of_path(view, folder)
-        text %= host.shown(folder), view.way.description
+        text = "%s is not on PATH in %s" % (host.shown(folder), view.way.description)
+        place = causes.locate_path_loss(view, folder)
         if place:
             check.report("ENV-005", place.shown(host), "after this line " + text, case=PATH_REPLACED)
         else:
@@ -198,61 +196,65 @@ def _check_search(check: AuditCheck, path: str, search: str, view: ShellView, ho
     for earlier in folders[: on_path.index(host.resolve(folder))]:
         other = os.path.join(earlier, name)
         if is_executable(other, host):
-            text = "it comes before %s on PATH of %s" % (host.shown(path), view.way.description)
+            text = "this program comes before %s on PATH in %s" % (host.shown(path), view.way.description)
             check.report("ENV-005", host.shown(other), text)
             return True
     return False
 
 
-def _check_answer(check: AuditCheck, path: str, view: ShellView, host: Host, causes: Causes) -> bool:
-    """Report an alias or a function in the place of a script; return True if there is one."""
+def _check_alias(check: AuditCheck, path: str, view: ShellView, host: Host, causes: CauseFinder) -> bool:
+    """Report an alias or a function with the name of a script; return True if reported."""
     name = os.path.basename(path)
-    answer = view.programs.get(name, "")
-    if not answer or answer.startswith("/"):
+    meaning = view.programs.get(name, "")
+    if not meaning or meaning.startswith("/"):
         return False
-    text = "an alias or a function of this name comes before %s in %s" % (host.shown(path), view.way.description)
-    place = causes.of_name(view, name)
+    text = "an alias or a function of the same name hides %s in %s" % (host.shown(path), view.way.description)
+    place = causes.locate_definition(view, name)
     check.report("ENV-005", place.shown(host) if place else view.way.file, text, case=NAME_TAKEN)
     return True
 
 
-def _check_launchers(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: Causes) -> None:
-    """Report an alias or a function of the account's in the place of a program that starts jobs or containers."""
+def _check_launchers(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
+    """Report the user's own program, alias or function with the name of a program that starts jobs or containers."""
     for name in LAUNCHERS:
         for view in views:
             other = view.programs.get(name, "")
-            if is_in(other, host.real(host.home)) and _has_another(view, other):
-                text = "it comes before the site's %s on PATH of %s"
+            if is_in(other, host.real(host.home)) and _hides_program(view, other):
+                text = "this program comes before the site's %s on PATH in %s"
                 shown = host.shown(host.home + other[len(host.real(host.home)) :])
                 check.report("ENV-005", shown, text % (name, view.way.description))
                 break
-            place = causes.of_name(view, name) if not view.programs.get(name, "/").startswith("/") else None
+            place = causes.locate_definition(view, name) if not view.programs.get(name, "/").startswith("/") else None
             if place and not place.is_of_site:
-                text = "an alias or a function comes before the site's %s in %s" % (name, view.way.description)
+                text = "an alias or a function hides the site's %s in %s" % (name, view.way.description)
                 check.report("ENV-005", place.shown(host), text, case=NAME_TAKEN)
                 break
 
 
-def _has_another(view: ShellView, program: str) -> bool:
-    """Return True if PATH has another program of this name."""
+def _hides_program(view: ShellView, program: str) -> bool:
+    """Return True if another folder of PATH contains a program of the same name."""
     folder, name = os.path.split(program)
-    others = [one for one in view.environment.get("PATH", "").split(":") if one.startswith("/") and one != folder]
-    return any(os.access(os.path.join(one, name), os.X_OK) for one in others)
+    others = [part for part in view.environment.get("PATH", "").split(":") if part.startswith("/") and part != folder]
+    return any(os.access(os.path.join(other, name), os.X_OK) for other in others)
 
 
-def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: Causes) -> None:
-    """Report what a start-up file changes for every command: the folder, limits, and variables of many programs."""
+def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
+    """Report lines that change the current folder, the limits, or a variable of many programs for every command."""
     for view in views:
-        of_program = not view.way.is_job and "-i" not in view.way.options  # a user at a terminal may want to be there
+        of_program = (
+            not view.way.is_job and "-i" not in view.way.options
+        )  # a user at a terminal may want another folder
         if of_program and view.folder and view.folder not in ("/", host.home, host.real(host.home)):
-            _report_hazard(check, host, causes.of_command(view, r"(?:cd|pushd)\b"), "every command starts elsewhere")
+            _report_hazard(
+                check, host, causes.locate_command(view, r"(?:cd|pushd)\b"), "every command starts in another folder"
+            )
         for name in [name for name in HAZARDS if name in view.environment]:
-            _report_hazard(check, host, causes.of_variable(view, name, False), "%s: %s" % (name, HAZARDS[name]))
+            _report_hazard(check, host, causes.locate_variable(view, name, False), "%s: %s" % (name, HAZARDS[name]))
         folder = view.environment.get("TMPDIR", "")
         if any(is_in(folder, home) for home in (host.home, real_home(host), host.real(host.home))):
-            text = "TMPDIR is in the home, which is small, and which every job then writes to"
-            _report_hazard(check, host, causes.of_variable(view, "TMPDIR", False), text)
-    text = "what is started from a shell, a job too, may use no more than this line says"
+            text = "TMPDIR is in the home directory, which is small, and every job writes to it"
+            _report_hazard(check, host, causes.locate_variable(view, "TMPDIR", False), text)
+    text = "this line limits every program that you start, including jobs"
     _report_hazard(check, host, causes.search(LIMITS % COMMAND), text)
 
 
@@ -261,24 +263,24 @@ def _report_hazard(check: AuditCheck, host: Host, place: Optional[Place], text: 
         check.report("ENV-011", place.shown(host), text)
 
 
-def _check_current_folder(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: Causes) -> None:
-    """Report a PATH by which a program of the current folder is started."""
+def _check_current_folder(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
+    """Report a PATH that contains the current folder."""
     for view in views:
         folders = view.environment.get("PATH", "/").split(":")
-        if not all(one.startswith("/") for one in folders):
-            place = causes.of_current_folder(view)
+        if not all(folder.startswith("/") for folder in folders):
+            place = causes.locate_current_folder(view)
             if place or "." in folders:  # a site's file may leave an empty entry
-                text = "PATH has the current folder in %s: a program there starts in the place of the usual one"
+                text = "PATH contains the current folder in %s: a program there can start instead of the usual one"
                 shown = place.shown(host) if place else "$PATH"
                 check.report("ENV-005", shown, text % view.way.description, case=CURRENT_FOLDER)
                 return
 
 
 def is_executable(path: str, host: Host) -> bool:
-    """Return True if a path is a program that the account can start."""
+    """Return True if a path is an executable file."""
     try:
         real = host.resolve(path)
         entry = host.entry(real) if real else None
     except AccountError:
-        return False  # a shell cannot look into the folder either
+        return False  # without permission, a shell cannot start the program either
     return entry is not None and entry.kind == "file" and bool(entry.mode & 0o111)

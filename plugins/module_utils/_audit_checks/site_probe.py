@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an account shows of its cluster: folders, variables, programs, modules, quotas and nodes of Slurm.
+"""The probe of a cluster from one account: folders, variables, programs, modules, quotas and Slurm nodes.
 
-Only `hpc-onboard probe` sends this. It reads, submits no job, and starts each of the site's programs once. The
-controller compares what was observed with the profile.
+Only `hpc-onboard probe` sends this check. It submits no job, and runs each of the site's programs once. The controller
+compares the observations with the profile.
 """
 
 import os
@@ -24,17 +24,17 @@ from .audit_check import AuditCheck
 
 SECONDS = 8.0  # the time limit of each program
 USUAL_QUOTA = "quota -s -w"
-END = "hpc.onboard-ended"
-NODES = ["sinfo", "-a", "-h", "-o", "%R|%G|%D|%l"]  # -a: partitions that are hidden from this account, too
-MOST_NODES = 200  # kinds of nodes
+END = "hpc.onboard-ended"  # printed after the output of a program that succeeded
+NODES = ["sinfo", "-a", "-h", "-o", "%R|%G|%D|%l"]  # -a: also partitions that are hidden from this account
+MOST_NODES = 200  # lines of sinfo
 OS_RELEASE = "/etc/os-release"
 
 
 class SiteProbe(AuditCheck):
-    """Observations of one account, each by a name and as text."""
+    """Observations from one account: name -> text."""
 
     KIND = "site_probe"
-    TITLE = "the cluster as the account shows it"
+    TITLE = "observations of the cluster"
     PATH_OPTIONS = ("areas",)
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
@@ -42,7 +42,7 @@ class SiteProbe(AuditCheck):
         "variables": {"type": "list", "elements": "str", "default": []},  # without the dollar
         "programs": {"type": "list", "elements": "str", "default": []},
         "modules": {"type": "list", "elements": "str", "default": []},
-        "quota": {"type": "str", "default": ""},  # the site's command; it only reads
+        "quota": {"type": "str", "default": ""},  # the site's quota command
     }
 
     def __init__(self, options: Any) -> None:
@@ -56,26 +56,26 @@ class SiteProbe(AuditCheck):
 
     def run(self, host: Host) -> None:
         self._environment = dict(_login_environment(host), LC_ALL="C", TERM="dumb", COLUMNS="200")
-        self._see_machine(host)
-        self._see_variables()
+        self._observe_machine(host)
+        self._observe_variables()
         for area in self.entries("areas"):
-            self._see_area(area["name"], area["path"], host)
+            self._observe_area(area["name"], area["path"], host)
         if host.root:
-            self.skip("a sandbox has no programs of a site")
+            self.skip("site programs are not available in a sandbox")
             return
-        self._see_programs()
-        self._see_modules(host)
-        self._see_quotas(host)
-        self._see_slurm()
+        self._observe_programs()
+        self._observe_modules(host)
+        self._observe_quotas(host)
+        self._observe_nodes()
 
     def evidence(self, before: State, host: Host) -> Evidence:
         evidence = super().evidence(before, host)  # runs the probe
         offers = host.account.found[MEMORY_KEY]
         return dict(evidence, observed=self._observed, slurm={name: offers.get(name) for name in REPORTED})
 
-    # -- what is read --------------------------------------------------------------------------
+    # -- files ---------------------------------------------------------------------------------
 
-    def _see_machine(self, host: Host) -> None:
+    def _observe_machine(self, host: Host) -> None:
         self._observed.update({
             "home": host.home if host.root else pwd.getpwuid(os.getuid()).pw_dir,
             "home folder": host.resolve(host.home) or host.home,
@@ -84,17 +84,17 @@ class SiteProbe(AuditCheck):
         })  # fmt: skip
         try:
             with open(OS_RELEASE, encoding="utf-8", errors="replace") as file:
-                words = [line.partition("=") for line in file.read(10000).splitlines()]
+                settings = [line.partition("=") for line in file.read(10000).splitlines()]
         except OSError:
             return
-        self._observed["os"] = next((text.strip("\"'") for name, _is, text in words if name == "PRETTY_NAME"), "")
+        self._observed["os"] = next((text.strip("\"'") for name, _is, text in settings if name == "PRETTY_NAME"), "")
 
-    def _see_variables(self) -> None:
+    def _observe_variables(self) -> None:
         for name in self.options["variables"]:
             if self._environment.get(name):
                 self._observed["variable " + name] = self._environment[name]
 
-    def _see_area(self, name: str, path: str, host: Host) -> None:
+    def _observe_area(self, name: str, path: str, host: Host) -> None:
         try:
             real = host.resolve(path)
             kind = host.resolved_kind(path)
@@ -103,32 +103,36 @@ class SiteProbe(AuditCheck):
                 can_write = os.access(host.real(real), os.W_OK | os.X_OK)
                 self._observed["area %s writable" % name] = "yes" if can_write else "no"
         except OSError as error:
-            self.skip(str(as_account_error(error, "looking at %s" % host.shown(path))))
+            self.skip(str(as_account_error(error, "checking %s" % host.shown(path))))
         except AccountError as error:
             self.skip(str(error))
 
-    # -- what the site's programs print ----------------------------------------------------------
+    # -- programs of the site --------------------------------------------------------------------
 
-    def _ask(self, words: List[str]) -> Optional[str]:
-        """Return what a program prints; None, and a remark, if it is missing or does not end well."""
-        program = find_program(words[0], self._environment.get("PATH") or os.defpath)
+    def _run_site_program(self, command: List[str]) -> Optional[str]:
+        """Return the output of a program; None if the program is missing, or fails, which adds a remark."""
+        program = find_program(command[0], self._environment.get("PATH") or os.defpath)
         if program is None:
             return None
-        line = ["/bin/sh", "-c", '"$0" "$@" 2>&1 && echo ' + END, program] + words[1:]
+        # 2>&1, as some sites' commands print to stderr
+        line = ["/bin/sh", "-c", '"$0" "$@" 2>&1 && echo ' + END, program] + command[1:]
         output = run_program(line, self._environment, SECONDS)
         text, end, _rest = output.text.rpartition(END)
         if not end:
-            self.skip("'%s' gave no answer: %s" % (" ".join(words), output.why or "it failed"))
+            self.skip("'%s' failed%s" % (" ".join(command), ": " + output.why if output.why else ""))
             return None
         return text
 
-    def _see_programs(self) -> None:
+    def _observe_programs(self) -> None:
         path = self._environment.get("PATH") or os.defpath
         for name, place in find_programs(self.options["programs"], path).items():
             self._observed["program " + name] = place
 
-    def _see_modules(self, host: Host) -> None:
-        """Ask a login shell, since `module` is a function there. Lmod prints to stderr, and `avail` never fails."""
+    def _observe_modules(self, host: Host) -> None:
+        """Record which modules are available. `module` is a function of the login shell.
+
+        Lmod prints to stderr, and `module avail` succeeds even if it finds nothing.
+        """
         names = self.options["modules"]
         if not names:
             return
@@ -137,22 +141,23 @@ class SiteProbe(AuditCheck):
         output = run_program(["/bin/bash", "-lc", command], self._environment, SECONDS)
         if END not in output.text:
             return
-        found = output.text.split()
+        modules = output.text.split()
         for name in names:
-            is_there = any(one.partition("(")[0] == name or one.startswith(name + "/") for one in found)
-            self._observed["module " + name] = "yes" if is_there else "no"
+            is_found = any(module.partition("(")[0] == name or module.startswith(name + "/") for module in modules)
+            self._observed["module " + name] = "yes" if is_found else "no"
 
-    def _see_quotas(self, host: Host) -> None:
+    def _observe_quotas(self, host: Host) -> None:
         command = self.options["quota"] or USUAL_QUOTA
-        text = self._ask(shlex.split(command))
+        text = self._run_site_program(shlex.split(command))
         reading = read_usage(text or "")
-        for one in reading.usages:
-            self._observed["quota %s %s" % (one.what, one.place)] = "%d" % one.limit
+        for usage in reading.usages:
+            self._observed["quota %s %s" % (usage.what, usage.place)] = "%d" % usage.limit
         if text is not None and not reading.known:
-            self.skip("the output of '%s' has an unknown form" % command)
+            self.skip("the output of '%s' has an unknown format" % command)
 
-    def _see_slurm(self) -> None:
-        for number, line in enumerate(sorted(set((self._ask(NODES) or "").splitlines()))[:MOST_NODES]):
+    def _observe_nodes(self) -> None:
+        lines = sorted(set((self._run_site_program(NODES) or "").splitlines()))
+        for number, line in enumerate(lines[:MOST_NODES]):
             self._observed["nodes %d" % number] = line
 
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether jobs can be submitted as accounts file and profile say: Slurm account, quality of service, partitions."""
+"""The check that Slurm still offers what the accounts file and the profile set: Slurm account, QOS, partitions."""
 
 from typing import Any, Dict, List, Optional
 
@@ -13,17 +13,20 @@ UNUSED = "the profile's other partitions"
 
 
 class SlurmRights(AuditCheck):
-    """What Slurm offers this account now, compared with the settings."""
+    """The Slurm accounts, QOS and partitions in the settings that Slurm does not offer this account."""
 
     KIND = "slurm_rights"
     TITLE = "Slurm"
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "account": {"type": "str", "default": ""},  # that the user has chosen
-        "likely": {"type": "str", "default": ""},  # the project, where the site names accounts so
-        "suffixes": {"type": "dict", "default": {}},  # of the names of accounts, for jobs with GPUs and without
+        "account": {"type": "str", "default": ""},  # the one that the user has chosen
+        "likely": {"type": "str", "default": ""},  # the project, if the site names Slurm accounts after projects
+        "suffixes": {
+            "type": "dict",
+            "default": {},
+        },  # purpose (jobs with or without GPUs) -> suffix of the account's name
         "partitions": {"type": "list", "elements": "str", "default": []},  # all of the profile
-        "used": {"type": "list", "elements": "str", "default": []},  # those that jobs are sent to
-        "qos": {"type": "list", "elements": "str", "default": []},  # those that jobs request
+        "used": {"type": "list", "elements": "str", "default": []},  # the partitions to which jobs are submitted
+        "qos": {"type": "list", "elements": "str", "default": []},  # those that the settings request
     }
 
     def bound(self, host: Host) -> "AuditCheck":
@@ -36,13 +39,14 @@ class SlurmRights(AuditCheck):
         purposes = list(suffixes and PURPOSES) or ["gpu"]
         chosen = [choose_account(offers, account, likely, suffixes, purpose) for purpose in purposes]
         if offers["missed"] and any(offers[name] is not None for name in ("accounts", "partitions")):
-            # Where Slurm never answered, nothing can have drifted; status says so.
-            self.skip("Slurm could not be asked, or not for everything: %s" % "; ".join(offers["missed"]))
-        missing = [one for one in chosen if one.why]
-        if missing and (account or len(missing) == len(chosen)):  # jobs without a GPU need no account for GPUs
-            several = not account and offers["accounts"]
-            self.report("JOB-004" if several else "JOB-001", account or "Slurm account", missing[0].why)
-        for name in sorted({one.account for one in chosen}):
+            # If every query failed, a remark would add nothing: status reports that Slurm is not available.
+            self.skip("some queries to Slurm failed: %s" % "; ".join(offers["missed"]))
+        missing = [choice for choice in chosen if choice.why]
+        # Without a chosen account, one for either purpose is enough: a user may never run jobs with GPUs.
+        if missing and (account or len(missing) == len(chosen)):
+            must_choose = not account and offers["accounts"]
+            self.report("JOB-004" if must_choose else "JOB-001", account or "Slurm account", missing[0].why)
+        for name in sorted({choice.account for choice in chosen}):
             self._check_qos(name, list_qos(offers, name))
         if offers["partitions"] is not None:
             self._check_partitions([partition["name"] for partition in offers["partitions"]])
@@ -50,7 +54,7 @@ class SlurmRights(AuditCheck):
     def _check_qos(self, account: str, allowed: Optional[List[str]]) -> None:
         for qos in self.options["qos"] if allowed is not None else []:
             if qos not in (allowed or []):
-                text = "account %s may not use this quality of service; available: %s"
+                text = "the Slurm account %s may not use this QOS; available: %s"
                 self.report("JOB-003", qos, text % (account, ", ".join(allowed or [])))
 
     def _check_partitions(self, existing: List[str]) -> None:

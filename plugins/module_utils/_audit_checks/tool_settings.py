@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings that compete with hpc-onboard's: variables that its own outrank, and settings files of tools.
+"""The check for settings that conflict with hpc-onboard's: variables, and settings files of tools.
 
-The folders that they name are compared with what hpc-onboard's file sets on the account, and with where the site wants
-caches. Files with carriage returns, which shells read as a part of each line's last word, are reported as well.
+Their folders are compared with those that hpc-onboard's file sets on the account, and with where the site wants caches.
+Files with carriage returns, which shells read as part of the last word of a line, are reported as well.
 """
 
 import os
@@ -33,21 +33,23 @@ from .audit_check import (
     read_text,
 )
 from .effect_places import find_read_files
-from .insecure_settings import BY_FILE, BY_FOLDER, VARIABLES, find_insecure, of_every_host
+from .insecure_settings import BY_FILE, BY_FOLDER, VARIABLES, blank_host_sections, find_insecure
 
-FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
-MOST = 50  # files of one folder
-INSTALLS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
-CREATED = ("target", "prefix", "root")  # by pip, in a folder that exists
-PIP = (".pip/pip.conf", ".config/pip/pip.conf", ".pydistutils.cfg", ".config/pydistutils.cfg")
-SCRIPTS = ("bin", ".local/bin")
-HEAD, LONGEST_HEAD = re.compile(r"#![ \t]*(/[^\s]+)[^\r\n]*(\r?)\n"), 256
-OF_CONDA = re.compile(r"CONDA_(?:PKGS|ENVS)_(?:DIRS|PATH)\Z")
-MOVES = re.compile(r"(?i)CACHE|GRAPHROOT|(?:HF|TORCH)_HOME|ENROOT_(?:DATA|TEMP)_PATH")  # names of folders that grow
+VARIABLE_FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
+MOST = 50  # files of one folder that are read
+PIP_FOLDERS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
+CREATED_BY_PIP = ("target", "prefix", "root")  # if the parent folder exists
+PIP_FILES = (".pip/pip.conf", ".config/pip/pip.conf", ".pydistutils.cfg", ".config/pydistutils.cfg")
+SCRIPT_FOLDERS = ("bin", ".local/bin")
+SHEBANG, LONGEST_SHEBANG = re.compile(r"#![ \t]*(/[^\s]+)[^\r\n]*(\r?)\n"), 256
+CONDA_FOLDERS = re.compile(r"CONDA_(?:PKGS|ENVS)_(?:DIRS|PATH)\Z")
+LARGE_FOLDERS = re.compile(
+    r"(?i)CACHE|GRAPHROOT|(?:HF|TORCH)_HOME|ENROOT_(?:DATA|TEMP)_PATH"
+)  # variables of folders that become large
 
 
 class ToolSettings(AuditCheck):
-    """Variables and settings files that name another folder than hpc-onboard, or the site, does."""
+    """Variables and settings of tools whose folders differ from hpc-onboard's, or from where the site wants them."""
 
     KIND = "tool_settings"
     TITLE = "settings of tools"
@@ -59,7 +61,7 @@ class ToolSettings(AuditCheck):
     def run(self, host: Host) -> None:
         ours = read_own_variables(self, host)
         self._set_by_user: Set[str] = set()
-        self._pointed: List[SettingsFile] = []  # settings files that variables name
+        self._pointed_files: List[SettingsFile] = []  # settings files that variables name
         self._condarcs = [host.home + "/" + name for name in condarc.SETTINGS]
         for path in find_read_files(self, host):
             text = read_text(self, host, path)
@@ -68,48 +70,49 @@ class ToolSettings(AuditCheck):
             self._report_insecure(path, find_insecure(VARIABLES, text), host)
         self._check_site(ours, host)
         self._check_insecure(host)
-        for file in [*self._files(host), *self._pointed]:
+        for file in [*self._settings_files(host), *self._pointed_files]:
             self._check_file(file, ours, host)
-        for path in self._programs(host):
-            self._check_program(path, ours, host)
+        for path in self._starter_files(host):
+            self._check_starter(path, ours, host)
         for folder in tool_places.CONDARC_FOLDERS:
             self._condarcs += self._in_folder(folder, (".yml", ".yaml"), host)
         for path in self._condarcs:
             self._check_conda(path, host)
-        for name in PIP:
+        for name in PIP_FILES:
             self._check_pip(host.home + "/" + name, host)
-        self._check_existing(host)
+        self._check_named_paths(host)
         self._check_scripts(host)
 
     # -- start-up files ------------------------------------------------------------------------
 
     def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
-        """Report the variables of a start-up file that hpc-onboard's own outrank."""
+        """Report the variables of a start-up file that conflict with hpc-onboard's or point to a missing folder."""
         for setting in find_settings(text):
             self._set_by_user.add(setting.name)
             where, value = "%s:%d" % (host.shown(path), setting.line), setting.value(host.home)
             self._check_outranked(setting.name, value, where, ours, host)
             if setting.name in tool_places.POINTERS and value:
-                self._pointed.append(SettingsFile(value, tool_places.POINTERS[setting.name]))
+                self._pointed_files.append(SettingsFile(value, tool_places.POINTERS[setting.name]))
             if setting.name == tool_places.CONDARC and value:
                 self._condarcs.append(value)
             if value.startswith("/") and setting.name not in ours and tool_places.NAMES_EXISTING.match(setting.name):
                 self._report_missing(where, setting.name, value, host)
-            elif OF_CONDA.match(setting.name) and setting.name not in ours and is_in(value or "/", host.home):
+            elif CONDA_FOLDERS.match(setting.name) and setting.name not in ours and is_in(value or "/", host.home):
                 self._report_in_home(where, setting.name, value, host)
 
     def _check_outranked(self, name: str, folder: str, where: str, ours: Mapping[str, str], host: Host) -> None:
-        winners = [one for one in OUTRANKED.get(name, ()) if one in ours]
-        if not winners or name in ours or folder in [ours[one] for one in winners]:
+        """Report a variable that has no effect because one of hpc-onboard's has precedence."""
+        winners = [winner for winner in OUTRANKED.get(name, ()) if winner in ours]
+        if not winners or name in ours or folder in [ours[winner] for winner in winners]:
             return
-        used = self._left_behind(name, folder, host)
-        if name not in IN_COMMON or used:
-            text = "%s is set here, and hpc-onboard's %s outranks it" % (name, winners[0])
-            text += "; what is in %s is used no more" % used if used else ""
+        unused = self._unused_content(name, folder, host)
+        if name not in IN_COMMON or unused:  # a variable that many programs share still affects the others
+            text = "%s is set here, but hpc-onboard's %s takes precedence" % (name, winners[0])
+            text += "; the content of %s is no longer used" % unused if unused else ""
             self.report("ENV-009", where, text)
 
     def _check_site(self, ours: Mapping[str, str], host: Host) -> None:
-        """Report the variables of the site that hpc-onboard's own outrank, where the account sets none of that name."""
+        """Report the site's variables that have no effect because of hpc-onboard's, unless the user overrides them."""
         try:
             variables = host.account.environment()
             found = [name for name in OUTRANKED if name in variables and name not in self._set_by_user]
@@ -120,23 +123,25 @@ class ToolSettings(AuditCheck):
             self.skip(str(error))
 
     def _check_insecure(self, host: Host) -> None:
-        """Check the settings files, those in their folders, and those that they include."""
+        """Report lines that turn off the check of a server, in settings files and in the files that they include."""
         for name, pattern in BY_FILE:
             path = host.home + "/" + name
             text = read_text(self, host, path)
             self._report_insecure(path, find_insecure(pattern, text), host)
-            for included in find_included(name, of_every_host(text) if name == ".ssh/config" else text, host):
+            for included in find_included(name, blank_host_sections(text) if name == ".ssh/config" else text, host):
                 self._report_insecure(included, find_insecure(pattern, read_text(self, host, included)), host)
-        for folder, end, pattern in BY_FOLDER:
-            for path in self._in_folder(folder, (end,), host):
+        for folder, ending, pattern in BY_FOLDER:
+            for path in self._in_folder(folder, (ending,), host):
                 self._report_insecure(path, find_insecure(pattern, read_text(self, host, path)), host)
 
     def _report_insecure(self, path: str, lines: Iterator[int], host: Host) -> None:
         for number in lines:
-            self.report("SEC-012", "%s:%d" % (host.shown(path), number), "this line turns off the check of a server")
+            self.report(
+                "SEC-012", "%s:%d" % (host.shown(path), number), "this line turns off the verification of servers"
+            )
 
-    def _left_behind(self, name: str, folder: str, host: Host) -> str:
-        """Return the folder with content to which the variable points; empty if there is none."""
+    def _unused_content(self, name: str, folder: str, host: Host) -> str:
+        """Return the folder with content to which a variable points, as shown; empty without content."""
         names = IN_COMMON.get(name, ("",))
         for place in [os.path.normpath(os.path.join(folder, name)) for name in names] if folder else ():
             try:
@@ -147,110 +152,113 @@ class ToolSettings(AuditCheck):
         return ""
 
     def _check_line_ends(self, path: str, text: str, host: Host) -> None:
-        """Report a byte-order mark, and the first line of a start-up file that ends with a carriage return."""
+        """Report a byte-order mark, or else the first line of a start-up file that ends with a carriage return."""
         if text.startswith(BYTE_ORDER_MARK):
-            why = "a byte-order mark is before this line, which the shell takes for a part of its first word"
+            why = "this line begins with a byte-order mark, which the shell reads as part of the first word"
             self.report("ENV-010", "%s:1" % host.shown(path), why)
             return
         for number, line in enumerate(split_lines(text), 1):
             if line.endswith("\r\n") and line.partition("#")[0].strip() and not startup.refers_to(line, startup.MARK):
                 where = "%s:%d" % (host.shown(path), number)
-                text = "this line ends with a carriage return, which the shell takes for a part of its last word"
+                text = "this line ends with a carriage return, which the shell reads as part of the last word"
                 self.report("ENV-010", where, text)
                 return
 
     # -- settings files ------------------------------------------------------------------------
 
-    def _files(self, host: Host) -> Iterator[SettingsFile]:
+    def _settings_files(self, host: Host) -> Iterator[SettingsFile]:
         yield from FILES
-        for folder, end in FOLDERS:
-            yield from map(SettingsFile, self._in_folder(folder, (end,), host))
+        for folder, ending in VARIABLE_FOLDERS:
+            yield from map(SettingsFile, self._in_folder(folder, (ending,), host))
 
-    def _in_folder(self, folder: str, ends: Tuple[str, ...], host: Host) -> List[str]:
-        """Return the paths of the files in a folder of the home whose names end so."""
+    def _in_folder(self, folder: str, endings: Tuple[str, ...], host: Host) -> List[str]:
+        """Return the paths of the files with one of these endings in a folder of the home directory."""
         try:
             names = _names(host.home + "/" + folder, host)
         except AccountError as error:
             self.skip(str(error))
             return []
-        return [host.home + "/" + folder + "/" + name for name in names if name.endswith(ends)]
+        return [host.home + "/" + folder + "/" + name for name in names if name.endswith(endings)]
 
     def _check_file(self, file: SettingsFile, ours: Mapping[str, str], host: Host) -> None:
-        """Report what a settings file has otherwise than hpc-onboard's variable, or in the home against the site."""
+        """Report settings of a folder other than hpc-onboard's, or in the home directory against the site's advice."""
         path = os.path.join(host.home, file.path)
         for setting in find_values(file, read_text(self, host, path)):
             name, key, folder = setting.name, setting.key, expand(setting.value, host.home)
             where = "%s:%d" % (host.shown(path), setting.line)
             if name in ours and not folder and is_relative(setting.value):
-                self.report("ENV-009", where, "%s names a folder of its own in each folder where the tool runs" % key)
+                self.report(
+                    "ENV-009", where, "%s is a relative path, so the tool creates this folder wherever it runs" % key
+                )
             elif not folder:
                 continue
             elif name in ours and folder != ours[name].rstrip("/"):
-                text = "%s names %s, and hpc-onboard's %s names another folder"
+                text = "%s is set to %s, but hpc-onboard's %s is a different folder"
                 self.report("ENV-009", where, text % (key, host.shown(folder), name))
-            elif name not in ours and MOVES.search(name) and is_in(folder, host.home):
+            elif name not in ours and LARGE_FOLDERS.search(name) and is_in(folder, host.home):
                 self._report_in_home(where, key, folder, host)
 
-    def _programs(self, host: Host) -> Iterator[str]:
-        """Yield the files by which services, editors, notebooks and R start programs or set variables for them."""
+    def _starter_files(self, host: Host) -> Iterator[str]:
+        """Yield the files in which services, editors, notebooks and R name the programs and variables that they use."""
         yield from (host.home + "/" + name for name in STARTER_FILES)
         for folder, pattern in STARTERS:
             try:
-                yield from _matching(host.home + "/" + folder, pattern, host)
+                yield from _find_matching(host.home + "/" + folder, pattern, host)
             except AccountError as error:
                 self.skip(str(error))
 
-    def _check_program(self, path: str, ours: Mapping[str, str], host: Host) -> None:
-        """Report a line that sets a variable of hpc-onboard's to another folder, or starts what does not exist."""
+    def _check_starter(self, path: str, ours: Mapping[str, str], host: Host) -> None:
+        """Report a line that overrides a variable of hpc-onboard, or starts a program that does not exist."""
         text = read_text(self, host, path)
         for number, program in find_started(text):
             if not is_node_local(program, host) and is_missing(program, host):
                 where = "%s:%d" % (host.shown(path), number)
-                self.report("ENV-009", where, "%s does not exist, and this file starts it" % host.shown(program))
+                self.report("ENV-009", where, "this file starts %s, which does not exist" % host.shown(program))
         for number, name, value in find_set(text):
             if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
-                what = "%s is set here, and hpc-onboard's names another folder" % name
-                self.report("ENV-009", "%s:%d" % (host.shown(path), number), what)
+                why = "%s is set here to a different folder than hpc-onboard sets" % name
+                self.report("ENV-009", "%s:%d" % (host.shown(path), number), why)
 
     def _report_in_home(self, where: str, key: str, folder: str, host: Host) -> None:
-        wanted = self.options["off_home"]
-        if wanted or key.startswith("ENROOT_"):
-            text = "%s names %s, in the home" % (key, host.shown(folder))
-            self.report("ENV-009", where, text + ("; this site wants it in %s" % wanted if wanted else ""))
+        preferred = self.options["off_home"]
+        if preferred or key.startswith("ENROOT_"):  # images are too large for any home directory
+            text = "%s is set to %s, in the home directory" % (key, host.shown(folder))
+            self.report("ENV-009", where, text + ("; this site wants it in %s" % preferred if preferred else ""))
 
-    def _check_existing(self, host: Host) -> None:
-        """Report what settings files and enroot's mounts name and what does not exist."""
-        named = [(host.home + "/" + name, tool_places.EXISTING) for name in tool_places.WITH_EXISTING]
+    def _check_named_paths(self, host: Host) -> None:
+        """Report missing paths that settings files and enroot's mounts name."""
+        files = [(host.home + "/" + name, tool_places.EXISTING) for name in tool_places.WITH_EXISTING]
         for folder in ENROOT:
-            named += [(path, tool_places.MOUNTS) for path in self._in_folder(folder + "/mounts.d", (".fstab",), host)]
-        for path, pattern in named:
+            files += [(path, tool_places.MOUNTS) for path in self._in_folder(folder + "/mounts.d", (".fstab",), host)]
+        for path, pattern in files:
             text = read_text(self, host, path)
             for found in pattern.finditer(text):
                 where = "%s:%d" % (host.shown(path), text.count("\n", 0, found.start(1)) + 1)
-                name = next((one for one in tool_places.CREATED if one in found.group()), "this line")
+                name = next((name for name in tool_places.CREATED if name in found.group()), "this line")
                 if pattern is not tool_places.MOUNTS or is_on_storage(found.group(1), host):
                     self._report_missing(where, name, found.group(1), host)
 
     def _check_scripts(self, host: Host) -> None:
-        """Report scripts on PATH that cannot start: their first line has a carriage return, or its program is gone."""
+        """Report scripts on PATH whose interpreter is missing, or whose first line ends with a carriage return."""
         search = Search(host, [host.home])
-        for folder in SCRIPTS:
+        for folder in SCRIPT_FOLDERS:
             for path in self._in_folder(folder, ("",), host):
                 real = search.resolve_file(path)
-                found = HEAD.match(search.read_bytes(real, LONGEST_HEAD).decode("latin-1")) if real else None
+                found = SHEBANG.match(search.read_bytes(real, LONGEST_SHEBANG).decode("latin-1")) if real else None
                 if found and found.group(2):
-                    text = "the system takes the carriage return for a part of the name of the script's program"
+                    text = "a carriage return ends this line, so the system cannot find the script's interpreter"
                     self.report("ENV-010", "%s:1" % host.shown(path), text)
                 elif found and is_near(found.group(1), host):
                     self._report_missing("%s:1" % host.shown(path), "this script", found.group(1), host)
 
-    def _report_missing(self, where: str, what: str, path: str, host: Host) -> None:
-        needed = os.path.dirname(path) if what in tool_places.CREATED else path
-        if "%" not in path and not is_node_local(path, host) and is_missing(needed, host):
-            self.report("ENV-009", where, "%s names %s, which does not exist" % (what, host.shown(path)))
+    def _report_missing(self, where: str, subject: str, path: str, host: Host) -> None:
+        """Report a path that does not exist, or whose parent does not, if the tool of the variable creates the path."""
+        required = os.path.dirname(path) if subject in tool_places.CREATED else path
+        if "%" not in path and not is_node_local(path, host) and is_missing(required, host):
+            self.report("ENV-009", where, "%s refers to %s, which does not exist" % (subject, host.shown(path)))
 
     def _check_conda(self, path: str, host: Host) -> None:
-        """Report the first folder for packages or environments of conda, which it writes to, if it is in the home."""
+        """Report conda's first folder for packages or environments, the one it writes to, if in the home directory."""
         text = read_text(self, host, path)
         for key in ("pkgs_dirs", "envs_dirs"):
             for item in (condarc.read_list(text, key) or [])[:1]:
@@ -259,14 +267,14 @@ class ToolSettings(AuditCheck):
                     self._report_in_home("%s:%d" % (host.shown(path), item.line), key, folder, host)
 
     def _check_pip(self, path: str, host: Host) -> None:
-        """Report a folder of pip's settings that does not exist."""
+        """Report missing folders in pip's settings."""
         for number, line in enumerate(split_lines(read_text(self, host, path)), 1):
-            found = INSTALLS.match(line)
+            found = PIP_FOLDERS.match(line)
             folder = expand(found.group(2), host.home) if found else ""
             try:
-                needed = os.path.dirname(folder) if found and found.group(1) in CREATED else folder
-                if found and folder and host.resolved_kind(needed) == "nothing":
-                    where, text = "%s:%d" % (host.shown(path), number), "%s names %s, which does not exist"
+                required = os.path.dirname(folder) if found and found.group(1) in CREATED_BY_PIP else folder
+                if found and folder and host.resolved_kind(required) == "nothing":
+                    where, text = "%s:%d" % (host.shown(path), number), "%s refers to %s, which does not exist"
                     self.report("ENV-009", where, text % (found.group(1), host.shown(folder)))
             except AccountError as error:
                 self.skip(str(error))
@@ -276,10 +284,10 @@ def _names(folder: str, host: Host) -> List[str]:
     return host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
 
 
-def _matching(folder: str, pattern: str, host: Host) -> Iterator[str]:
-    """Yield the paths of the files in a folder, or in the folders in it, whose names match from there."""
+def _find_matching(folder: str, pattern: str, host: Host) -> Iterator[str]:
+    """Yield the files in a folder that match a pattern; one with a slash is matched one level below."""
     for name in _names(folder, host):
-        below = [name]
+        paths = [name]
         if "/" in pattern and host.resolved_kind(folder + "/" + name) == "folder":
-            below = [name + "/" + one for one in host.names(folder + "/" + name)[:MOST]]
-        yield from (folder + "/" + one for one in below if re.match(pattern, one))
+            paths = [name + "/" + below for below in host.names(folder + "/" + name)[:MOST]]
+        yield from (folder + "/" + path for path in paths if re.match(pattern, path))

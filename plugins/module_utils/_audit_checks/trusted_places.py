@@ -1,15 +1,15 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files and folders of a home that programs run or trust, by their names: settings of shells, editors and tools.
+"""Names of files and folders of a home directory that programs run or trust: settings of shells, editors and tools.
 
-Each can start a program, or decides which one starts and what it loads, as the documentation of its program says.
+According to the documentation of its program, each can start a program or decide which program or library is used.
 """
 
 import re
 
 from .._scan.start_up import FOLDER
 
-FILES = (  # in the home
+FILES = (  # in the home directory
     FOLDER + "/env.sh",
     FOLDER + "/env.csh",
     FOLDER + "/env.fish",
@@ -128,18 +128,22 @@ FOLDERS = (  # whose files run, whatever their names
     ".enroot/environ.d",
     ".gnupg",
 )
-DEEP = (".config/systemd/user", ".local/share/jupyter/kernels")  # whose folders have such files as well
-PYTHONS = ".local/lib"  # folders of Python versions; these files in their site-packages run in each of its programs
-RUN_BY_PYTHON = re.compile(r"(?:user|site)customize\.py\Z|.*\.pth\Z")
+NESTED_FOLDERS = (".config/systemd/user", ".local/share/jupyter/kernels")  # whose subfolders contain such files as well
+PYTHON_FOLDERS = ".local/lib"  # with a folder per Python version, whose site-packages have the files below
+RUN_BY_PYTHON = re.compile(r"(?:user|site)customize\.py\Z|.*\.pth\Z")  # at every start of Python
 SERVICES = (
     (".config/systemd/user", (".service", ".timer", ".socket", ".path", ".conf")),
     (".config/autostart", (".desktop",)),
 )
-DOORS = (  # files, the line by which one lets others act as the account, and what it does
+OPEN_LOGINS = (  # file, the line by which it lets other users act as the account, and why
     (".rhosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets every user of a host log in as you"),
     (".shosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets every user of a host log in as you"),
     *(
-        (".jupyter/jupyter_%s_config.%s" % (name, end), form, "this server asks no user for a token or a password")
+        (
+            ".jupyter/jupyter_%s_config.%s" % (name, end),
+            form,
+            "this server accepts connections without a token or a password",
+        )
         for name in ("server", "notebook", "lab")
         for end, form in (
             (
@@ -152,7 +156,7 @@ DOORS = (  # files, the line by which one lets others act as the account, and wh
     (
         ".vnc/config",
         re.compile(r"(?i)^[ \t]*SecurityTypes[ \t=]+.*\bNone\b", re.MULTILINE),
-        "this desktop asks for no password",
+        "this remote desktop accepts connections without a password",
     ),
 )
-PROGRAMS = ("bin", ".local/bin")  # in the home; other folders on PATH count as well
+PROGRAMS = ("bin", ".local/bin")  # folders of programs; the account's other folders on PATH are checked as well

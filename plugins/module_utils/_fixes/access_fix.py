@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file with a key, or a folder above one, that other users have access to: their access goes, and nothing else."""
+"""The fix that removes other users' access to a file or folder, and changes nothing else."""
 
 from typing import Any, Dict, Optional, Tuple
 
@@ -11,9 +11,10 @@ from .fix_resource import FILE, FixResource, why_not_writable
 
 
 class AccessFix(FixResource):
-    """The access of other users. way: by the mode of a file, by its access list, or by the mode of a folder.
+    """The access of other users to a file or folder.
 
-    write: the permission to write of a file or a folder that is no secret, by its mode or its access list.
+    way: the access to remove. mode: all access by a file's mode; list: by a file's access list; folder: write access to
+    a folder above a secret file; write: write access to a file or folder that is not secret.
     """
 
     KIND = "access_fix"
@@ -28,15 +29,15 @@ class AccessFix(FixResource):
         return real or "", host.entry(real) if real else None
 
     def _excess(self) -> int:
-        """Return the mode bits to remove: other users may still pass through a folder, and list it."""
+        """Return the mode bits to remove; other users may still list and traverse a folder."""
         return 0o022 if self.options["way"] in ("folder", "write") else 0o077
 
-    def _fits(self, entry: FileEntry) -> bool:
+    def _is_expected_kind(self, entry: FileEntry) -> bool:
         return entry.kind in {"folder": ("folder",), "write": ("file", "folder")}.get(self.options["way"], ("file",))
 
     def inspect(self, host: Host) -> State:
         real, entry = self._entry(host)
-        if entry is None or not self._fits(entry):
+        if entry is None or not self._is_expected_kind(entry):
             return {}
         if self.options["way"] == "list":
             return {"access list": "gives other users access"} if host.has_acl(real) else {}
@@ -53,7 +54,7 @@ class AccessFix(FixResource):
         if entry is None:
             return
         if self.options["way"] == "list":
-            content = host.read(real)
+            content = host.read(real)  # a new file has no access list
             host.write(real, content, content, entry.mode & 0o700, private=True)
         else:
             host.set_mode(real, entry.mode & ~self._excess())

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The base of fixes: what a user would do by hand about a finding, done on the account without losing anything else.
+"""The base class of fixes: resources that solve one problem of an audit and change nothing else.
 
-A fix is a resource whose desired state is that the problem is gone. It looks for exactly this problem, by fingerprint
-and never by line number, and leaves alone what was changed or removed since the audit.
+The desired state of a fix is that the problem does not exist. A fix identifies its problem by fingerprint, never by
+line number, and skips what has changed since the audit.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional
@@ -17,9 +17,9 @@ MARKS: Dict[str, Any] = {"type": "list", "elements": "str", "required": True}
 
 
 class FixResource(Resource):
-    """A problem that is to go. Each subclass is a resource type."""
+    """A fix of one problem. Each subclass is a resource type."""
 
-    WAITS = False  # each fixes its own problem
+    WAITS = False  # fixes do not depend on each other
 
     def touches(self, host: Host) -> List[str]:
         return [str(self.options["path"])]
@@ -29,7 +29,7 @@ class FixResource(Resource):
 
 
 class TextFile(NamedTuple):
-    """A text file of the account: its real path, its content as latin-1, and its mode."""
+    """A text file of the account: its real path, its text as latin-1, and its mode."""
 
     path: str
     text: str
@@ -37,7 +37,7 @@ class TextFile(NamedTuple):
 
 
 def read_text(host: Host, path: str) -> Optional[TextFile]:
-    """Return the text file at a path, which may be a link; None if it is missing or belongs to another user."""
+    """Return the text file at a path, which may be a link; None if missing or owned by another user."""
     real = host.resolve(path)
     entry = host.entry(real) if real else None
     if real is None or entry is None or entry.kind != "file" or not entry.mine:
@@ -46,21 +46,21 @@ def read_text(host: Host, path: str) -> Optional[TextFile]:
 
 
 def write_text(host: Host, file: TextFile, text: str) -> None:
-    """Replace the text that was read; links to the file, its mode and its attributes stay."""
+    """Replace the text of a file, and keep symbolic links to the file, its mode and its attributes."""
     host.write(file.path, file.text.encode("latin-1"), text.encode("latin-1"), file.mode)
 
 
 def why_not_writable(host: Host, path: str) -> Optional[str]:
-    """Return why the file behind a path must not be rewritten; None if it may be."""
+    """Return why the file at a path must not be rewritten; None if it may be."""
     real = host.resolve(path)
     entry = host.entry(real) if real else None
     if entry is not None and entry.links != 1:
-        return "%s has several hard links, which a new file would separate: change it by hand" % host.shown(path)
+        return "%s has several hard links, which replacing the file would break: edit it by hand" % host.shown(path)
     return None
 
 
-def offer(host: Host, fix: FixResource) -> Optional[Dict[str, Any]]:
-    """Return the fix as {kind, options} for a finding; None if it finds nothing to do, or must not do it."""
+def offer_if_possible(host: Host, fix: FixResource) -> Optional[Dict[str, Any]]:
+    """Return a fix as {kind, options} for a finding; None if the fix would do nothing, or is blocked."""
     try:
         bound = fix.bound(host)
         before = bound.inspect(host)

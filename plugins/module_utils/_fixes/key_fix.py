@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A key in a history or in a copy: only the key is overwritten, and everything around it stays."""
+"""The fix that overwrites keys in a history or a copy, and keeps the rest of the file."""
 
 from typing import Any, Dict, List, Optional
 
@@ -9,11 +9,11 @@ from .._core.resource import State
 from .._key_search.keys_in_texts import find_keys
 from .fix_resource import FILE, MARKS, FixResource, TextFile, read_text, why_not_writable, write_text
 
-BLANK = "removed-by-hpc.onboard"
+REPLACEMENT = "removed-by-hpc.onboard"
 
 
 class KeyFix(FixResource):
-    """The keys of one file that have these fingerprints."""
+    """The keys in one file with these fingerprints."""
 
     KIND = "key_fix"
     TITLE = "keys in %(path)s"
@@ -42,5 +42,5 @@ class KeyFix(FixResource):
         if file:
             text = file.text
             for value in self._find_values(file, host):
-                text = text.replace(value, BLANK)
+                text = text.replace(value, REPLACEMENT)
             write_text(host, file, text)

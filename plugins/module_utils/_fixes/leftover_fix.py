@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Leftovers that can be removed without a loss. Each type has its own condition, which is checked again on removal.
+"""The fix that removes leftovers. Each type has its own condition, which is checked again before the removal.
 
-A copy goes if all its lines are in its original; a link if its target does not exist; a cache if its program makes it
-again and no start-up file mentions it.
+A copy is removed if its original contains all its lines; a link, if its target does not exist; a cache, if its program
+recreates it and no start-up file mentions it.
 """
 
 import os
@@ -16,11 +16,11 @@ from .._scan.search import Search
 from .fix_resource import FILE, FixResource, read_text
 
 KEYS = ("token", "stored_tokens")  # huggingface_hub keeps them next to its caches
-TOKENS = ".tokens."  # how enroot's stores of tokens are called
+TOKENS = ".tokens."  # the names of enroot's token stores begin so
 
 
 class LeftoverFix(FixResource):
-    """A copy, a draft of hpc-onboard, a broken link, a store of tokens or a cache."""
+    """A copy, a draft of hpc-onboard, a broken link, a token store or a cache."""
 
     KIND = "leftover_fix"
     TITLE = "%(path)s (%(what)s)"
@@ -28,9 +28,13 @@ class LeftoverFix(FixResource):
         "path": FILE,
         "what": {"type": "str", "required": True, "choices": ["copy", "draft", "link", "tokens", "cache"]},
         "mark": {"type": "str", "default": ""},  # fingerprint of a file's content, or of a link's target
-        "of": {"type": "str", "default": ""},  # of a copy: the name of the original in the same folder
-        "names": {"type": "list", "elements": "str", "default": []},  # of a cache: what of it may go; empty: all
-        "variable": {"type": "str", "default": ""},  # by which the cache's program is given another place
+        "of": {"type": "str", "default": ""},  # of a copy: name of the original in the same folder
+        "names": {
+            "type": "list",
+            "elements": "str",
+            "default": [],
+        },  # of a cache: entries that may be removed; empty: all
+        "variable": {"type": "str", "default": ""},  # of a cache: the variable that moves it
     }
 
     def inspect(self, host: Host) -> State:
@@ -50,19 +54,19 @@ class LeftoverFix(FixResource):
         return {"holds": ", ".join(removable)} if removable else {}
 
     def _removable_names(self, host: Host) -> List[str]:
-        """Return the names in a store of tokens or a cache that may go."""
-        path, only = str(self.options["path"]), self.options["names"]
+        """Return the names of the entries of a token store or cache that may be removed."""
+        path, selected = str(self.options["path"]), self.options["names"]
         entry = host.entry(path)
         if entry is None or entry.kind != "folder" or not entry.mine:
             return []
         if self.options["what"] == "tokens" and not os.path.basename(path).startswith(TOKENS):
             return []
-        return [name for name in host.names(path) if name not in KEYS and (not only or name in only)]
+        return [name for name in host.names(path) if name not in KEYS and (not selected or name in selected)]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         path, what = str(self.options["path"]), self.options["what"]
         if before and what == "copy" and not self._is_in_original(host):
-            text = "%s contains lines that are missing in %s: compare them by hand"
+            text = "%s contains lines that are not in %s: compare the files by hand"
             return text % (host.shown(path), self.options["of"])
         return self._why_in_use(host) if before and what == "cache" else None
 
@@ -73,14 +77,14 @@ class LeftoverFix(FixResource):
         return file is not None and {*split_lines(_content(host, path))} <= {*split_lines(file.text)}
 
     def _why_in_use(self, host: Host) -> Optional[str]:
-        """Return which start-up file mentions the cache, whatever shell reads it; None if none does."""
+        """Return why a cache may be in use: a start-up file of any shell mentions it; None if none does."""
         path, search = str(self.options["path"]), Search(host, [host.home])
         below = os.path.relpath(path, host.resolve(host.home) or host.home)
         words = [word for word in (below, self.options["variable"]) if word]
         for file in search.startup_files():
             for line in split_lines(search.read_text(file)):
                 if not line.lstrip().startswith("#") and any(word in line for word in words):
-                    return "%s mentions it: point that to another folder first" % host.shown(file)
+                    return "%s mentions this cache: set a different folder there first" % host.shown(file)
         return None
 
     def paths_to_remove(self, host: Host) -> List[str]:

@@ -1,14 +1,14 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The simple commands of a start-up file or a script, with the depth of the blocks around them.
+"""A parser for the simple commands of a start-up file or script, with the depth of the blocks around them.
 
-It knows the dialects sh (bash, ksh, zsh), csh and fish as far as needed to tell whether a command is independent.
+The parser knows the dialects sh (bash, ksh, zsh), csh and fish as far as needed to decide if a command is independent.
 """
 
 import re
 from typing import List, NamedTuple, Tuple
 
-OPEN = {
+OPEN = {  # dialect -> words that begin a block
     "sh": ("if", "for", "while", "until", "case", "select", "{"),
     "csh": ("foreach", "while", "switch"),
     "fish": ("if", "for", "while", "switch", "function", "begin"),
@@ -18,11 +18,11 @@ BLANK = " \t\r\v\f"
 
 
 class AmbiguousText(Exception):
-    """A text whose structure is not certain."""
+    """Raised for a text of uncertain structure."""
 
 
 class ShellCommand(NamedTuple):
-    """A simple command: start and end of its words in the text, and the number of blocks around it."""
+    """A simple command: (start, end) of each word in the text, and the number of blocks around the command."""
 
     words: List[Tuple[int, int]]
     depth: int
@@ -30,11 +30,11 @@ class ShellCommand(NamedTuple):
 
 
 def parse_commands(text: str, dialect: str) -> List[ShellCommand]:
-    """Return the simple commands of a text in their order. Raises AmbiguousText."""
+    """Return the simple commands of a text in order. Raises AmbiguousText."""
     reader = _Reader(text, dialect)
     reader.read()
     if reader.depth or reader.parentheses:
-        raise AmbiguousText("a block has no end")
+        raise AmbiguousText("a block is not closed")
     return reader.found
 
 
@@ -46,44 +46,44 @@ class _Reader:
         self.found: List[ShellCommand] = []
         self.depth = self.parentheses = 0
         self._words: List[Tuple[int, int]] = []
-        self._is_joined = False  # to the command before
-        self._is_bound = False  # to something in it or after it
-        self._documents: List[str] = []  # end marks of the here-documents that begin on this line
+        self._is_joined = False  # the current command depends on the one before it
+        self._is_bound = False  # the current command depends on something in it or after it
+        self._documents: List[str] = []  # end markers of the here-documents that begin on the current line
 
     def read(self) -> None:
-        """Find all commands of the text."""
-        at, text = 0, self._text
-        while at < len(text):
-            character = text[at]
+        """Read the text and collect its commands in found."""
+        position, text = 0, self._text
+        while position < len(text):
+            character = text[position]
             if character in BLANK:
-                at += 1
-            elif text.startswith("\\\n", at):
-                self._is_bound, at = True, at + 2
+                position += 1
+            elif text.startswith("\\\n", position):
+                self._is_bound, position = True, position + 2
             elif character == "#":
-                end = text.find("\n", at)
-                at = end if end >= 0 else len(text)
+                end = text.find("\n", position)
+                position = end if end >= 0 else len(text)
             elif character == "\n":
                 self._end_command(False)
-                at = self._skip_documents(at + 1)
+                position = self._skip_documents(position + 1)
             elif character == ";":
                 self._end_command(False)
-                at += 1
+                position += 1
             elif character in "&|":
                 self._is_bound = True
                 self._end_command(True)
-                at += 2 if text[at : at + 2] in ("&&", "||", "|&") else 1
+                position += 2 if text[position : position + 2] in ("&&", "||", "|&") else 1
             elif character in "()":
-                at = self._read_parenthesis(at)
+                position = self._read_parenthesis(position)
             elif character in "<>":
-                at = self._read_redirection(at)
+                position = self._read_redirection(position)
             else:
-                end = find_word_end(text, at, self._dialect)
-                self._words.append((at, end))
-                at = end
+                end = find_word_end(text, position, self._dialect)
+                self._words.append((position, end))
+                position = end
         self._end_command(False)
 
     def _end_command(self, joins: bool) -> None:
-        """Add the command that ends here. joins: whether the next one depends on it."""
+        """Add the current command to found. joins: the next command depends on this one."""
         words = [self._text[start:end] for start, end in self._words]
         if words:
             if words[0] in ("and", "or") and self._dialect == "fish" and self.found:
@@ -92,7 +92,7 @@ class _Reader:
             if words[0] in CLOSE[self._dialect]:
                 self.depth -= 1
             if self.depth < 0:
-                raise AmbiguousText("a block has no beginning")
+                raise AmbiguousText("a block is closed that was not opened")
             is_independent = not (self._is_joined or self._is_bound)
             self.found.append(ShellCommand(self._words, self.depth + self.parentheses, is_independent))
             if words[0] in OPEN[self._dialect] or (self._dialect == "csh" and words[0] + words[-1] == "ifthen"):
@@ -101,87 +101,87 @@ class _Reader:
         self._words, self._is_bound = [], False
         self._is_joined = self._is_joined or joins
 
-    def _read_parenthesis(self, at: int) -> int:
-        """Read one that is not part of a word: of a subshell, a function, an array, or a pattern of case."""
+    def _read_parenthesis(self, position: int) -> int:
+        """Read a parenthesis of a subshell, function, array or case pattern, and return the position after it."""
         if self._dialect == "csh":
-            return at + 1
+            return position + 1
         self._is_bound = True
         self._end_command(True)
-        if self._text[at] == "(":
+        if self._text[position] == "(":
             self.parentheses += 1
         elif self.parentheses:
             self.parentheses -= 1
         elif not self.depth:
-            raise AmbiguousText("a parenthesis has no beginning")
-        return at + 1
+            raise AmbiguousText("a parenthesis is closed that was not opened")
+        return position + 1
 
-    def _read_redirection(self, at: int) -> int:
-        """Read '<' or '>'; a here-document is skipped after the end of its line."""
+    def _read_redirection(self, position: int) -> int:
+        """Read '<' or '>' and return the position after it. A here-document is skipped at the end of the line."""
         self._is_bound = True
-        document = re.compile(r"<<-?[ \t]*([^\s;&|<>()]+)").match(self._text, at)
-        if document and not self._text.startswith("<<<", at):
+        document = re.compile(r"<<-?[ \t]*([^\s;&|<>()]+)").match(self._text, position)
+        if document and not self._text.startswith("<<<", position):
             self._documents.append(document.group(1).replace("\\", "").strip("'\""))
             return document.end()
-        return at + 1
+        return position + 1
 
-    def _skip_documents(self, at: int) -> int:
-        """Return the position after the here-documents that begin at this one."""
+    def _skip_documents(self, position: int) -> int:
+        """Return the position after the here-documents that begin at a position."""
         for word in self._documents:
-            end = re.compile(r"^\t*%s$\n?" % re.escape(word), re.MULTILINE).search(self._text, at)
+            end = re.compile(r"^\t*%s$\n?" % re.escape(word), re.MULTILINE).search(self._text, position)
             if not end:
-                raise AmbiguousText("a here-document has no end")
-            at = end.end()
+                raise AmbiguousText("a here-document is not closed")
+            position = end.end()
         self._documents = []
-        return at
+        return position
 
 
-def find_word_end(text: str, at: int, dialect: str) -> int:
-    """Return the end of the word that begins at this position. Raises AmbiguousText."""
-    while at < len(text) and text[at] not in BLANK + "\n;&|<>()":
-        if text[at] == "\\":
-            at += 2
-        elif text[at] == "'":
-            escapes = dialect == "fish" or text[at - 1 : at] == "$"
-            at = _skip_quoted(text, at, "'", dialect, escapes)
-        elif text[at] in '"`':
-            at = _skip_quoted(text, at, text[at], dialect, True)
-        elif text.startswith("$(", at):
-            at = _skip_substitution(text, at + 1, dialect)
-        elif text.startswith("${", at):
-            at = _skip_quoted(text, at + 1, "}", dialect, True)
+def find_word_end(text: str, position: int, dialect: str) -> int:
+    """Return the end of the word that begins at a position. Raises AmbiguousText."""
+    while position < len(text) and text[position] not in BLANK + "\n;&|<>()":
+        if text[position] == "\\":
+            position += 2
+        elif text[position] == "'":
+            escapes = dialect == "fish" or text[position - 1 : position] == "$"
+            position = _skip_quoted(text, position, "'", dialect, escapes)
+        elif text[position] in '"`':
+            position = _skip_quoted(text, position, text[position], dialect, True)
+        elif text.startswith("$(", position):
+            position = _skip_substitution(text, position + 1, dialect)
+        elif text.startswith("${", position):
+            position = _skip_quoted(text, position + 1, "}", dialect, True)
         else:
-            at += 1
-        if dialect == "fish" and text[at : at + 1] == "(":
-            at = _skip_substitution(text, at, dialect)
-    return min(at, len(text))
+            position += 1
+        if dialect == "fish" and text[position : position + 1] == "(":
+            position = _skip_substitution(text, position, dialect)
+    return min(position, len(text))
 
 
-def _skip_quoted(text: str, at: int, mark: str, dialect: str, escapes: bool) -> int:
-    """Return the position after the mark that closes the quote at this one."""
-    at += 1
-    while at < len(text):
-        if text[at] == mark:
-            return at + 1
-        if text[at] == "\n" and dialect == "csh":
+def _skip_quoted(text: str, position: int, mark: str, dialect: str, escapes: bool) -> int:
+    """Return the position after the mark that closes the quote at a position. escapes: a backslash escapes the mark."""
+    position += 1
+    while position < len(text):
+        if text[position] == mark:
+            return position + 1
+        if text[position] == "\n" and dialect == "csh":
             break
-        if text.startswith("$(", at) and mark == '"' and dialect != "csh":
-            at = _skip_substitution(text, at + 1, dialect)
+        if text.startswith("$(", position) and mark == '"' and dialect != "csh":
+            position = _skip_substitution(text, position + 1, dialect)
         else:
-            at += 2 if escapes and text[at] == "\\" else 1
+            position += 2 if escapes and text[position] == "\\" else 1
     raise AmbiguousText("a quote is not closed")
 
 
-def _skip_substitution(text: str, at: int, dialect: str) -> int:
-    """Return the position after the parenthesis that closes the one at this position."""
+def _skip_substitution(text: str, position: int, dialect: str) -> int:
+    """Return the position after the parenthesis that closes the parenthesis at a position."""
     depth = 0
-    while at < len(text):
-        if text[at] in "()":
-            depth += 1 if text[at] == "(" else -1
-            at += 1
+    while position < len(text):
+        if text[position] in "()":
+            depth += 1 if text[position] == "(" else -1
+            position += 1
             if not depth:
-                return at
-        elif text[at] in "'\"`":
-            at = _skip_quoted(text, at, text[at], dialect, text[at] != "'" or dialect == "fish")
+                return position
+        elif text[position] in "'\"`":
+            position = _skip_quoted(text, position, text[position], dialect, text[position] != "'" or dialect == "fish")
         else:
-            at += 2 if text[at] == "\\" else 1
+            position += 2 if text[position] == "\\" else 1
     raise AmbiguousText("a parenthesis is not closed")

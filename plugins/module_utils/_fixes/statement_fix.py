@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A variable that a start-up file or a script should not set: its assignment goes, the rest of its line stays."""
+"""The fix that removes assignments of variables from a start-up file or script, and keeps the rest of each line."""
 
 from typing import Any, Dict, Optional, Tuple
 
@@ -11,7 +11,7 @@ from .shell_text import find_assignments, remove_assignments
 
 
 class StatementFix(FixResource):
-    """The assignments of one file that have these fingerprints."""
+    """The assignments in one file with these fingerprints."""
 
     KIND = "statement_fix"
     TITLE = "variables set in %(path)s"
@@ -20,7 +20,7 @@ class StatementFix(FixResource):
     def inspect(self, host: Host) -> State:
         file = read_text(host, self.options["path"])
         found = find_assignments(file.text, file.path) if file else []
-        return {one.name: "is set here" for one in found if host.fingerprint(one.source) in self.options["marks"]}
+        return {line.name: "is set here" for line in found if host.fingerprint(line.source) in self.options["marks"]}
 
     def _remove(self, file: TextFile, host: Host) -> Tuple[str, str]:
         marks = self.options["marks"]

@@ -1,12 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files with keys that no role keeps, and whether other users can read or replace them."""
+"""The check whether other users can read or replace files with keys that no role maintains."""
 
 import os
 import re
 from typing import Any, Dict, Iterator
 
-from .._audit_checks.audit_check import AuditCheck, folders_down_to, has_own_group, passable_by
+from .._audit_checks.audit_check import AuditCheck, folders_down_to, has_own_group, traversal_bits
 from .._core import files
 from .._core.host import Host
 from .._fixes import offers
@@ -15,26 +15,26 @@ from .._key_search.placeholders import is_placeholder
 from .._scan.search import Search, expand_paths
 
 DEFAULT_ACL = "system.posix_acl_default"
-MAY_HOLD_NONE = (  # settings, in which there may be a key
+SETTINGS_FILES = (  # endings of files that may or may not contain a key
     *(".json", ".yaml", ".yml", ".toml", ".conf", ".py", ".pypirc", ".npmrc", ".my.cnf", ".boto", ".s3cfg"),
     ".kube/config",
 )
-ELSEWHERE = ("/", "~", "$", "os.")  # how a value begins that names a file or a variable with the key
+REFERENCES = ("/", "~", "$", "os.")  # first characters of a value that names a file or a variable, not a key
 SECRET = re.compile(
     r"\"?\w*(?:auth|token|key(?:-data)?|password|secret)[\"']?\s*[:=]\s*[\"']?([^\s\"'{}\[\],]{6,})", re.IGNORECASE
 )
-COMMENT = re.compile(r"^[ \t]*[#;].*", re.MULTILINE)
+COMMENTS = re.compile(r"^[ \t]*[#;].*", re.MULTILINE)
 PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")
 
 
 class OpenKeys(AuditCheck):
-    """Each file with a key in the home that no role keeps: its mode, its access list, and the folders above it."""
+    """Mode, access list and parent folders of each file with a key in the home directory, except those of roles."""
 
     KIND = "open_keys"
     TITLE = "other files with keys"
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "own": {"type": "list", "elements": "str", "default": []},
-        "areas": {"type": "list", "elements": "str", "default": []},
+        "own": {"type": "list", "elements": "str", "default": []},  # key files of roles, which the roles check
+        "areas": {"type": "list", "elements": "str", "default": []},  # folders to which links may point
     }
 
     def run(self, host: Host) -> None:
@@ -47,15 +47,16 @@ class OpenKeys(AuditCheck):
         for path in expand_paths(host, self.options["own"])[0]:
             real = search.resolve_file(path)
             if real:
-                self._check_default_list(host, os.path.dirname(real))  # the rest is the role's
+                self._check_default_list(host, os.path.dirname(real))  # the role checks the file itself
         self.skip_unread(search)
 
     def _key_files(self, host: Host, search: Search) -> Iterator[str]:
+        """Yield the paths of credentials files with a key, and of private keys of ssh."""
         own = set(expand_paths(host, self.options["own"])[0])
         for name in CREDENTIALS:
             path = host.home + "/" + name
             text = "" if path in own else search.read_text(path)
-            if text.strip() and (_holds_secret(text) or not name.endswith(MAY_HOLD_NONE)):
+            if text.strip() and (_contains_secret(text) or not name.endswith(SETTINGS_FILES)):
                 yield path
         for name in search.names(host.home + "/.ssh"):
             path = host.home + "/.ssh/" + name
@@ -63,41 +64,41 @@ class OpenKeys(AuditCheck):
                 yield path
 
     def _check_file(self, host: Host, path: str, real: str) -> None:
-        """Report how other users get at the file at path, which is really at real."""
+        """Report how other users can access a file. real: its path without symbolic links."""
         entry = host.entry(real)
         if entry is None:
             return
         folder = os.path.dirname(real)
-        passable = passable_by(host, folder)
+        passable = traversal_bits(host, folder)
         has_acl = host.has_acl(real)
         if entry.mode & 0o004 and passable & 0o001:
             self._report(
-                host, "SEC-001", path, "every user of this cluster can read it (mode %04o)" % entry.mode, "mode"
+                host, "SEC-001", path, "every user of this cluster can read the file (mode %04o)" % entry.mode, "mode"
             )
         elif entry.mode & 0o040 and passable & 0o010 and not has_acl:
-            self._report(host, "SEC-001", path, "its group can read it (mode %04o)" % entry.mode, "mode")
+            self._report(host, "SEC-001", path, "the group can read the file (mode %04o)" % entry.mode, "mode")
         elif entry.mode & 0o002 or (entry.mode & 0o020 and not has_acl and not has_own_group(host.real(real))):
-            text = "other users can read and change it (mode %04o) as soon as they reach its folder"
+            text = "other users who can access the folder can read or change the file (mode %04o)"
             self._report(host, "SEC-001", path, text % entry.mode, "mode")
         if has_acl and entry.mode & 0o060 and passable & 0o010:
             self._report(host, "SEC-003", path, "an access list gives other users access", "list")
         self._check_default_list(host, folder)
         for place in folders_down_to(folder):
-            above = host.entry(place)
-            why = files.why_unsafe(above, host.shown(place)) if above else None
-            if why:  # others could replace the file; the uppermost such folder is enough
+            entry = host.entry(place)
+            why = files.why_unsafe(entry, host.shown(place)) if entry else None
+            if why:  # other users could replace the file; only the uppermost such folder is reported
                 self._report(host, "SEC-002", place, why, "folder")
                 break
 
     def _check_default_list(self, host: Host, folder: str) -> None:
         if DEFAULT_ACL in files.list_attributes(host.real(folder)):
-            text = "its default access list gives other users access to every file created there"
+            text = "the default access list gives other users access to every new file in this folder"
             self.report("SEC-003", host.shown(folder), text)
 
     def _report(self, host: Host, rule: str, path: str, text: str, way: str) -> None:
         self.report(rule, host.shown(path), text, "", offers.offer_access_fix(host, path, way))
 
 
-def _holds_secret(text: str) -> bool:
-    values = SECRET.findall(COMMENT.sub("", text))
-    return any(not (value.startswith(ELSEWHERE) or is_placeholder(value)) for value in values)
+def _contains_secret(text: str) -> bool:
+    values = SECRET.findall(COMMENTS.sub("", text))
+    return any(not (value.startswith(REFERENCES) or is_placeholder(value)) for value in values)

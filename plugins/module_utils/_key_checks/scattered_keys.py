@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys in the wrong places: start-up files, histories, scripts, files that git tracks, copies of files with keys."""
+"""The check for misplaced keys: in start-up files, histories, scripts, files that git tracks, and copies."""
 
 import os
 from itertools import chain, islice
@@ -22,17 +22,17 @@ ENTRIES = 30000  # names in one tree
 
 
 class ScatteredKeys(AuditCheck):
-    """The texts and caches of a tree; if the tree is the home, its start-up files, histories and copies, too."""
+    """Keys in the texts and caches of a folder tree; in the home directory also in histories and copies."""
 
     KIND = "scattered_keys"
     TITLE = "keys scattered in %(folder)s"
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "folder": {"type": "path", "default": "~"},
-        "own": {"type": "list", "elements": "str", "default": []},
-        "kept": {"type": "dict", "default": {}},  # resource type of a file in which a role keeps a key -> its paths
-        "caches": {"type": "list", "elements": "str", "default": []},
-        "known": {"type": "dict", "default": {}},  # fingerprint -> which key it is, in words
-        "secrets": {"type": "dict", "default": {}},  # fingerprint of a known key -> the name of its secret
+        "own": {"type": "list", "elements": "str", "default": []},  # key files of roles
+        "kept": {"type": "dict", "default": {}},  # resource type -> paths of its key files
+        "caches": {"type": "list", "elements": "str", "default": []},  # folders with enroot's stores of tokens
+        "known": {"type": "dict", "default": {}},  # fingerprint -> description of the key
+        "secrets": {"type": "dict", "default": {}},  # fingerprint of a known key -> name of its secret
         "entries": {"type": "int", "default": ENTRIES},
         "most_seconds": {"type": "int", "default": int(USUAL.seconds)},
     }
@@ -47,21 +47,21 @@ class ScatteredKeys(AuditCheck):
         folder = self.options["folder"]
         search = Search(host, [host.home, folder], Limits(self.options["entries"], self.options["most_seconds"]))
         own, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
-        keys = MisplacedKeys(search, own, _caches_in(host, folder, caches), self.options["known"])
+        keys = MisplacedKeys(search, own, _select_caches(host, folder, caches), self.options["known"])
         found = list(islice(keys.in_home(), SHOWN)) if folder == host.home else []
         found += islice(chain(keys.in_tree(folder), keys.in_caches()), SHOWN)
         found = [key for key in found if not key.is_allowed]
-        kept = self._kept_keys(host, search)
+        kept = self._find_key_files(host, search)
         by_place: Dict[Tuple[str, str], List[MisplacedKey]] = {}
         for key in found[:SHOWN]:
             place = host.shown(key.path) + (":%d" % key.line if key.line else "")
             by_place.setdefault((key.rule, place), []).append(key)
-        for (_rule, place), at_place in by_place.items():
-            self._report_keys(host, place, at_place, kept)
+        for (_rule, place), keys_there in by_place.items():
+            self._report_keys(host, place, keys_there, kept)
         self.skip_unread(search)
 
-    def _kept_keys(self, host: Host, search: Search) -> Dict[Tuple[str, str], List[str]]:
-        """Return the files that hold a key now, as shown, by the resource type and the name of the secret."""
+    def _find_key_files(self, host: Host, search: Search) -> Dict[Tuple[str, str], List[str]]:
+        """Return the roles' files that contain a known key: (resource type, name of the secret) -> shown paths."""
         files: Dict[Tuple[str, str], List[str]] = {}
         known, secrets = self.options["known"], self.options["secrets"]
         for kind, paths in self.options["kept"].items():
@@ -74,20 +74,23 @@ class ScatteredKeys(AuditCheck):
     def _report_keys(
         self, host: Host, place: str, keys: List[MisplacedKey], kept: Mapping[Tuple[str, str], List[str]]
     ) -> None:
-        """Report the keys at one place. A fix removes known keys; a variable only where a file replaces it."""
+        """Report the keys at one place, with a fix if all are known.
+
+        A variable is removed only if the program that reads it finds the same key in a file.
+        """
         first, text = keys[0], "; ".join(key.text for key in keys)
         marks = frozenset(mark for key in keys for mark in key.fingerprints)
         is_variable = first.rule == "SEC-004" and first.is_of_shell and not key_files.is_history(host.shown(first.path))
         replacements = self._replacements(host, first.path, marks, kept) if is_variable else []
-        case = self._why_left(first.path, marks, replacements)
+        case = self._choose_case(first.path, marks, replacements)
         fix = _offer_fix(host, first, sorted(marks), case)
         if fix and is_variable:
             files = chain.from_iterable(replacements)
-            text += "; " + ", ".join(sorted({"%s keeps the key of '%s'" % file for file in files}))
+            text += "; " + ", ".join(sorted({"%s contains the key of '%s'" % file for file in files}))
         self.report(first.rule, place, text, "", fix, case)
 
-    def _why_left(self, path: str, marks: FrozenSet[str], replacements: List[List[Tuple[str, str]]]) -> str:
-        """Return why hpc-onboard leaves these keys to the user, as a case; empty if it may remove them."""
+    def _choose_case(self, path: str, marks: FrozenSet[str], replacements: List[List[Tuple[str, str]]]) -> str:
+        """Return the case of advice for keys that only the user can remove; empty if hpc-onboard may remove them."""
         if key_files.is_application_file(os.path.basename(path)):
             return APPLICATION
         if not all(mark in self.options["secrets"] for mark in marks):
@@ -97,9 +100,9 @@ class ScatteredKeys(AuditCheck):
     def _replacements(
         self, host: Host, path: str, marks: FrozenSet[str], kept: Mapping[Tuple[str, str], List[str]]
     ) -> List[List[Tuple[str, str]]]:
-        """Return, for each variable of a file set to such a key, where its program finds the key: file, secret.
+        """Return for each variable set to one of these keys the (file, secret) pairs that contain its key as well.
 
-        A key that was replaced counts as the one in its place: both have one name.
+        Keys are compared by the name of their secret, so a rotated key is replaced by the current one.
         """
         secrets = self.options["secrets"]
         return [
@@ -113,22 +116,22 @@ class ScatteredKeys(AuditCheck):
         ]
 
 
-def _caches_in(host: Host, folder: str, caches: List[str]) -> List[str]:
-    """Return the caches that are really in the folder; other checks cover the others."""
+def _select_caches(host: Host, folder: str, caches: List[str]) -> List[str]:
+    """Return the caches whose real path is in the folder. The checks of other folders cover the others."""
     top = (host.resolve(folder) or folder).rstrip("/") + "/"
     found = []
     for cache in caches:
         try:
             real = host.resolve(cache)
         except AccountError:
-            real = cache  # the search itself records that permission is denied
+            real = cache  # the search will report the denied permission
         found += [cache] if real and (real + "/").startswith(top) else []
     return found
 
 
 def _offer_fix(host: Host, key: MisplacedKey, marks: List[str], case: str) -> Optional[Dict[str, Any]]:
     if key.rule in ("SEC-005", "SEC-011") or not key.is_of_shell:
-        return None  # git's history has it, too; what a program reads is not edited
+        return None  # git's history also contains the key, and files that a program reads are not edited
     if key.rule == "SEC-009":
         return offers.offer_folder_fix(host, key.path, "tokens")
     if key.is_removable:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files with keys in places where their program does not look, or where jobs cannot read them."""
+"""The check for key files that their program does not read, or that jobs cannot read."""
 
 import re
 from typing import Any, Dict, List, Tuple
@@ -13,23 +13,27 @@ from .._formats.lines import split_lines, split_words
 from .._key_search.placeholders import is_placeholder
 from .._scan.search import Search
 
-SCHEME = re.compile(r"[a-z]+://")  # as tutorials write it: docker://nvcr.io
-DOCKERS = "~/.docker/config.json"
-HOME_IN_JOBS = {
-    "ticket": "jobs have no ticket at this site, so they cannot read the home",
-    "absent": "compute nodes do not have the home",
+SCHEME = re.compile(r"[a-z]+://")  # some tutorials add one to a registry: docker://nvcr.io
+DOCKER_FILE = "~/.docker/config.json"
+HOME_IN_JOBS = {  # on_compute of the profile's home -> why jobs cannot read files in the home directory
+    "ticket": "jobs have no ticket at this site, so they cannot read the home directory",
+    "absent": "the home directory does not exist on compute nodes",
 }
 
 
 class UnreadKeys(AuditCheck):
-    """The other places of enroot's file, Docker's file next to Apptainer's, and the home as jobs see it."""
+    """Key files that enroot or Apptainer ignores, and those that jobs need but cannot read in the home directory."""
 
     KIND = "unread_keys"
     TITLE = "keys that no program reads"
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "enroots": {"type": "list", "elements": "str", "default": []},  # that enroot reads here; empty: unknown
-        "apptainers": {"type": "list", "elements": "str", "default": []},  # that a role keeps for Apptainer
-        "of_jobs": {"type": "list", "elements": "str", "default": []},  # that jobs read
+        "enroots": {
+            "type": "list",
+            "elements": "str",
+            "default": [],
+        },  # files that enroot reads at this site; empty: unknown
+        "apptainers": {"type": "list", "elements": "str", "default": []},  # files of roles for Apptainer
+        "of_jobs": {"type": "list", "elements": "str", "default": []},  # files that jobs read
         "home_in_jobs": {"type": "str", "default": ""},  # on_compute of the profile's home
     }
 
@@ -41,32 +45,35 @@ class UnreadKeys(AuditCheck):
         self.skip_unread(search)
 
     def _check_enroot(self, host: Host, search: Search) -> None:
-        read = [host.expand(path) for path in self.options["enroots"]]
-        known = {host.resolve(path) for path in read}
-        for path in [host.home + "/" + name for name in ENROOTS] if read else []:
+        used = [host.expand(path) for path in self.options["enroots"]]
+        resolved = {host.resolve(path) for path in used}
+        for path in [host.home + "/" + name for name in ENROOTS] if used else []:
             real = search.resolve_file(path)
-            if real and real not in known and _has_password(search.read_text(path)):
-                text = "at this site enroot reads %s, not this file" % host.shown(read[0])
+            if real and real not in resolved and _has_password(search.read_text(path)):
+                text = "at this site, enroot reads %s, not this file" % host.shown(used[0])
                 self.report("KEY-009", host.shown(path), text)
 
     def _check_apptainer(self, host: Host, search: Search) -> None:
-        """Compare Docker's file, which Apptainer reads only while it has none of its own."""
-        dockers = search.read_text(host.expand(DOCKERS))
-        for path in [host.expand(path) for path in self.options["apptainers"] if host.expand(path) != DOCKERS]:
+        """Report different keys for one registry, in Apptainer's file and in Docker's, which Apptainer reads second."""
+        docker_text = search.read_text(host.expand(DOCKER_FILE))
+        for path in [host.expand(path) for path in self.options["apptainers"] if host.expand(path) != DOCKER_FILE]:
             text = search.read_text(path)
-            for registry, login in _logins(text):
+            for registry, login in _read_logins(text):
                 if "://" not in registry:
-                    self._check_rivals(host, path, text, registry, login.password)
-                    self._check_rivals(host, path, dockers, registry, login.password, DOCKERS)
+                    self._check_other_logins(host, path, text, registry, login.password)
+                    self._check_other_logins(host, path, docker_text, registry, login.password, DOCKER_FILE)
 
-    def _check_rivals(self, host: Host, path: str, text: str, registry: str, password: str, place: str = "") -> None:
-        """Report other keys for the registry in a text. place: the file of the text, where it is not path."""
-        for name, other in _logins(text):
+    def _check_other_logins(
+        self, host: Host, path: str, text: str, registry: str, password: str, place: str = ""
+    ) -> None:
+        """Report different keys for the registry in a text. place: the file of the text, if it is not path."""
+        for name, other in _read_logins(text):
             if SCHEME.sub("", name).rstrip("/") == registry and other.password not in ("", password):
-                what = "%s has another key there than %s" % (name, registry)
+                text = "the entries %s and %s have different keys" % (name, registry)
                 if place:
-                    what = "it has another key for a registry that Apptainer looks up in %s" % host.shown(path)
-                self.report("KEY-009", host.shown(place or path), "%s, %s" % (what, host.fingerprint(other.password)))
+                    text = "Apptainer uses %s instead, which has a different key for %s" % (host.shown(path), registry)
+                text += "; this one is %s" % host.fingerprint(other.password)
+                self.report("KEY-009", host.shown(place or path), text)
 
     def _check_jobs(self, host: Host) -> None:
         why = HOME_IN_JOBS.get(self.options["home_in_jobs"])
@@ -77,14 +84,14 @@ class UnreadKeys(AuditCheck):
                 self.report("KEY-010", host.shown(path), str(why))
 
 
-def _logins(text: str) -> "List[Tuple[str, docker_auth.RegistryLogin]]":
+def _read_logins(text: str) -> "List[Tuple[str, docker_auth.RegistryLogin]]":
     found = [(name, docker_auth.find(text, name)) for name in docker_auth.list_registries(text)]
     return [(name, login) for name, login in found if login]
 
 
 def _has_password(text: str) -> bool:
     """Return True if the text has an entry for a machine and a password that is not a placeholder."""
-    every = [word for line in split_lines(text) for word in split_words(line)]
-    passwords = [after for word, after in zip(every, every[1:]) if word == "password"]
+    words = [word for line in split_lines(text) for word in split_words(line)]
+    passwords = [after for word, after in zip(words, words[1:]) if word == "password"]
     has_entry = any(split_words(line)[:1] == ["machine"] for line in split_lines(text))
     return has_entry and any(not is_placeholder(word) for word in passwords)

@@ -1,11 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The forms of the keys that issuers give out, one line each, with the checksum where a form has one.
+"""The formats of the keys of known issuers, each with its checksum if the format has one.
 
 Sources: the issuers' pages (docs.github.com "About authentication to GitHub", github.blog 2021-04-05 for the checksum
 of GitHub and npm; docs.gitlab.com "Token overview"; docs.aws.amazon.com "IAM identifiers"; docs.pypi.org and
 github.com/pypi/warehouse for its macaroons; api.slack.com "Token types") and the public rules of gitleaks, trufflehog
-and detect-secrets. NGC, wandb and Hugging Face are in key_forms.py. A form that other words have, too, is not here.
+and detect-secrets. NGC, wandb and Hugging Face are in key_forms.py. Formats that other words share are left out.
 """
 
 import base64
@@ -22,7 +22,7 @@ BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
 
 class Issuer(NamedTuple):
-    """A form. what: as messages have it; pattern: of the whole key; is_valid: None if there is no checksum."""
+    """A key format. what: its name in messages; pattern: of the whole key; is_valid: checks the checksum, if any."""
 
     what: str
     pattern: str
@@ -30,7 +30,7 @@ class Issuer(NamedTuple):
 
 
 def has_crc(key: str) -> bool:
-    """Return True if the last six of a key's characters are the CRC-32 of those behind its prefix, in base 62."""
+    """Return True if a key's last six characters are the CRC-32, in base 62, of the characters after the prefix."""
     body = key[key.index("_") + 1 :]
     number = 0
     for letter in body[-6:]:
@@ -39,7 +39,7 @@ def has_crc(key: str) -> bool:
 
 
 def is_macaroon(key: str) -> bool:
-    """Return True if the rest of a key is base64 of a macaroon of pypi.org or test.pypi.org."""
+    """Return True if a key, after its prefix, encodes a macaroon of pypi.org or test.pypi.org in base64."""
     body = key[len("pypi-") :]
     try:
         content = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
@@ -48,20 +48,20 @@ def is_macaroon(key: str) -> bool:
     return content[:2] == b"\x02\x01" and content[3 : 3 + content[2]] in (b"pypi.org", b"test.pypi.org")
 
 
-def of_form(form: Form) -> Issuer:
-    """Return a form of a service that hpc-onboard sets up."""
+def from_form(form: Form) -> Issuer:
+    """Return the key format of a service that hpc-onboard sets up."""
     return Issuer(describe(form), form.pattern)
 
 
 def describe(form: Form) -> str:
-    """Return such a form with its article."""
+    """Return the name of a key format with its article."""
     return ("an " if form.name.startswith("personal") or form.name.startswith("legacy") else "a ") + title(form)
 
 
 ISSUERS: Tuple[Issuer, ...] = (
-    of_form(NVAPI),
-    of_form(WANDB_NOW),
-    of_form(HF),
+    from_form(NVAPI),
+    from_form(WANDB_NOW),
+    from_form(HF),
     Issuer("a Hugging Face organization token", r"api_org_[A-Za-z0-9]{34}"),
     Issuer("a GitHub token", r"gh[pousr]_[A-Za-z0-9]{36}", has_crc),
     Issuer("a GitHub token", r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
@@ -113,24 +113,24 @@ ISSUERS: Tuple[Issuer, ...] = (
     Issuer("an age key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
 )
 
-_AROUND = "A-Za-z0-9_-"  # characters that must not be next to a key: it would be part of another word
-_ESCAPED = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=[ \"']-p)"  # in JSON, in an address, as an option
-POSSIBLE = "|".join(re.sub(r"\(\?<=.*?\)", "", one.pattern) for one in ISSUERS)
-"""What a word holds that may be a key, whatever is around it."""
+_AROUND = "A-Za-z0-9_-"  # characters that must not be next to a key: they would make it part of a longer word
+_ESCAPED = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=[ \"']-p)"  # exceptions: escapes in JSON and URLs, option -p
+POSSIBLE = "|".join(re.sub(r"\(\?<=.*?\)", "", issuer.pattern) for issuer in ISSUERS)
+"""Pattern of a word that may be a key, whatever surrounds it."""
 
 
 @lru_cache()
-def _whole_key() -> Pattern[str]:
-    """Return what a key matches. Compiling it takes milliseconds, and few accounts have a key where none should be."""
-    forms = "|".join("(%s)" % one.pattern for one in ISSUERS)
+def _key_pattern() -> Pattern[str]:
+    """Return the pattern of all keys. It is compiled on demand, as few accounts have a key in a wrong place."""
+    forms = "|".join("(%s)" % issuer.pattern for issuer in ISSUERS)
     return re.compile("(?:(?<![%s])|%s)(?:%s)(?![%s])" % (_AROUND, _ESCAPED, forms, _AROUND))
 
 
 def find_issued(text: str) -> "list[Tuple[int, str, str]]":
-    """Return the keys in a text that have an issuer's form and checksum: where each begins, itself, and what it is."""
+    """Return the keys in a text with a known format and a valid checksum, as (start, key, description)."""
     found = []
-    for match in _whole_key().finditer(text):
-        issuer = ISSUERS[(match.lastindex or 1) - 1]
+    for match in _key_pattern().finditer(text):
+        issuer = ISSUERS[(match.lastindex or 1) - 1]  # each has one group of the pattern
         if issuer.is_valid is None or issuer.is_valid(match.group()):
             found.append((match.start(), match.group(), issuer.what))
     return found

@@ -228,7 +228,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         if not self._is_working(host):
             return ""
         if self.options["by"] == "job":
-            return str(self._job.given(host).get("digest", ""))
+            return str(self._job.read_details(host).get("digest", ""))
         note = host.entry(os.path.join(self._work, GIVEN))
         return host.read(os.path.join(self._work, GIVEN)).decode("ascii", "replace") if note is not None else ""
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Slurm's commands, run with a minimal environment, and the query for one job by its name or number."""
+"""Runs Slurm's commands with a minimal environment, and queries one job by its name or number."""
 
 import os
 import shlex
@@ -10,7 +10,7 @@ from .._core.errors import AccountError
 from .._core.program import run_program
 from .._core.search_path import find_program
 
-FURTHER_PATH = "/usr/bin:/usr/local/bin:/opt/slurm/bin:/usr/local/slurm/bin:/opt/slurm/current/bin"
+DEFAULT_PATH = "/usr/bin:/usr/local/bin:/opt/slurm/bin:/usr/local/slurm/bin:/opt/slurm/current/bin"
 SECONDS = 30  # the time limit of a command
 WAITING = (
     "PENDING",
@@ -23,11 +23,11 @@ WAITING = (
     "RESV_DEL_HOLD",
 )
 AT_WORK = ("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING")
-ABSENT = "%s is not here: is this the login node of the cluster, and is Slurm's module loaded at login?"
+NOT_FOUND = "%s not found. Is this the cluster's login node? Is the Slurm module loaded at login?"
 
 
 class SlurmJobState(NamedTuple):
-    """A job as Slurm reports it; number and state are empty if it knows none. code: Slurm's word for the reason."""
+    """A job in Slurm's output; number and state are empty if Slurm has no such job. code: Slurm's reason code."""
 
     number: str
     state: str
@@ -35,16 +35,13 @@ class SlurmJobState(NamedTuple):
 
 
 def query_job(name: str, number: str) -> Optional[SlurmJobState]:
-    """Ask Slurm once for the job of this name, first for living ones. Return None if Slurm does not answer."""
+    """Return the job with a name, from squeue or else from sacct; None if both commands fail."""
     user = str(os.getuid())
-    which = ["--jobs=" + number] if number else ["--name=" + name]
-    listed = run_slurm(
-        "squeue",
-        ["--noheader", "--states=all", "--format=%i|%T|%r|%j"] + (["--user=" + user] if not number else []) + which,
-    )
+    selection = ["--jobs=" + number] if number else ["--user=" + user, "--name=" + name]
+    listed = run_slurm("squeue", ["--noheader", "--states=all", "--format=%i|%T|%r|%j"] + selection)
     for line in (listed or "").splitlines():
         parts = line.strip().split("|")
-        if len(parts) == 4 and parts[3] == name:
+        if len(parts) == 4 and parts[3] == name:  # a cluster may reuse a number for a job of another user
             return SlurmJobState(parts[0], parts[1], parts[2])
     ended = run_slurm(
         "sacct", ["-n", "-X", "-P", "-S", "now-30days", "--name=" + name, "--user=" + user, "-o", "JobID,State"]
@@ -53,7 +50,7 @@ def query_job(name: str, number: str) -> Optional[SlurmJobState]:
         parts = line.strip().split("|")
         if len(parts) == 2 and parts[0].isdigit():
             return SlurmJobState(parts[0], parts[1])
-    if listed is None and not (number and ended is not None):  # squeue fails, too, for a number that is long gone
+    if listed is None and not (number and ended is not None):  # squeue also fails for the number of an old job
         return None
     return SlurmJobState("", "")
 
@@ -61,22 +58,22 @@ def query_job(name: str, number: str) -> Optional[SlurmJobState]:
 def run_slurm(
     command_name: str, arguments: List[str], errors: bool = False, input_from: str = os.devnull
 ) -> Optional[str]:
-    """Return the output of a command of Slurm's, or None if it fails.
+    """Return the output of a Slurm command, or None if the command fails.
 
-    errors: return its error messages as well, with the word "error" if it failed. input_from: its standard input.
-    Its environment is minimal, because sbatch copies the environment into the job.
+    errors: also return error messages, and the word "error" after a failure; raise AccountError if the command is not
+    found. input_from: the file for its standard input. The environment is minimal, because sbatch copies it into the
+    job.
     """
-    program = find_program(command_name, "%s:%s" % (os.environ.get("PATH", ""), FURTHER_PATH))
+    program = find_program(command_name, "%s:%s" % (os.environ.get("PATH", ""), DEFAULT_PATH))
     if program is None:
         if errors:
-            raise AccountError(ABSENT % command_name)
+            raise AccountError(NOT_FOUND % command_name)
         return None
     names = ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG")
     kept = {name: os.environ[name] for name in names if name in os.environ}
     quoted = " ".join(shlex.quote(word) for word in [program] + arguments) + " <" + shlex.quote(input_from)
-    command = quoted + (" 2>&1 || echo error" if errors else " && echo .")
-    answer = run_program(["/bin/sh", "-c", command], kept, SECONDS)
-    text = answer.text
+    command = quoted + (" 2>&1 || echo error" if errors else " && echo .")  # a dot: the command succeeded
+    output = run_program(["/bin/sh", "-c", command], kept, SECONDS)
     if errors:
-        return text + (" error: " + answer.why if answer.why else "")
-    return text.rpartition(".")[0] if not answer.why and text.rstrip().endswith(".") else None
+        return output.text + (" error: " + output.why if output.why else "")
+    return output.text.rpartition(".")[0] if not output.why and output.text.rstrip().endswith(".") else None

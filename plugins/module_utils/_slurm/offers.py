@@ -1,27 +1,26 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The offers of Slurm to a user, and the conclusions from them. queries.py asks for them, once a day."""
+"""Slurm's offers to a user, and the choice of a Slurm account. queries.py queries the offers, once a day."""
 
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
 from .._core.host import Host
 
-MEMORY_KEY = "slurm"  # of the offers in host.account.found
+MEMORY_KEY = "slurm"  # the offers are host.account.found[MEMORY_KEY]
 
 Document = Dict[str, Any]
-"""accounts: [{name, qos, default_qos}], or None if unknown. default: the account that Slurm uses for a job that names
-none, or empty. partitions: [{name, gpus, most, minutes}], or None if unknown; gpus: the types that a job can request,
-"" for GPUs without a type; most: GPUs of one node, if it has any; minutes: the longest time of a job, None if
-unlimited. default_partition: of a job that names none; empty if Slurm refuses such a job, None if unknown. missed: a
-sentence for each program that gave no answer."""
-REPORTED = ("accounts", "default", "partitions", "default_partition", "missed")
+"""The offers. accounts: [{name, qos, default_qos}], or None if unknown. default: the account of jobs that name no
+account, or empty. partitions: [{name, gpus, most, minutes}], or None if unknown; gpus: the types that jobs can request,
+"" for GPUs without a type; most: GPUs of one node, if it has any; minutes: the time limit, None if unlimited.
+default_partition: of jobs that name no partition; empty if Slurm rejects these, None if unknown. missed: the reasons
+why programs gave no output, with the names of the programs."""
+REPORTED = ("accounts", "default", "partitions", "default_partition", "missed")  # keys that a run reports
 
-
-PURPOSES = {"gpu": "jobs with GPUs", "cpu": "jobs without a GPU"}  # which accounts with suffixes are told apart by
+PURPOSES = {"gpu": "jobs with GPUs", "cpu": "jobs without a GPU"}  # some sites have a Slurm account for each
 
 
 class SlurmAccountChoice(NamedTuple):
-    """The Slurm account of a user's jobs. If it is empty, why says the reason and what to do."""
+    """The Slurm account of a user's jobs. why: if the account is empty, the reason and what to do."""
 
     account: str
     why: str = ""
@@ -32,13 +31,14 @@ def choose_account(
 ) -> SlurmAccountChoice:
     """Return the Slurm account of jobs of one purpose, a key of PURPOSES.
 
-    setting: the user's choice. likely: the project, if accounts are named so. suffixes: purpose -> the end of the names
-    of its accounts; empty if the site does not tell them apart. A name for the other purpose stands for its project.
+    setting: the user's choice. likely: the project, if the site names accounts after projects. suffixes: purpose ->
+    suffix of its accounts; empty if a site has one account for all purposes. A setting with the suffix of the other
+    purpose means the account of the same project.
     """
     if offers.get("accounts") is None:
         return SlurmAccountChoice(setting or likely)
-    names = [one["name"] for one in offers["accounts"]]
-    by_lower_name = {name.lower(): name for name in names}  # Slurm stores names in small letters
+    names = [account["name"] for account in offers["accounts"]]
+    by_lower_name = {name.lower(): name for name in names}  # Slurm stores names in lower case; settings may differ
     suffix = suffixes.get(purpose, "")
     others = tuple(other for other in suffixes.values() if other != suffix)
     chosen = (setting or likely).lower()
@@ -55,16 +55,18 @@ def choose_account(
 def _explain_no_account(
     names: List[str], fitting: List[str], setting: str, suffixes: Mapping[str, str], purpose: str
 ) -> str:
-    """Return why there is no Slurm account, and what to write. fitting: the user's accounts for the purpose."""
+    """Return why no Slurm account was chosen, and what to do. fitting: the user's accounts for the purpose."""
     if not names and not setting:
-        return "Slurm has no account of yours here, so no job starts: ask your project's leader or the site"
-    yours = "yours: %s" % ", ".join(names) if names else "you have none here"
+        return (
+            "you have no Slurm account on this cluster, so you cannot run jobs: ask your project's leader or the site"
+        )
+    yours = "you have: %s" % ", ".join(names) if names else "you have none"
     projects = [strip_suffix(name, suffixes) for name in names]
     if setting and strip_suffix(setting.lower(), suffixes) not in projects:
-        why = "'%s' is not, or no longer, a Slurm account of yours (%s)" % (setting, yours)
+        why = "'%s' is not one of your Slurm accounts (%s)" % (setting, yours)
     elif setting or not fitting:
-        who = "'%s' has" % setting if setting else "you have"
-        why = "%s no Slurm account for %s (%s)" % (who, PURPOSES[purpose], yours)
+        owner = "project '%s' has" % setting if setting else "you have"
+        why = "%s no Slurm account for %s (%s)" % (owner, PURPOSES[purpose], yours)
     else:
         why = "you have several Slurm accounts (%s)" % ", ".join(names)
     if not fitting:
@@ -84,29 +86,29 @@ def strip_suffix(account: str, suffixes: Mapping[str, str]) -> str:
 
 
 def list_qos(offers: Mapping[str, Any], account: str) -> Optional[List[str]]:
-    """Return the qualities of service that jobs of an account may request, or None if unknown."""
-    for offered in offers.get("accounts") or []:
-        if offered["name"] == account:
-            return list(offered["qos"]) or None
+    """Return the QOS that jobs of an account may request, or None if unknown."""
+    for offer in offers.get("accounts") or []:
+        if offer["name"] == account:
+            return list(offer["qos"]) or None
     return None
 
 
 def get_offers(host: Host, setting: str = "", suffixes: Iterable[str] = ()) -> Document:
-    """Return the offers on this account: those of a run in the last day, or Slurm's answer now, asked once per run.
+    """Return Slurm's offers to this account, from the last day, or else from queries, made once per run.
 
-    Slurm is asked again if the offers lack the account that the user has set, with each suffix as well. Parts without
-    an answer keep their value.
+    Slurm is also queried if the offers lack the account that the user has set (with or without a suffix). A part that
+    cannot be queried keeps its earlier value.
     """
     memory = host.account.found
     kept = memory.get(MEMORY_KEY, {})
-    names = {offered["name"].lower() for offered in kept.get("accounts") or []}
+    names = {offer["name"].lower() for offer in kept.get("accounts") or []}
     is_known = not setting or bool(names & {setting.lower() + suffix for suffix in ("", *suffixes)})
     if kept.get("asked") or (kept.get("fresh") and is_known):
         return dict(kept)
-    from . import queries  # once a day
+    from . import queries  # imported late: needed once a day
 
-    answer = queries.query_offers(host, kept.get("accounts") or [])
-    parts = [(name,) for name in ("accounts", "default")] + [("partitions", "default_partition")]
-    former = {name: kept.get(name) for part in parts if kept and answer.get(part[0]) is None for name in part}
-    memory[MEMORY_KEY] = dict(answer, **dict(former, asked=True))
+    offers = queries.query_offers(host, kept.get("accounts") or [])
+    parts = [("accounts",), ("default",), ("partitions", "default_partition")]  # each from one query
+    former = {name: kept.get(name) for part in parts if kept and offers.get(part[0]) is None for name in part}
+    memory[MEMORY_KEY] = dict(offers, **dict(former, asked=True))
     return dict(memory[MEMORY_KEY])

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Slurm accounts of this account's jobs, which files name. They are only looked up, never changed."""
+"""The query for the Slurm accounts of a user's jobs, which texts such as job scripts name."""
 
 from typing import List, Optional
 
@@ -10,22 +10,23 @@ from .._core.resource import Evidence, Resource, State
 from .._options.file_options import SchedulerOptions
 from .offers import MEMORY_KEY, REPORTED, choose_account, get_offers
 
-ACCOUNTS = {"slurm_account": "gpu", "slurm_cpu_account": "cpu"}  # names in texts (FOUND), and their purpose
+ACCOUNTS = {"slurm_account": "gpu", "slurm_cpu_account": "cpu"}  # name of a placeholder in texts -> purpose of its jobs
 
 
 class Scheduler(SchedulerOptions, Resource):
-    """A query that comes before the files with its answer in a plan. Its state never differs from the desired one."""
+    """A query that precedes the files that need its result. Its state never differs from the desired state."""
 
     WAITS = False
 
     def bound(self, host: Host) -> "Resource":
-        """Return this resource, after asking Slurm. No child is forked yet, so all later resources see the answer."""
+        """Return this resource, after querying Slurm: before the engine forks, so that all resources get the result."""
         setting, likely, suffixes = (self.options[name] for name in ("account", "likely", "suffixes"))
         offers = get_offers(host, setting, suffixes.values())
         for name, purpose in ACCOUNTS.items():
-            chosen = choose_account(offers, setting, likely, suffixes, purpose)
-            why = chosen.why if setting or suffixes or self.options["required"] == "yes" else ""
-            host.account.found[name] = {"value": chosen.account, "why": why}
+            choice = choose_account(offers, setting, likely, suffixes, purpose)
+            # if a site does not require Slurm accounts, jobs run without one
+            why = choice.why if setting or suffixes or self.options["required"] == "yes" else ""
+            host.account.found[name] = {"value": choice.account, "why": why}
         return super().bound(host)
 
     def touches(self, host: Host) -> List[str]:
@@ -41,7 +42,7 @@ class Scheduler(SchedulerOptions, Resource):
         return None
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the offers of Slurm, if it was asked in this run."""
+        """Return Slurm's offers, if they were queried in this run."""
         offers = host.account.found[MEMORY_KEY]
         return {"slurm": {name: offers[name] for name in REPORTED}} if offers.get("asked") and not host.root else {}
 
@@ -54,4 +55,4 @@ class Scheduler(SchedulerOptions, Resource):
         return ["your Slurm accounts are unknown: %s" % "; ".join(offers["missed"])]
 
     def apply(self, host: Host) -> None:
-        raise AccountError("%s: it can only be looked up" % self.identity)
+        raise AccountError("%s: this resource is a query and changes nothing" % self.identity)

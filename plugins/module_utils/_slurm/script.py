@@ -1,12 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The script of a Slurm job: its work, and the files that tell its progress and its end."""
+"""The script of a Slurm job: shell commands that do its work and write its progress and its result."""
 
 import shlex
 
-MARK, PROGRESS, RESULT = "mark.json", "progress.json", "result.json"
+MARK, PROGRESS, RESULT = "mark.json", "progress.json", "result.json"  # files in the job's folder
 SAY = """\
-say() { # STEP [DONE TOTAL UNIT]: how far it is, for whoever looks
+say() { # STEP [DONE TOTAL UNIT]: write the progress file
     printf '{"step": "%s", "done": %s, "total": %s, "unit": "%s"}' \\
         "$1" "${2:-null}" "${3:-null}" "${4:-steps}" \\
         >progress.new && mv progress.new progress.json
@@ -14,7 +14,7 @@ say() { # STEP [DONE TOTAL UNIT]: how far it is, for whoever looks
 """
 PRELUDE = """\
 #!/bin/bash
-# A job of hpc.onboard. What it does stands at the end.
+# A job of hpc.onboard. Its commands are in work(), below.
 umask 077
 cd {folder} || exit 1
 case $(stat -c %u:%a .) in "$(id -u)":*00) ;; *) exit 1 ;; esac
@@ -37,9 +37,10 @@ end "$?"
 
 
 def render_script(folder: str, name: str, work: str) -> str:
-    """Return the script of a job. It runs only if its folder is private to its owner and has a mark with its name.
+    """Return the script of a job. work: shell commands.
 
-    Another user may have replaced a folder above it since the script was submitted.
+    The script exits unless its folder is private and contains the job's mark, because another user may have replaced a
+    folder above it after the submission.
     """
     head = PRELUDE.format(say=SAY, folder=shlex.quote(folder), name=shlex.quote(name), mark=MARK, result=RESULT)
     return head + work + CODA

@@ -1,11 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Slurm job of ours: submitted once, and known by the files that it leaves in a folder of its own.
+"""A Slurm job of hpc-onboard, which is submitted once and reports its progress in files.
 
-The folder is for its owner alone, on a file system that the nodes see. Its name of the job is drawn by lot and noted
-there before anything is submitted: so a run that was killed in between finds its job again by one look. Afterwards
-Slurm is not asked how far it is: the job says that itself, in files. It is asked only where these say nothing and a new
-run wants to know whether the job waits or is gone.
+The files are in a private folder on a file system that compute nodes share. A random job name is written there before
+the submission, so a run can find the job of a killed run. The job itself writes its progress and its result. Slurm is
+queried only if these files are missing, and not by a run that only follows a job, unless the job is late.
 """
 
 import json
@@ -29,30 +28,30 @@ from .commands import AT_WORK, WAITING, SlurmJobState, query_job, run_slurm
 from .script import MARK, PROGRESS, RESULT, render_script
 
 NUMBER, LOG, SCRIPT = "number", "log", "job.sh"
-SETTLING = 20  # seconds in which what a killed run had sent may still arrive
-LATE = 600  # seconds behind its time limit at which Slurm is asked what became of a job that said nothing
-PATIENCE = 120  # seconds that a run waits for a job to begin
-LAST = 400
+SETTLING = 20  # seconds after a submission in which Slurm may not list the job yet
+LATE = 600  # seconds after its time limit from which on a job without a result is late
+PATIENCE = 120  # seconds that a run waits for a job to start
+LAST = 400  # characters of a program's output in a message
 SIGNALLED = 143  # the exit code of a job that Slurm ended with a signal
-REASONS = {
-    "TIMEOUT": "it ran out of its time limit",
-    "OUT_OF_MEMORY": "it ran out of memory",
-    "CANCELLED": "it was cancelled",
-    "NODE_FAIL": "its node failed",
-    "PREEMPTED": "another job took its place",
-    "DEADLINE": "it could not start in time",
-    "BOOT_FAIL": "its node did not start",
+REASONS = {  # state of an ended job -> why it failed
+    "TIMEOUT": "exceeded its time limit",
+    "OUT_OF_MEMORY": "ran out of memory",
+    "CANCELLED": "was cancelled",
+    "NODE_FAIL": "failed because of its node",
+    "PREEMPTED": "was preempted by another job",
+    "DEADLINE": "could not start before its deadline",
+    "BOOT_FAIL": "failed because its node did not boot",
 }
-LIMIT = re.compile(r"\b(?:Assoc|QOS)(?:Max|Grp)(?:Submit)?Jobs?(?:Per[A-Za-z]+)?Limit\b")  # words of Slurm's
-AT_LIMIT = "you have as many jobs as the site allows at a time (%s)"
-GONE = "Slurm does not know job %s any more, and it has left no word"
+LIMIT = re.compile(r"\b(?:Assoc|QOS)(?:Max|Grp)(?:Submit)?Jobs?(?:Per[A-Za-z]+)?Limit\b")  # Slurm's reason codes
+AT_LIMIT = "you have reached the site's limit on the number of jobs (%s)"
+NO_QUERY = "cannot check whether an earlier job is still running, because squeue failed. Run again later"
 
 
 class JobOrder(NamedTuple):
-    """A job that is to be submitted.
+    """A job to submit.
 
-    purpose: a word of its name. work: shell commands, run in its folder, where say STEP DONE TOTAL UNIT tells how far
-    they are; what they print goes to the file log. options: those of sbatch beside name, folder, output and time.
+    purpose: a part of its name. work: shell commands, run in the job's folder; they report progress with
+    'say STEP DONE TOTAL UNIT', and their output goes to the file log. options: further options of sbatch.
     """
 
     purpose: str
@@ -62,152 +61,140 @@ class JobOrder(NamedTuple):
 
 
 class JobStatus(NamedTuple):
-    """What is known of a job. state: none, queued, running, done, failed or gone; reason: why it failed."""
+    """The status of a job. state: none, queued, running, done, failed or gone; reason: why the job failed."""
 
     state: str
     reason: str = ""
     progress: Optional[Progress] = None
-    number: str = ""
 
 
 class SlurmJob:
-    """The job that a folder belongs to, if there is one."""
+    """The job that belongs to a folder, if one was submitted."""
 
     def __init__(self, folder: str) -> None:
-        """folder: its path; it is made when the job is submitted, in one that nobody else may change."""
+        """folder: the job's own folder, created by submit() in a folder that no other user can change."""
         self.folder = folder
 
-    # -- looked at -----------------------------------------------------------------------------
+    # -- inspection ----------------------------------------------------------------------------
 
-    def standing(self, host: Host) -> JobStatus:
-        """How it stands, by its files; Slurm is asked once, unless one only goes on following what was seen already."""
-        held = _held(host, self.folder)
-        if held is None:
+    def read_status(self, host: Host) -> JobStatus:
+        """Return the status of the job from its files, or else from Slurm."""
+        path = _readable_path(host, self.folder)
+        if path is None:
             return JobStatus("none")
-        result, mark = _document(held, RESULT), _document(held, MARK)
-        number = _text(held, NUMBER)
+        result, mark, number = _read_document(path, RESULT), _read_document(path, MARK), _read_word(path, NUMBER)
         if result is not None:
-            return _ended(int(result.get("code", 1)), held, number, str((mark or {}).get("name")))
+            return _describe_end(int(result.get("code", 1)), path, number, str((mark or {}).get("name")))
         if mark is None:
             return JobStatus("none")
-        progress = _document(held, PROGRESS)
-        late = time.time() > _began(held, mark) + 60 * int(mark.get("minutes", 0)) + LATE
-        if progress is not None and host.is_following and not late:
-            return JobStatus("running", "", progress, number)
-        if host.is_following and not late:
-            return JobStatus("queued", "", _queued(number), number)
-        seen = query_job(str(mark.get("name")), number)
-        if _document(held, RESULT) is not None or _held(host, self.folder) is None:
-            return self.standing(host)  # it ended meanwhile
-        if seen is None or seen.state in AT_WORK + WAITING:
-            if progress is not None:
-                return JobStatus("running", "", progress, number)
-            return JobStatus("queued", "", _queued(number or seen.number if seen else number, seen), number)
-        if seen.state:
-            word = seen.state.split(" ")[0]
-            why = REASONS.get(word, "it ended as %s" % printable(word, 40))
-            return JobStatus("failed", "job %s: %s%s" % (seen.number, why, _said_last(held)), None, seen.number)
+        progress = _read_document(path, PROGRESS)
+        is_late = time.time() > _read_progress_time(path) + 60 * int(mark.get("minutes", 0)) + LATE
+        if host.is_following and not is_late:  # an earlier poll of this run has queried Slurm
+            return _as_active(progress, number)
+        job = query_job(str(mark.get("name")), number)
+        if _read_document(path, RESULT) is not None or _readable_path(host, self.folder) is None:
+            return self.read_status(host)  # the job has ended during the query
+        if job is None or job.state in AT_WORK + WAITING:
+            return _as_active(progress, number or (job.number if job else ""), job)
+        if job.state:
+            state = job.state.split(" ")[0]
+            why = REASONS.get(state, "ended with the state %s" % printable(state, 40))
+            return JobStatus("failed", "job %s %s%s" % (job.number, why, _quote_log(path)))
         if number:
-            return JobStatus("gone", GONE % number + _said_last(held), None, number)
+            return JobStatus("gone", "job %s left no result, and Slurm does not list it%s" % (number, _quote_log(path)))
         return JobStatus("none")
 
     def progress(self, host: Host) -> Optional[Progress]:
-        """The same, as a resource tells it: how far it is, why it failed, or None."""
-        standing = self.standing(host)
-        if standing.state in ("failed", "gone"):
-            return {"failed": standing.reason, "wants": {}}
-        return standing.progress if standing.state in ("queued", "running") else None
+        """Return the progress of the job, or {failed: reason}; None without a job, or if the job is done."""
+        status = self.read_status(host)
+        if status.state in ("failed", "gone"):
+            return {"failed": status.reason, "wants": {}}
+        return status.progress
 
-    def given(self, host: Host) -> Dict[str, Any]:
-        """Return what was noted with the job when it was submitted; empty where there is none, or it has ended."""
-        held = _held(host, self.folder)
-        mark = _document(held, MARK) if held and _document(held, RESULT) is None else None
-        noted = mark.get("given") if mark else None
-        return dict(noted) if isinstance(noted, dict) else {}
+    def read_details(self, host: Host) -> Dict[str, Any]:
+        """Return the details that were recorded at submission; empty without a job, or if the job has ended."""
+        path = _readable_path(host, self.folder)
+        mark = _read_document(path, MARK) if path and _read_document(path, RESULT) is None else None
+        details = mark.get("given") if mark else None
+        return dict(details) if isinstance(details, dict) else {}
 
-    def log(self, host: Host) -> str:
-        """The last words of its work."""
-        held = _held(host, self.folder)
-        return _said_last(held) if held else ""
+    # -- changes -------------------------------------------------------------------------------
 
-    # -- changed -------------------------------------------------------------------------------
+    def submit(self, parent: int, order: JobOrder, details: Dict[str, Any]) -> str:
+        """Submit the job, unless it is waiting or running already, and return its number.
 
-    def submit(self, above: int, wanted: JobOrder, given: Optional[Dict[str, Any]] = None) -> str:
-        """Submit it, unless it has been; gives Slurm's number. above: the open folder that its folder is made in.
-
-        What an ended job had left is done away with, but for what its work keeps in folders of its own. given: noted
-        with the job, for later runs. Raises AccountError: nothing was submitted, or it says that this is not known.
+        parent: the open folder that contains the job's folder. details: recorded for later runs. Files of an ended job
+        are removed, but not the folders that its work created. Raise AccountError if Slurm rejects the job, or if it is
+        unknown whether Slurm accepted the job.
         """
-        handle = open_job_folder(above, os.path.basename(self.folder), self.folder)
-        held = path_of_handle(handle)
+        handle = open_job_folder(parent, os.path.basename(self.folder), self.folder)
+        path = path_of_handle(handle)
         try:
-            found_again = self._left_by_a_killed_run(held)
-            if found_again:
-                return found_again
+            earlier = self._find_earlier_job(path)
+            if earlier:
+                return earlier
             for name in (RESULT, PROGRESS, NUMBER, LOG):
-                _forget(held, name)
-            name = "hpc.onboard-%s-%s" % (wanted.purpose, os.urandom(6).hex())
-            write_small_file(os.path.join(held, SCRIPT), render_script(self.folder, name, wanted.work))
-            mark = {"name": name, "at": int(time.time()), "minutes": wanted.minutes, "given": given or {}}
-            write_small_file(os.path.join(held, MARK), json.dumps(mark))
-            number = self._sent(held, name, wanted)
-            write_small_file(os.path.join(held, NUMBER), number)
+                _remove_if_exists(path, name)
+            name = "hpc.onboard-%s-%s" % (order.purpose, os.urandom(6).hex())
+            write_small_file(os.path.join(path, SCRIPT), render_script(self.folder, name, order.work))
+            mark = {"name": name, "at": int(time.time()), "minutes": order.minutes, "given": details}
+            write_small_file(os.path.join(path, MARK), json.dumps(mark))  # before sbatch: a killed run is recognized
+            number = self._run_sbatch(path, name, order)
+            write_small_file(os.path.join(path, NUMBER), number)
             return number
         finally:
             os.close(handle)
 
-    def _left_by_a_killed_run(self, held: str) -> str:
-        """The number of the job that this mark was made for, where it waits or runs; else empty."""
-        mark = _document(held, MARK)
-        if mark is None or _document(held, RESULT) is not None:
+    def _find_earlier_job(self, path: str) -> str:
+        """Return the number of the job that an earlier run submitted, if it is waiting or running; else ""."""
+        mark = _read_document(path, MARK)
+        if mark is None or _read_document(path, RESULT) is not None:
             return ""
-        number = _text(held, NUMBER)
-        seen = query_job(str(mark.get("name")), number)
-        left = int(mark.get("at", 0)) + SETTLING - time.time()
-        if seen is not None and not seen.state and not number and 0 < left <= SETTLING:
-            time.sleep(left)
-            seen = query_job(str(mark.get("name")), number)
-        if seen is None:
-            raise AccountError("whether an earlier job is still there cannot be asked (squeue): run again later")
-        if seen.state not in AT_WORK + WAITING:
+        number = _read_word(path, NUMBER)
+        job = query_job(str(mark.get("name")), number)
+        seconds = int(mark.get("at", 0)) + SETTLING - time.time()
+        if job is not None and not job.state and not number and 0 < seconds <= SETTLING:
+            time.sleep(seconds)  # sbatch of a killed run may still be at work
+            job = query_job(str(mark.get("name")), number)
+        if job is None:
+            raise AccountError(NO_QUERY)
+        if job.state not in AT_WORK + WAITING:
             return ""
-        write_small_file(os.path.join(held, NUMBER), seen.number)
-        return seen.number
+        write_small_file(os.path.join(path, NUMBER), job.number)
+        return job.number
 
-    def _sent(self, held: str, name: str, wanted: JobOrder) -> str:
-        line = ["--parsable", "--job-name=" + name, "--chdir=" + self.folder, "--output=/dev/null", "--no-requeue"]
-        line += ["--time=%d" % wanted.minutes] + wanted.options
-        words = run_slurm("sbatch", line, errors=True, input_from=os.path.join(held, SCRIPT))
-        number = next((one.split(";")[0] for one in reversed((words or "").split()) if one.split(";")[0].isdigit()), "")
-        if number and "error" not in (words or ""):
+    def _run_sbatch(self, path: str, name: str, order: JobOrder) -> str:
+        """Submit the script in the folder, and return the job's number. Raise AccountError as submit() does."""
+        options = ["--parsable", "--job-name=" + name, "--chdir=" + self.folder, "--output=/dev/null", "--no-requeue"]
+        options += ["--time=%d" % order.minutes] + order.options
+        output = run_slurm("sbatch", options, errors=True, input_from=os.path.join(path, SCRIPT)) or ""
+        words = [word.split(";")[0] for word in reversed(output.split())]  # NUMBER or NUMBER;CLUSTER
+        number = next((word for word in words if word.isdigit()), "")
+        if number and "error" not in output:
             return number
-        seen = query_job(name, "")  # an error may also mean that the answer was lost
-        if seen is not None and seen.state:
-            return seen.number
-        if seen is None:
-            raise AccountError("whether Slurm has taken the job is not known: run again later (%s)" % _short(words))
-        _forget(held, MARK)
-        raise AccountError(refusal(words or "sbatch said nothing"))
+        job = query_job(name, "")  # after an error, Slurm may have the job: its answer may have been lost
+        if job is not None and job.state:
+            return job.number
+        if job is None:
+            raise AccountError("cannot check whether Slurm accepted the job (%s). Run again later" % _shorten(output))
+        _remove_if_exists(path, MARK)
+        raise AccountError(explain_rejection(output or "sbatch printed nothing"))
 
     def cancel(self, host: Host) -> None:
-        """End it, or what is at work on this login node in its place, and remove its folder."""
-        held = _held(host, self.folder)
-        if held is None:
+        """End the job, or its replacement on this login node, and remove its folder."""
+        path = _readable_path(host, self.folder)
+        if path is None:
             return
-        if os.path.exists(os.path.join(held, "mark")):
-            kill_marked_processes(read_small_file(os.path.join(held, "mark"))[:100])
-        mark = _document(held, MARK)
-        if mark is not None and _document(held, RESULT) is None:
-            seen = query_job(str(mark.get("name")), "")
-            if seen is None:
-                raise AccountError("its job cannot be asked for (squeue): run again later")
-            if seen.state in AT_WORK + WAITING:
-                run_slurm("scancel", [seen.number])
-        self.forget(host)
-
-    def forget(self, host: Host) -> None:
-        """Remove its folder, in which a job that is being ended may still write."""
-        for attempt in range(50):
+        if os.path.exists(os.path.join(path, "mark")):
+            kill_marked_processes(read_small_file(os.path.join(path, "mark"))[:100])
+        mark = _read_document(path, MARK)
+        if mark is not None and _read_document(path, RESULT) is None:
+            job = query_job(str(mark.get("name")), "")
+            if job is None:
+                raise AccountError(NO_QUERY)
+            if job.state in AT_WORK + WAITING:
+                run_slurm("scancel", [job.number])
+        for attempt in range(50):  # a job that is being cancelled may still write files
             try:
                 host.remove_folder(self.folder)
                 return
@@ -217,84 +204,90 @@ class SlurmJob:
                 time.sleep(0.2)
 
 
-def _ended(code: int, held: str, number: str, name: str) -> JobStatus:
+def _describe_end(code: int, path: str, number: str, name: str) -> JobStatus:
+    """Return the status of a job that left an exit code. For a signal, Slurm is queried for the cause."""
     if code == 0:
-        return JobStatus("done", "", None, number)
-    how = "it ended with exit code %d" % code
+        return JobStatus("done")
+    why = "ended with exit code %d" % code
     if code == SIGNALLED:
-        seen = query_job(name, number)
-        how = REASONS.get(seen.state.split(" ")[0] if seen else "", "it was cancelled, or ran out of its time limit")
-    return JobStatus("failed", how + _said_last(held), None, number)
+        job = query_job(name, number)
+        why = REASONS.get(job.state.split(" ")[0] if job else "", "was cancelled, or exceeded its time limit")
+    return JobStatus("failed", "the job %s%s" % (why, _quote_log(path)))
 
 
-def _queued(number: str, seen: Optional[SlurmJobState] = None) -> Progress:
-    code = printable(seen.code, 60) if seen and seen.code not in ("", "None") else ""
+def _as_active(progress: Optional[Progress], number: str, job: Optional[SlurmJobState] = None) -> JobStatus:
+    """Return the status of a job that is queued, or running if it has written progress."""
+    if progress is not None:
+        return JobStatus("running", "", progress)
+    code = printable(job.code, 60) if job and job.code not in ("", "None") else ""
     step = "job %s is queued" % number if number else "a job is queued"
     why = {"why": AT_LIMIT % code if LIMIT.match(code) else code} if code else {}
-    return dict({"step": step, "done": None, "total": None, "unit": "steps", "patience": PATIENCE}, **why)
+    queued = dict({"step": step, "done": None, "total": None, "unit": "steps", "patience": PATIENCE}, **why)
+    return JobStatus("queued", "", queued)
 
 
-def _began(held: str, mark: Dict[str, Any]) -> float:
-    """When the job began to run, by its first word; a far time where it has said none."""
+def _read_progress_time(path: str) -> float:
+    """Return when the job last wrote its progress; infinity if it has not started."""
     try:
-        return os.stat(os.path.join(held, PROGRESS)).st_mtime
+        return os.stat(os.path.join(path, PROGRESS)).st_mtime
     except OSError:
         return float("inf")
 
 
-def refusal(said: str) -> str:
-    """Return why Slurm takes no job, by what sbatch said."""
-    limit = LIMIT.search(said)
+def explain_rejection(output: str) -> str:
+    """Return why Slurm rejected a job, from the output of sbatch."""
+    limit = LIMIT.search(output)
     if limit:
-        return "Slurm took no job: %s. Run again when one has ended" % (AT_LIMIT % limit.group(0))
-    return "Slurm did not take the job: %s" % _short(said)
+        return "Slurm rejected the job: %s. Run again when one of your jobs has ended" % (AT_LIMIT % limit.group(0))
+    return "Slurm rejected the job: %s" % _shorten(output)
 
 
-def _held(host: Host, folder: str) -> Optional[str]:
-    """The path through which the folder of a job is read; None where there is none of ours."""
-    there = host.entry(folder)
-    return host.path_via_handle(folder) if there is not None and there.is_private else None
+def _readable_path(host: Host, folder: str) -> Optional[str]:
+    """Return the path by which to read the folder of a job; None without a private folder."""
+    entry = host.entry(folder)
+    return host.path_via_handle(folder) if entry is not None and entry.is_private else None
 
 
-def _document(held: str, name: str) -> Optional[Dict[str, Any]]:
+def _read_document(path: str, name: str) -> Optional[Dict[str, Any]]:
+    """Return the JSON object in a file of the job; None if it is missing or invalid."""
     try:
-        document = json.loads(read_small_file(os.path.join(held, name)))
+        document = json.loads(read_small_file(os.path.join(path, name)))
     except (OSError, ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
 
 
-def _text(held: str, name: str) -> str:
+def _read_word(path: str, name: str) -> str:
     try:
-        return printable(read_small_file(os.path.join(held, name)).strip(), 40)
+        return printable(read_small_file(os.path.join(path, name)).strip(), 40)
     except OSError:
         return ""
 
 
-def _said_last(held: str) -> str:
-    """The end of what the work said, as the end of a sentence."""
+def _quote_log(path: str) -> str:
+    """Return the end of the job's log as a further sentence; empty without a log."""
     try:
-        with open(os.path.join(held, LOG), "rb", opener=_unlinked) as stream:
+        with open(os.path.join(path, LOG), "rb", opener=_open_without_links) as stream:
             stream.seek(max(0, os.fstat(stream.fileno()).st_size - 4000))
-            text = stream.read().decode("utf-8", "replace")
+            text = _shorten(stream.read().decode("utf-8", "replace"))
     except OSError:
         return ""
-    words = _short(text)
-    return ". It said: " + words if words else ""
+    return ". Its output ends with: " + text if text else ""
 
 
-def _unlinked(path: str, flags: int) -> int:
+def _open_without_links(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
-def _short(text: Optional[str]) -> str:
-    lines = [" ".join(line.split()) for line in (text or "").splitlines() if line.strip() and line.strip() != "error"]
+def _shorten(text: str) -> str:
+    """Return the end of a program's output in one line, without the word 'error' of run_slurm()."""
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip() and line.strip() != "error"]
     return printable(" | ".join(lines)[-LAST:])
 
 
-def _forget(held: str, name: str) -> None:
+def _remove_if_exists(path: str, name: str) -> None:
     try:
-        path = os.path.join(held, name)
-        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+        file = os.path.join(path, name)
+        shutil.rmtree(file) if os.path.isdir(file) and not os.path.islink(file) else os.unlink(file)
     except FileNotFoundError:
         pass

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check of a job script by Slurm (sbatch --test-only); nothing is submitted."""
+"""The check of a job script by Slurm (sbatch --test-only), which submits nothing."""
 
 import os
 import re
@@ -15,13 +15,13 @@ LINE = 'sbatch --test-only "$1" 2>&1 </dev/null; echo "hpc.onboard exit $?"'
 
 
 def check_submission(path: str, shown: str) -> List[str]:
-    """Return a sentence on whether Slurm would accept the script at a path. Only sbatch's exit code decides."""
-    answer = run_program(["/bin/bash", "-c", LINE, "sbatch", path], os.environ, SECONDS)
-    end = END.search(answer.text)
+    """Return a sentence: Slurm would accept or reject the script at a path. Only sbatch's exit code decides."""
+    output = run_program(["/bin/bash", "-c", LINE, "sbatch", path], os.environ, SECONDS)
+    end = END.search(output.text)
     if not end:
-        return ["Slurm did not say in %d s whether it would accept %s" % (SECONDS, shown)]
+        return ["Slurm did not check %s within %d s" % (shown, SECONDS)]
     if end.group(1) == "127":
-        return ["Slurm was not asked about %s: sbatch is not on PATH" % shown]
-    words = printable(" ".join(answer.text[: end.start()].replace("sbatch: ", "").split()), 200)
-    verdict = "would accept" if end.group(1) == "0" else "would not accept"
-    return ["Slurm %s %s: %s" % (verdict, shown, words)]
+        return ["Slurm did not check %s: sbatch was not found on PATH" % shown]
+    message = printable(" ".join(output.text[: end.start()].replace("sbatch: ", "").split()), 200)
+    verdict = "would accept" if end.group(1) == "0" else "would reject"
+    return ["Slurm %s %s: %s" % (verdict, shown, message)]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Broken links in the home, links to purged storage, and files that a purge has deleted or will delete soon."""
+"""The check for broken links, links to purged storage, purged folders, and files that will be purged soon."""
 
 import os
 import re
@@ -16,30 +16,30 @@ from .._scan.amounts import format_count
 from .._scan.filled_folders import folders_to_enter, is_filled
 from .._scan.walk import Limits, Walk, WalkedEntry, format_walked
 
-LINKED = Limits(entries=6000, seconds=3.0, depth=4)  # of the search for links in the home
-HIDDEN = (".config", ".local")  # folders of the home whose links are checked as well
-UNUSED = ("Trash",)
-ENTRIES = 20000  # of one area
-SECONDS = 8.0  # for one area
-SOON = 7  # days before a purge
-DAY = 86400
-KEPT = re.compile(
+LINK_LIMITS = Limits(entries=6000, seconds=3.0, depth=4)  # of the search for links in the home
+HIDDEN_FOLDERS = (".config", ".local")  # hidden folders of the home directory whose links are checked as well
+SKIPPED = ("Trash",)  # folders whose links do not matter
+AREA_ENTRIES = 20000
+AREA_SECONDS = 8.0
+DAYS_AHEAD = 7  # files are reported this long before their purge
+DAY_SECONDS = 86400
+LASTING_NAMES = re.compile(
     r"^\.?(?:(?:mini|ana)?conda\d?|(?:mini|mamba)forge\d?|(?:micro)?mamba|(?:virtual|v)?envs?"
     r"|data(?:sets?)?|models?|software|apps|local|results?|projects?|work|store|home|thesis|dissertation|phd|papers?"
     r"|code|src|repos?|git|doc(?:ument)?s|backups?|archives?|notes|figures|notebooks|checkpoints?)\Z"
 )
-"""Names of links, and words in them, behind which users expect what lasts."""
-PASSING = re.compile(r"scratch|te?mp|cache|fast|purge|trash|old|test")
-"""Words in names of what need not last."""
-LOCK = re.compile(r"^[^/]*(?::\+\d+|@[^/]+\.\d+(?::\d+)?)\Z")
-"""Targets of locks of programs: '127.0.0.1:+4242' of Mozilla's, 'ada@host.4242:17' of Emacs."""
+"""Names of links, or words in their names, for data that users expect to keep."""
+TEMPORARY_WORDS = re.compile(r"scratch|te?mp|cache|fast|purge|trash|old|test")
+"""Words in names of data that users do not expect to keep."""
+LOCK_TARGET = re.compile(r"^[^/]*(?::\+\d+|@[^/]+\.\d+(?::\d+)?)\Z")
+"""Targets of lock links: '127.0.0.1:+4242' of Mozilla's programs, 'ada@host.4242:17' of Emacs."""
 
 
 class Areas(AuditCheck):
-    """The links of the home, and the areas of the account whose files are purged."""
+    """The links in the home directory, and the account's areas on storage that is purged."""
 
     KIND = "areas"
-    TITLE = "links in the home, and storage that is purged"
+    TITLE = "links and purged storage"
     PATH_OPTIONS = ("purged", "own", "made", "written")
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "purged": {"type": "list", "elements": "dict", "default": []},  # {name, path, days, clock}
@@ -47,18 +47,22 @@ class Areas(AuditCheck):
             "type": "list",
             "elements": "dict",
             "default": [],
-        },  # {path}: links of roles, with rules of their own
-        "made": {"type": "list", "elements": "dict", "default": []},  # {path}: folders that the roles make
+        },  # {path}: links of roles, which the roles check
+        "made": {"type": "list", "elements": "dict", "default": []},  # {path}: folders that roles create
         "written": {
             "type": "list",
             "elements": "dict",
             "default": [],
-        },  # {path}: where the account must be able to write
-        "kept": {"type": "list", "elements": "str", "default": []},  # further names behind which things should last
+        },  # {path}: folders to which the account must be able to write
+        "kept": {
+            "type": "list",
+            "elements": "str",
+            "default": [],
+        },  # further names of links to data that users expect to keep
     }
 
     def run(self, host: Host) -> None:
-        for path in self._links(host):
+        for path in self._find_links(host):
             try:
                 self._check_link(path, host)
             except AccountError as error:
@@ -68,9 +72,9 @@ class Areas(AuditCheck):
         self._check_written(host)
 
     def _check_written(self, host: Host) -> None:
-        """Report the uppermost folders in which the account can create nothing."""
+        """Report the uppermost folders to which the account cannot write."""
         closed: List[str] = []
-        for entry in sorted(self.entries("written"), key=lambda one: str(one["path"])):
+        for entry in sorted(self.entries("written"), key=lambda folder: str(folder["path"])):
             path = entry["path"]
             try:
                 real = host.resolve(path)
@@ -79,51 +83,51 @@ class Areas(AuditCheck):
             except AccountError as error:
                 self.skip(str(error))
                 continue
-            if not any(is_in(path, above) for above in closed):
+            if not any(is_in(path, reported) for reported in closed):
                 closed.append(path)
-                self._report_closed(path, real, host)
+                self._report_closed_folder(path, real, host)
 
-    def _report_closed(self, path: str, real: str, host: Host) -> None:
+    def _report_closed_folder(self, path: str, real: str, host: Host) -> None:
         """Report a folder and why the account cannot write to it."""
         if os.statvfs(host.real(real)).f_flag & os.ST_RDONLY:
-            self.report("DIR-003", host.shown(path), "its file system is read-only here")
+            self.report("DIR-003", host.shown(path), "the file system is read-only here")
             return
-        entry, above = host.entry(real), host.entry(os.path.dirname(real))
-        # A site freezes a whole area; what is in a folder of the account's is the account's own doing.
-        is_own = path == host.home or bool(above and above.mine)
-        by_user = bool(entry and entry.mine and is_own)
-        text = "the account can create nothing there (mode %s%s)"
-        text %= "%04o" % entry.mode if entry else "unknown", "" if entry and entry.mine else ", of another user"
+        entry, parent = host.entry(real), host.entry(os.path.dirname(real))
+        # A site closes a whole area. Inside the account's own folder, the user has changed the mode.
+        is_inside = path == host.home or bool(parent and parent.mine)
+        by_user = bool(entry and entry.mine and is_inside)
+        text = "the account has no write permission (mode %s%s)"
+        text %= "%04o" % entry.mode if entry else "unknown", "" if entry and entry.mine else ", owned by another user"
         self.report("DIR-003", host.shown(path), text, case=OWN_MODE if by_user else "")
 
     # -- links ---------------------------------------------------------------------------------
 
-    def _links(self, host: Host) -> Iterator[str]:
-        """Yield the links of the home and of its upper folders, without those of roles and the locks of editors.
+    def _find_links(self, host: Host) -> Iterator[str]:
+        """Yield the links in the home directory and its upper folders, except those of roles and locks of editors.
 
-        In a folder, relative links belong to what it holds, unless they point to themselves.
+        Relative links below the home directory belong to the content of their folder and are yielded only if circular.
         """
         own = [link["path"] for link in self.entries("own")]
-        walk = Walk(host, LINKED)
+        walk = Walk(host, LINK_LIMITS)
         for listing in walk.folders(host.home):
             is_home = listing.folder == host.home
-            if "pyvenv.cfg" in listing.files:
+            if "pyvenv.cfg" in listing.files:  # the links of a Python environment to its interpreter are in bin
                 listing.folders = [name for name in listing.folders if name == "bin"]
             elif is_filled(listing):
                 listing.folders = []
                 continue
-            hidden = HIDDEN if is_home else ()
+            hidden = HIDDEN_FOLDERS if is_home else ()
             names = [name for name in folders_to_enter(listing) if not name.startswith(".") or name in hidden]
-            listing.folders = [name for name in names if name not in UNUSED]
+            listing.folders = [name for name in names if name not in SKIPPED]
             for path in [listing.path(entry.name) for entry in listing.entries if entry.is_symlink()]:
                 is_lock = os.path.basename(path).startswith(".#")
                 if path not in own and not is_lock and (is_home or self._is_outward(path, host)):
                     yield path
         if walk.cut and walk.cut_at == host.home:
-            self.skip("~ holds too many names; only the first %d were checked" % LINKED.entries)
+            self.skip("~ contains too many entries; only the first %d were checked" % LINK_LIMITS.entries)
 
     def _is_outward(self, path: str, host: Host) -> bool:
-        """Return True for a link with an absolute target, or one that points to itself."""
+        """Return True for a link with an absolute target, or a circular link."""
         try:
             target = getattr(host.entry(path), "target", "")
             return bool(target) and (target[0] == "/" or host.resolve(path) is None)
@@ -135,18 +139,18 @@ class Areas(AuditCheck):
         shown, real = host.shown(path), host.resolve(path)
         if real is None:
             fix = offers.offer_link_fix(host, path)
-            self.report("LNK-005", shown, "the link points back to itself", auto_fix=fix)
+            self.report("LNK-005", shown, "the link is circular", auto_fix=fix)
             return
         area = self._purged_area_of(real, host)
         if host.entry(real) is None:
             target = getattr(host.entry(path), "target", "")
-            if LOCK.search(target) or is_node_local(target, host) or is_node_local(real, host):
-                return  # a program's lock needs no file, and another node may have the target
-            why = "; it was on %s, which is purged" % area["name"] if area else ""
+            if LOCK_TARGET.search(target) or is_node_local(target, host) or is_node_local(real, host):
+                return  # a lock needs no target, and the target may exist on another node
+            why = "; the target was on %s, which is purged" % area["name"] if area else ""
             fix = offers.offer_link_fix(host, path)
             case = OWN_TARGET if is_in(real, real_home(host)) and not area else ""
             self.report("LNK-003", shown, "the target %s does not exist%s" % (real, why), "", fix, case)
-        elif area and self._should_last(os.path.basename(path)):
+        elif area and self._is_lasting_name(os.path.basename(path)):
             text = "the target %s is on %s, where files are deleted after %d days"
             self.report("LNK-005", shown, text % (real, area["name"], area["days"]))
 
@@ -156,23 +160,27 @@ class Areas(AuditCheck):
                 return area
         return None
 
-    def _should_last(self, name: str) -> bool:
-        if name in self.options["kept"] or KEPT.match(name):
+    def _is_lasting_name(self, name: str) -> bool:
+        """Return True if users expect to keep the data behind a link of this name."""
+        if name in self.options["kept"] or LASTING_NAMES.match(name):
             return True
         lower = name.lower()
-        return not PASSING.search(lower) and any(KEPT.match(word) for word in re.split(r"[^a-z0-9]+", lower))
+        return not TEMPORARY_WORDS.search(lower) and any(
+            LASTING_NAMES.match(word) for word in re.split(r"[^a-z0-9]+", lower)
+        )
 
     # -- purged areas --------------------------------------------------------------------------
 
     def _check_area(self, area: Dict[str, Any], host: Host) -> None:
+        """Report the folders of an area whose files are purged, and the number of files that will be purged soon."""
         try:
             real = host.resolve(area["path"])
             if not real or host.resolved_kind(real) != "folder":
-                return  # the check of its link reports it
+                return  # the check of the link to the area reports a missing target
         except AccountError as error:
             self.skip(str(error))
             return
-        walk, due = Walk(host, Limits(ENTRIES, SECONDS)), FilesDue(area)
+        walk, due = Walk(host, Limits(AREA_ENTRIES, AREA_SECONDS)), FilesDue(area)
         trees: Dict[str, TreeCounts] = {}
         name = ""
         for entry in walk.below(real):
@@ -181,7 +189,7 @@ class Areas(AuditCheck):
             due.add(entry)
         shown = host.shown(area["path"])
         if walk.cut:
-            self.skip("%s holds too much to check all of it: the rest is unknown" % shown)
+            self.skip("%s contains too much to be checked completely: the rest is unknown" % shown)
             trees.pop(name, None)  # the walk ended inside it
         if walk.skipped.paths:
             self.skip("%s could not be checked completely: %s (%s)" % ((shown,) + walk.skipped.paths[0]))
@@ -190,12 +198,12 @@ class Areas(AuditCheck):
             path = os.path.join(real, name)
             is_partly_read = any(is_in(skipped, host.shown(path)) for skipped, _why in walk.skipped.paths)
             if tree.looks_purged() and not is_partly_read and not any(is_in(folder, path) for folder in made):
-                text = "contains only %s and no file: %s is purged after %d days"
+                text = "contains only %s, but no files: %s is purged after %d days"
                 self.report("USE-003", host.shown(path), text % (tree.describe(), area["name"], area["days"]))
         if due.files:
-            first = "" if walk.cut == "time" else ", the first %s" % due.describe_first()
+            first = "" if walk.cut == "time" else ", the first one %s" % due.describe_first()
             text = "%s will be purged within %d days%s"
-            self.report("USE-003", shown, text % (format_walked(due.files, "file", walk), SOON, first))
+            self.report("USE-003", shown, text % (format_walked(due.files, "file", walk), DAYS_AHEAD, first))
 
 
 def _is_dead_link(entry: WalkedEntry, area: str, host: Host) -> bool:
@@ -216,7 +224,7 @@ class TreeCounts:
         self._folders = self._dead = self._others = 0
 
     def add(self, entry: WalkedEntry, is_dead_link: bool) -> None:
-        """Count one more entry."""
+        """Count an entry."""
         if stat.S_ISDIR(entry.status.st_mode):
             self._folders += 1
         elif is_dead_link:
@@ -225,7 +233,7 @@ class TreeCounts:
             self._others += 1
 
     def looks_purged(self) -> bool:
-        """Return True if only folders and dead links are left. One empty folder alone means nothing."""
+        """Return True if only folders and dead links are left. A single empty folder may never have had files."""
         return not self._others and bool(self._folders) and self._folders + self._dead > 1
 
     def describe(self) -> str:
@@ -240,29 +248,29 @@ class FilesDue:
     def __init__(self, area: Dict[str, Any]) -> None:
         self._days, self._clock = int(area["days"]), str(area["clock"])
         self._now = time.time()
-        self._first = 0.0
+        self._first = 0.0  # the earliest deadline, in seconds since the epoch; 0.0 without a file
         self.files = 0
 
     def add(self, entry: WalkedEntry) -> None:
-        """Count a file whose time is nearly up."""
+        """Count a file if the purge will delete it within DAYS_AHEAD days."""
         if not stat.S_ISREG(entry.status.st_mode):
             return
-        ends = last_use(entry.status, self._clock) + self._days * DAY
-        if ends - self._now <= SOON * DAY:
-            self._first = min(ends, self._first or ends)
+        deadline = last_use(entry.status, self._clock) + self._days * DAY_SECONDS
+        if deadline - self._now <= DAYS_AHEAD * DAY_SECONDS:
+            self._first = min(deadline, self._first or deadline)
             self.files += 1
 
     def describe_first(self) -> str:
-        """Return when the first of them may be deleted: a day in UTC, or the next purge."""
+        """Return when the first of the files will be deleted: 'on' a day in UTC, or 'with the next purge'."""
         if self._first <= self._now:
             return "with the next purge"
         return "on " + time.strftime("%Y-%m-%d", time.gmtime(self._first))
 
 
 def last_use(status: os.stat_result, clock: str) -> float:
-    """Return when a file was last used, in seconds since the epoch, as the site's purge counts.
+    """Return when a file was last used by the definition of the site's purge, in seconds since the epoch.
 
-    clock is the profile's: atime; ctime_and_atime, where the later one counts; or age, since the content was written.
+    clock, from the profile: atime; ctime_and_atime, the later of the two; or age, the time of the last write.
     """
     if clock == "atime":
         return status.st_atime

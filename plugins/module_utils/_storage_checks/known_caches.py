@@ -1,21 +1,21 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The caches and data of tools by their default folders below the home, as the tools' own documentation names them."""
+"""The caches and data of known tools: default folders below the home directory, and variables that move them."""
 
 from typing import NamedTuple, Tuple
 
-NONE = ("",)  # for a folder whose contents no program makes again: containers, unsent data, linked packages
+NOTHING = ("",)  # value of remade: no program recreates the content
 
 
 class Cache(NamedTuple):
-    """A tool's cache: the default folder below the home, and the variable that moves it."""
+    """A tool's cache: the default folder below the home directory, and the variable that moves it."""
 
     tool: str
     folder: str
     variable: str
-    below: str = ""  # the subfolder that the tool makes in the folder that the variable names
-    remade: Tuple[str, ...] = ()  # the names in it that the tool makes again; empty: all of them
-    holds: str = "the cache of %s holds"
+    below: str = ""  # the subfolder of the variable's folder that the tool uses
+    remade: Tuple[str, ...] = ()  # the names in it that the tool recreates; empty: all
+    content: str = "cache"  # for messages
     rule: str = "ENV-001"
 
 
@@ -27,79 +27,79 @@ CACHES = (
         "enroot",
         ".local/share/enroot",
         "ENROOT_DATA_PATH",
-        remade=NONE,
-        holds="the containers of %s hold",
+        remade=NOTHING,
+        content="containers",
         rule="IMG-004",
     ),
     Cache("pip", ".cache/pip", "PIP_CACHE_DIR"),
     Cache("uv", ".cache/uv", "UV_CACHE_DIR"),
-    Cache("conda", ".conda/pkgs", "CONDA_PKGS_DIRS", remade=NONE, holds="the packages of %s hold"),
+    Cache("conda", ".conda/pkgs", "CONDA_PKGS_DIRS", remade=NOTHING, content="packages"),
     Cache("Hugging Face", ".cache/huggingface", "HF_HOME", remade=("hub", "datasets", "xet")),
     Cache("torch", ".cache/torch", "TORCH_HOME", remade=("hub", "kernels")),
     Cache("torch", ".cache/torch_extensions", "TORCH_EXTENSIONS_DIR"),
     Cache("wandb", ".cache/wandb", "WANDB_CACHE_DIR"),
-    Cache("wandb", ".local/share/wandb", "WANDB_DATA_DIR", remade=NONE, holds="the data of %s holds"),
+    Cache("wandb", ".local/share/wandb", "WANDB_DATA_DIR", remade=NOTHING, content="data"),
     Cache("triton", ".triton/cache", "TRITON_CACHE_DIR"),
     Cache("CUDA", ".nv/ComputeCache", "CUDA_CACHE_PATH"),
     Cache("spack", ".spack/cache", "SPACK_USER_CACHE_PATH", "cache"),
     Cache("npm", ".npm", "npm_config_cache", remade=("_cacache", "_npx", "_logs")),
     Cache("yarn", ".cache/yarn", "YARN_CACHE_FOLDER"),
-    Cache("pnpm", ".local/share/pnpm", "PNPM_HOME", remade=NONE),
+    Cache("pnpm", ".local/share/pnpm", "PNPM_HOME", remade=NOTHING),
     Cache("pixi", ".cache/rattler", "RATTLER_CACHE_DIR"),
     Cache("poetry", ".cache/pypoetry", "POETRY_CACHE_DIR", remade=("cache", "artifacts")),
-    Cache("mamba", ".mamba/pkgs", "CONDA_PKGS_DIRS", remade=NONE, holds="the packages of %s hold"),
-    Cache("pip --user", ".local/lib", "PYTHONUSERBASE", "lib", remade=NONE, holds="the packages of %s hold"),
-    Cache("virtualenvwrapper", ".virtualenvs", "WORKON_HOME", remade=NONE, holds="the environments of %s hold"),
-    Cache("podman", ".local/share/containers", "CONTAINERS_STORAGE", remade=NONE, holds="the images of %s hold"),
-    Cache("julia", ".julia", "JULIA_DEPOT_PATH", remade=NONE, holds="the packages of %s hold"),
-    Cache("cargo", ".cargo/registry", "CARGO_HOME", "registry", remade=NONE),
-    Cache("rustup", ".rustup", "RUSTUP_HOME", remade=NONE, holds="the toolchains of %s hold"),
-    Cache("go", "go/pkg", "GOPATH", "pkg", remade=NONE),
+    Cache("mamba", ".mamba/pkgs", "CONDA_PKGS_DIRS", remade=NOTHING, content="packages"),
+    Cache("pip --user", ".local/lib", "PYTHONUSERBASE", "lib", remade=NOTHING, content="packages"),
+    Cache("virtualenvwrapper", ".virtualenvs", "WORKON_HOME", remade=NOTHING, content="environments"),
+    Cache("podman", ".local/share/containers", "CONTAINERS_STORAGE", remade=NOTHING, content="images"),
+    Cache("julia", ".julia", "JULIA_DEPOT_PATH", remade=NOTHING, content="packages"),
+    Cache("cargo", ".cargo/registry", "CARGO_HOME", "registry", remade=NOTHING),
+    Cache("rustup", ".rustup", "RUSTUP_HOME", remade=NOTHING, content="toolchains"),
+    Cache("go", "go/pkg", "GOPATH", "pkg", remade=NOTHING),
     Cache("go", ".cache/go-build", "GOCACHE"),
     Cache("ccache", ".ccache", "CCACHE_DIR"),
-    Cache("gradle", ".gradle", "GRADLE_USER_HOME", remade=NONE),
-    Cache("maven", ".m2/repository", "MAVEN_REPOSITORY", remade=NONE),
-    Cache("nextflow", ".nextflow", "NXF_HOME", remade=NONE, holds="the data of %s holds"),
-    Cache("Keras", ".keras", "KERAS_HOME", remade=NONE),
-    Cache("NLTK", "nltk_data", "NLTK_DATA", remade=NONE, holds="the data of %s holds"),
-    Cache("TensorFlow", "tensorflow_datasets", "TFDS_DATA_DIR", remade=NONE, holds="the data sets of %s hold"),
-    Cache("scikit-learn", "scikit_learn_data", "SCIKIT_LEARN_DATA", remade=NONE, holds="the data of %s holds"),
-    Cache("Ollama", ".ollama/models", "OLLAMA_MODELS", remade=NONE, holds="the models of %s hold"),
-    Cache("VS Code", ".vscode-server", "VSCODE_AGENT_FOLDER", remade=NONE, holds="the data of %s holds"),
-    # tools for which hpc-onboard sets no variable: what is small is not reported
-    Cache("Cursor", ".cursor-server", "", remade=NONE, holds="the data of %s holds"),
-    Cache("mamba", ".local/share/mamba/pkgs", "", remade=NONE, holds="the packages of %s hold"),
-    Cache("pipx", ".local/share/pipx", "", remade=NONE, holds="the environments of %s hold"),
-    Cache("uv", ".local/share/uv", "", remade=NONE, holds="the Pythons of %s hold"),
-    Cache("pyenv", ".pyenv", "", remade=NONE, holds="the Pythons of %s hold"),
-    Cache("nvm", ".nvm", "", remade=NONE, holds="the versions of %s hold"),
-    Cache("R", "R", "", remade=NONE, holds="the packages of %s hold"),
-    Cache("cargo", ".cargo/git", "", remade=NONE),
-    Cache("deno", ".deno", "", remade=NONE),
-    Cache("bun", ".bun", "", remade=NONE),
-    Cache("NuGet", ".nuget/packages", "", remade=NONE, holds="the packages of %s hold"),
-    Cache("Conan", ".conan2", "", remade=NONE, holds="the packages of %s hold"),
-    Cache("OPAM", ".opam", "", remade=NONE, holds="the packages of %s hold"),
-    Cache("Stack", ".stack", "", remade=NONE),
-    Cache("Ray", ".ray", "", remade=NONE, holds="the data of %s holds"),
+    Cache("gradle", ".gradle", "GRADLE_USER_HOME", remade=NOTHING),
+    Cache("maven", ".m2/repository", "MAVEN_REPOSITORY", remade=NOTHING),
+    Cache("nextflow", ".nextflow", "NXF_HOME", remade=NOTHING, content="data"),
+    Cache("Keras", ".keras", "KERAS_HOME", remade=NOTHING),
+    Cache("NLTK", "nltk_data", "NLTK_DATA", remade=NOTHING, content="data"),
+    Cache("TensorFlow", "tensorflow_datasets", "TFDS_DATA_DIR", remade=NOTHING, content="data sets"),
+    Cache("scikit-learn", "scikit_learn_data", "SCIKIT_LEARN_DATA", remade=NOTHING, content="data"),
+    Cache("Ollama", ".ollama/models", "OLLAMA_MODELS", remade=NOTHING, content="models"),
+    Cache("VS Code", ".vscode-server", "VSCODE_AGENT_FOLDER", remade=NOTHING, content="data"),
+    # without a variable: small ones are not reported
+    Cache("Cursor", ".cursor-server", "", remade=NOTHING, content="data"),
+    Cache("mamba", ".local/share/mamba/pkgs", "", remade=NOTHING, content="packages"),
+    Cache("pipx", ".local/share/pipx", "", remade=NOTHING, content="environments"),
+    Cache("uv", ".local/share/uv", "", remade=NOTHING, content="Python versions"),
+    Cache("pyenv", ".pyenv", "", remade=NOTHING, content="Python versions"),
+    Cache("nvm", ".nvm", "", remade=NOTHING, content="versions"),
+    Cache("R", "R", "", remade=NOTHING, content="packages"),
+    Cache("cargo", ".cargo/git", "", remade=NOTHING),
+    Cache("deno", ".deno", "", remade=NOTHING),
+    Cache("bun", ".bun", "", remade=NOTHING),
+    Cache("NuGet", ".nuget/packages", "", remade=NOTHING, content="packages"),
+    Cache("Conan", ".conan2", "", remade=NOTHING, content="packages"),
+    Cache("OPAM", ".opam", "", remade=NOTHING, content="packages"),
+    Cache("Stack", ".stack", "", remade=NOTHING),
+    Cache("Ray", ".ray", "", remade=NOTHING, content="data"),
     Cache("CuPy", ".cupy/kernel_cache", ""),
-    Cache("TVM", ".tvm", "", remade=NONE),
+    Cache("TVM", ".tvm", "", remade=NOTHING),
     Cache("Numba", ".numba_cache", ""),
-    Cache("fastai", ".fastai", "", remade=NONE, holds="the data of %s holds"),
-    Cache("DGL", ".dgl", "", remade=NONE, holds="the data of %s holds"),
-    Cache("EasyOCR", ".EasyOCR", "", remade=NONE, holds="the models of %s hold"),
-    Cache("PaddleOCR", ".paddleocr", "", remade=NONE, holds="the models of %s hold"),
-    Cache("PaddleX", ".paddlex", "", remade=NONE, holds="the models of %s hold"),
-    Cache("InsightFace", ".insightface", "", remade=NONE, holds="the models of %s hold"),
-    Cache("rembg", ".u2net", "U2NET_HOME", remade=NONE, holds="the models of %s hold"),
-    Cache("LM Studio", ".lmstudio", "", remade=NONE, holds="the models of %s hold"),
-    Cache("DeepFace", ".deepface", "", remade=NONE, holds="the models of %s hold"),
-    Cache("flair", ".flair", "", remade=NONE, holds="the models of %s hold"),
-    Cache("Stanza", "stanza_resources", "", remade=NONE, holds="the models of %s hold"),
-    Cache("gensim", "gensim-data", "", remade=NONE, holds="the data of %s holds"),
-    Cache("MNE", "mne_data", "", remade=NONE, holds="the data of %s holds"),
-    Cache("Ultralytics", ".config/Ultralytics", "", remade=NONE, holds="the data of %s holds"),
-    Cache("NGC CLI", "ngc-cli", "", remade=NONE, holds="the program of %s holds"),
-    Cache("Trash", ".local/share/Trash", "", remade=NONE, holds="the %s holds"),
+    Cache("fastai", ".fastai", "", remade=NOTHING, content="data"),
+    Cache("DGL", ".dgl", "", remade=NOTHING, content="data"),
+    Cache("EasyOCR", ".EasyOCR", "", remade=NOTHING, content="models"),
+    Cache("PaddleOCR", ".paddleocr", "", remade=NOTHING, content="models"),
+    Cache("PaddleX", ".paddlex", "", remade=NOTHING, content="models"),
+    Cache("InsightFace", ".insightface", "", remade=NOTHING, content="models"),
+    Cache("rembg", ".u2net", "U2NET_HOME", remade=NOTHING, content="models"),
+    Cache("LM Studio", ".lmstudio", "", remade=NOTHING, content="models"),
+    Cache("DeepFace", ".deepface", "", remade=NOTHING, content="models"),
+    Cache("flair", ".flair", "", remade=NOTHING, content="models"),
+    Cache("Stanza", "stanza_resources", "", remade=NOTHING, content="models"),
+    Cache("gensim", "gensim-data", "", remade=NOTHING, content="data"),
+    Cache("MNE", "mne_data", "", remade=NOTHING, content="data"),
+    Cache("Ultralytics", ".config/Ultralytics", "", remade=NOTHING, content="data"),
+    Cache("NGC CLI", "ngc-cli", "", remade=NOTHING, content="program"),
+    Cache("Trash", ".local/share/Trash", "", remade=NOTHING, content="folder"),
 )
-"""Tools, folders and variables as the tools' own documentation names them."""
+"""From the documentation of the tools."""

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much of its quotas an account has used, as the site's own command says, and whether a file system is full."""
+"""The check for quotas that are nearly used up, according to the site's quota command, and for full file systems."""
 
 import os
 import shlex
@@ -15,12 +15,13 @@ from .._formats.quota import Usage, read_usage
 from .._scan.amounts import format_count, format_size
 from .._scan.walk import Limits, Walk
 
-SECONDS = 15.0
-USUAL = "quota -s -w"
-OWN_FILE_SYSTEM = 2  # times the size of a home in the profile: a larger file system is shared
+SECONDS = 15.0  # time limit of the quota command
+USUAL_COMMAND = "quota -s -w"
+OWN_FILE_SYSTEM = 2  # a file system larger than this times the profile's home size is shared
 LIMITS = Limits(entries=20000, seconds=6.0)
-LARGEST = 3  # folders that are named
+LARGEST = 3  # folders that a finding names
 RULES = {"bytes": "USE-001", "files": "USE-002"}
+NEEDED = {"bytes": 10**10, "files": 10**4}  # of one user, if the profile gives no size of a place
 
 
 class Quota(AuditCheck):
@@ -31,13 +32,13 @@ class Quota(AuditCheck):
     PATH_OPTIONS = ("places",)
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "command": {"type": "str", "default": ""},  # the site's; it only reads
+        "command": {"type": "str", "default": ""},  # the site's quota command
         "places": {"type": "list", "elements": "dict", "default": []},  # {name, path, bytes?, files?}
-        "percent": {"type": "int", "default": 90},
+        "percent": {"type": "int", "default": 90},  # usage from which on a place is reported
     }
 
     def run(self, host: Host) -> None:
-        if host.root:  # a folder on the user's own machine
+        if host.root:  # the sandbox is a folder on the user's own machine
             self.skip("a sandbox has no quotas")
             return
         self._check_quotas(host)
@@ -46,24 +47,25 @@ class Quota(AuditCheck):
         self._check_largest(host)
 
     def _check_quotas(self, host: Host) -> None:
-        command = self.options["command"] or USUAL
-        environment = _environment(host)
-        words = shlex.split(command)
-        program = find_program(words[0], environment.get("PATH") or os.defpath)
+        """Run the quota command and report each limit that is nearly reached."""
+        command = self.options["command"] or USUAL_COMMAND
+        environment = _command_environment(host)
+        arguments = shlex.split(command)
+        program = find_program(arguments[0], environment.get("PATH") or os.defpath)
         if program is None:
             reason = "" if self.options["command"] else "this site's profile names no quota command, and "
-            self.skip("the usage of quotas is unknown: %s'%s' was not found" % (reason, words[0]))
+            self.skip("quota usage is unknown: %s'%s' was not found" % (reason, arguments[0]))
             return
-        output = run_program([program] + words[1:], environment, SECONDS)
+        output = run_program([program] + arguments[1:], environment, SECONDS)
         reading = read_usage(output.text)
         if output.why:
-            self.skip("the usage of quotas is uncertain: '%s' %s" % (command, output.why))
+            self.skip("quota usage is uncertain: '%s' %s" % (command, output.why))
         elif not reading.known and (output.text.strip() or self.options["command"]):
-            self.skip("the usage of quotas is unknown: the output of '%s' has an unknown form" % command)
+            self.skip("quota usage is unknown: the output of '%s' has an unknown format" % command)
         elif not reading.known:
-            self.skip("the usage of quotas is unknown: '%s' prints nothing" % command)
+            self.skip("quota usage is unknown: '%s' prints nothing" % command)
         if reading.unread:
-            self.skip("'%s' prints %s of an unknown form" % (command, format_count(len(reading.unread), "line")))
+            self.skip("'%s' prints %s in an unknown format" % (command, format_count(len(reading.unread), "line")))
         for usage in reading.usages:
             self._check_usage(usage, host)
 
@@ -74,52 +76,56 @@ class Quota(AuditCheck):
         text = "%s of %s used (%d %%)" % (used, limit, usage.used * 100 / usage.limit)
         severity = ""
         if usage.over and usage.grace:
-            severity = "high"  # a soft limit is passed: writing will fail without further use
-            text += "; the grace period " + ("is over" if usage.grace == "over" else "ends: " + usage.grace)
+            severity = "high"  # once the grace period ends, no more files can be written
+            text += (
+                "; the grace period is over" if usage.grace == "over" else "; remaining grace period: " + usage.grace
+            )
         self.report(RULES[usage.what], host.shown(usage.place), text, severity)
 
     def _check_largest(self, host: Host) -> None:
-        """Report the largest folders of a home that is more than half full, if its file system is the user's own."""
+        """Report the largest folders of a home directory that is more than half full and has its own file system."""
         size = next((int(place.get("bytes") or 0) for place in self.entries("places") if place["path"] == host.home), 0)
         try:
             status = os.statvfs(host.real(host.home))
         except (OSError, AccountError):
-            return  # the check of the file system says why
+            return  # _check_file_system reports the error
         total, used = ((number * status.f_frsize) for number in (status.f_blocks, status.f_blocks - status.f_bfree))
         if "USE-001" in self.rules_broken() or used * 2 < total or not 0 < total <= size * OWN_FILE_SYSTEM:
-            return
+            return  # reported already, not full, or shared with other users
         walk = Walk(host, LIMITS)
-        folders = sorted(((number, path) for path, number in _sizes(real_home(host), walk).items()), reverse=True)
+        folders = sorted(
+            ((number, path) for path, number in _measure_sizes(real_home(host), walk).items()), reverse=True
+        )
         large = ["%s (%s)" % (host.shown(path), format_size(number)) for number, path in folders[:LARGEST]
-                 if number * 20 >= used]  # fmt: skip
+                 if number * 20 >= used]  # fmt: skip  # at least 5 %
         text = "%s of %s used; the largest folders: %s" % (format_size(used), format_size(total), ", ".join(large))
         if large:
-            self.report("USE-004", "~", text + (", as far as they were counted" if walk.cut else ""))
+            self.report("USE-004", "~", text + (" (not all files were counted)" if walk.cut else ""))
 
     def _check_file_system(self, place: Mapping[str, Any], host: Host) -> None:
-        """Report a file system that is nearly full. The profile's size says how much is enough for one user."""
+        """Report a place with less free than 10 % (100 - percent) of its size in the profile, or of NEEDED."""
         try:
             real = host.resolve(place["path"])
             if not real or host.resolved_kind(real) != "folder":
                 return
             status = os.statvfs(host.real(real))
         except OSError as error:
-            self.skip(str(as_account_error(error, "reading how full %s is" % host.shown(place["path"]))))
+            self.skip(str(as_account_error(error, "reading the free space of %s" % host.shown(place["path"]))))
             return
         except AccountError as error:
             self.skip(str(error))
             return
         free = {"bytes": status.f_bavail * status.f_frsize, "files": status.f_favail}
         total = {"bytes": status.f_blocks * status.f_frsize, "files": status.f_files}
-        enough = {"bytes": place.get("bytes") or 10000000000, "files": place.get("files") or 10000}
-        for what in ("bytes", "files"):
-            if total[what] and free[what] * 100 < min(total[what], enough[what]) * (100 - self.options["percent"]):
-                text = "the file system has %s left of %s" % (_format(what, free[what]), _format(what, total[what]))
-                self.report(RULES[what], host.shown(place["path"]), text)
+        for unit in ("bytes", "files"):
+            size = min(total[unit], place.get(unit) or NEEDED[unit])
+            if total[unit] and free[unit] * 100 < size * (100 - self.options["percent"]):
+                text = "the file system has %s of %s left" % (_format(unit, free[unit]), _format(unit, total[unit]))
+                self.report(RULES[unit], host.shown(place["path"]), text)
 
 
-def _sizes(home: str, walk: Walk) -> Dict[str, int]:
-    """Return the bytes on disk of each folder directly in the home, and of each file there."""
+def _measure_sizes(home: str, walk: Walk) -> Dict[str, int]:
+    """Return the bytes on disk of each entry of the home directory, with the content of folders."""
     sizes: Dict[str, int] = {}
     for entry in walk.below(home):
         top = home + "/" + entry.path[len(home) :].lstrip("/").split("/")[0]
@@ -127,14 +133,16 @@ def _sizes(home: str, walk: Walk) -> Dict[str, int]:
     return sizes
 
 
-def _environment(host: Host) -> Dict[str, str]:
-    """Return the login shell's environment, for the site's commands on PATH; in English, without files of Python."""
+def _command_environment(host: Host) -> Dict[str, str]:
+    """Return the environment of the quota command: the login shell's, for English output in wide lines."""
     try:
-        known: Mapping[str, str] = host.account.environment()
+        environment: Mapping[str, str] = host.account.environment()
     except AccountError:
-        known = os.environ
-    return dict(known, LC_ALL="C", TERM="dumb", COLUMNS="200", PYTHONDONTWRITEBYTECODE="1")
+        environment = os.environ
+    return dict(
+        environment, LC_ALL="C", TERM="dumb", COLUMNS="200", PYTHONDONTWRITEBYTECODE="1"
+    )  # some sites' commands are in Python
 
 
-def _format(what: str, number: float) -> str:
-    return format_size(number) if what == "bytes" else format_count(number, "file")
+def _format(unit: str, number: float) -> str:
+    return format_size(number) if unit == "bytes" else format_count(number, "file")

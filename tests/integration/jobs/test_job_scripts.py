@@ -376,7 +376,7 @@ def test_a_script_that_slurm_would_not_take_is_said_in_words(bed: Any) -> None:
     ran = onboard(bed, account, more=ONLY, settings={account.name: {"job_scripts": wishes}})
     assert ran.code == 0, ran.text
     words = " ".join(ran.text.split())
-    assert "Slurm would not accept ~/jobs/batch.sh: " in words
+    assert "Slurm would reject ~/jobs/batch.sh: " in words
     assert slurm.jobs(account) == []
 
 

@@ -107,7 +107,7 @@ def test_of_several_accounts_one_is_chosen(bed: Any, tmp_path: Path) -> None:
     assert "lattice" in gone["text"]
     ended = person.runs(**chosen)
     assert ended.code == 2
-    assert "'optics' is not, or no longer, a Slurm account of yours (yours: lattice)" in " ".join(ended.text.split())
+    assert "'optics' is not one of your Slurm accounts (you have: lattice)" in " ".join(ended.text.split())
     assert person.runs().code == 0
     assert person.counted_for() == "lattice"
 
@@ -116,7 +116,7 @@ def test_who_has_no_account_is_told(bed: Any, tmp_path: Path) -> None:
     person = Person(bed, "daint")
     ran = person.runs(**REQUIRED)
     assert ran.code == 2
-    assert "Slurm has no account of yours here" in " ".join(ran.text.split())
+    assert "you have no Slurm account on this cluster" in " ".join(ran.text.split())
     assert person.findings(tmp_path, **REQUIRED)["JOB-001 Slurm account"]["severity"] == "high"
 
 

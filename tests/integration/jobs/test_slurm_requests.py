@@ -66,15 +66,20 @@ def test_each_script_is_charged_to_the_account_of_its_jobs(bed: Any, tmp_path: P
 @pytest.mark.parametrize(
     ("accounts", "setting", "gpu", "cpu"),
     [
-        (PAIR, "gone", "'gone' is not, or no longer, a Slurm account of yours (yours: def-pi_cpu, def-pi_gpu)", None),
+        (PAIR, "gone", "'gone' is not one of your Slurm accounts (you have: def-pi_cpu, def-pi_gpu)", None),
         (
             [*PAIR, "rrg-b_cpu", "rrg-b_gpu"],
             "",
             "Choose one in the accounts file: 'scheduler: {account: def-pi}'",
             None,
         ),
-        (PAIR[:1], "def-pi", "'def-pi' has no Slurm account for jobs with GPUs (yours: def-pi_cpu)", "def-pi_cpu"),
-        ([], "", "Slurm has no account of yours here", None),
+        (
+            PAIR[:1],
+            "def-pi",
+            "project 'def-pi' has no Slurm account for jobs with GPUs (you have: def-pi_cpu)",
+            "def-pi_cpu",
+        ),
+        ([], "", "you have no Slurm account on this cluster", None),
     ],
 )
 def test_scripts_without_an_account_wait_with_what_to_write(
@@ -101,7 +106,7 @@ def test_scripts_that_slurm_has_no_partition_for_are_not_written(bed: Any, tmp_p
     written = converge(bed, account, tmp_path, usual)
     assert written["gpu"] == ("missing", "")
     assert written["cpu"][0] == "blocked"
-    assert "Slurm lists no partition 'nonsense' (available to you: lrz-cpu, lrz-" in written["cpu"][1]
+    assert "Slurm does not list the partition 'nonsense' (available to you: lrz-cpu, lrz-" in written["cpu"][1]
     slurm.cluster.world.run("scontrol", "update", "PartitionName=lrz-v100x2", "Default=NO", "MaxTime=60")
     try:
         other = bed.new_account("lrz")
@@ -109,8 +114,8 @@ def test_scripts_that_slurm_has_no_partition_for_are_not_written(bed: Any, tmp_p
         named = [usual[0], script("cpu", CPU, "--partition=lrz-v100x2", "--time=90")]
         written = converge(bed, other, tmp_path, named)
         assert [status for status, _reason in written.values()] == ["blocked", "blocked"]
-        assert "Slurm has no default partition here, and the job names none" in written["gpu"][1]
-        assert "lasts 60 minutes at most, and this one asks for 90" in written["cpu"][1]
+        assert "Slurm has no default partition here, so the job must name a partition" in written["gpu"][1]
+        assert "allows at most 60 minutes, but the job requests 90" in written["cpu"][1]
         said = other.login_shell("sbatch --test-only --gres=gpu:1 --wrap=true").stderr
         assert "No partition specified" in said, "Slurm says the same"
     finally:

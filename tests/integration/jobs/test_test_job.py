@@ -109,7 +109,9 @@ def test_what_was_found_is_a_document_too(bed: Any, tmp_path: Path) -> None:
         person.slurm.resume("gpubase_bygpu_b1")
     said = person.document(tmp_path / "b.json")
     assert (said["code"], said["state"]) == (2, "fails")
-    assert {one["way"]: one["why"] for one in said["checks"] if not one["works"]} == {"key": "its mode is 644"}
+    assert {one["way"]: one["why"] for one in said["checks"] if not one["works"]} == {
+        "key": "the mode is 644, not 600 or 400"
+    }
     assert "compute nodes have no Internet access" in [one["why"] for one in said["skipped"]]
     person.account.ssh("chmod 600 .apptainer/docker-config.json")
     said = person.document(tmp_path / "c.json")
@@ -144,13 +146,16 @@ def test_a_limit_of_jobs_is_said_in_a_line_and_the_next_run_goes_on(bed: Any) ->
         refused = person.runs()
         assert refused.code == 2
         said = " ".join(refused.text.split())
-        assert "Slurm took no job: you have as many jobs as the site allows at a time (QOSMaxSubmitJobPerUser" in said
+        assert (
+            "Slurm rejected the job: you have reached the site's limit on the number of jobs (QOSMaxSubmitJobPerUser"
+            in said
+        )
         assert person.slurm.jobs(person.account) == []
         person.slurm.limit("normal", "MaxSubmitJobsPerUser=-1 MaxJobsPerUser=0")
         for _turn in range(2):
             waits = person.runs("test_job.yml", "-e", "test_job_wait=3")
             assert waits.code == 2
-            assert "you have as many jobs as the site allows at a time (QOSMaxJobsPerUserLimit)" in " ".join(
+            assert "you have reached the site's limit on the number of jobs (QOSMaxJobsPerUserLimit)" in " ".join(
                 waits.text.split()
             ), waits.text
             assert len(person.slurm.jobs(person.account, running=True)) == 1
@@ -177,7 +182,7 @@ def test_jobs_go_out_by_the_module_that_a_profile_names(bed: Any, tmp_path: Path
         ran = person.account.login_shell(f"cd /scratch/{person.account.user} && {step}", timeout=60)
         assert ran.stdout == f"{address}\n", ran.stderr
         proxy.shutdown()
-    assert person.tried(person.runs())[what] == "no answer in 10 s"
+    assert person.tried(person.runs())[what] == "cannot connect in 10 s"
 
 
 def test_a_job_starts_the_image_that_was_declared(bed: Any) -> None:
@@ -239,9 +244,9 @@ def test_what_does_not_work_is_told(bed: Any) -> None:
     assert ran.code == 2, ran.text
     tried = person.tried(ran)
     (key,) = [why for what, why in tried.items() if what.endswith("is private")]
-    assert key == "its mode is 644"
-    assert tried["the environment loads"] == "it is not there"
-    assert tried["~/bin/usrun.sh is readable"] == "the job cannot see it"
+    assert key == "the mode is 644, not 600 or 400"
+    assert tried["the environment loads"] == "the file does not exist in the job"
+    assert tried["~/bin/usrun.sh is readable"] == "the path does not exist in the job"
     assert tried["nvcr.io is reachable"]
     assert tried["~ is writable"] is None
     assert person.is_clean()
@@ -270,8 +275,8 @@ def test_what_jobs_cannot_read_in_the_home_is_named(bed: Any) -> None:
         ran = person.runs()
         tried = person.tried(ran)
     assert ran.code == 2, ran.text
-    assert tried["~/bin/usrun.sh is readable"] == "the job cannot see it"
-    assert tried["~/.apptainer/docker-config.json exists and is private"] == "it is not there"
+    assert tried["~/bin/usrun.sh is readable"] == "the path does not exist in the job"
+    assert tried["~/.apptainer/docker-config.json exists and is private"] == "the file does not exist in the job"
     output = f"/work1/{person.account.project}/{person.account.user}/jobs/output is writable"
     assert tried[output] is None
     assert "not tested: ~ is writable: jobs cannot write to the home directory" in " ".join(ran.text.split())

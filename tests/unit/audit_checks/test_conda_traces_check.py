@@ -44,7 +44,7 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
             {"policy": "refused"},
             {"PKG-001 ~/miniconda3": "does not allow conda"},
         ),
-        ("advises against it", prefix("~/forge"), {"policy": "discouraged"}, {"PKG-001 ~/forge": "advises against"}),
+        ("advises against it", prefix("~/forge"), {"policy": "discouraged"}, {"PKG-001 ~/forge": "discourages"}),
         ("wants it elsewhere", prefix("~/mambaforge"), {"belongs": "/work1/p"}, {"PKG-001 ~/mambaforge": "/work1/p"}),
         (
             "in a folder of the home",
@@ -147,7 +147,7 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
             "a start-up file behind a link",
             {"~/dots": Folder(), "~/dots/zshrc": Plain(BLOCK), "~/.zshrc": Link("dots/zshrc")},
             {},
-            {"PKG-002 ~/.zshrc:1": "runs it at every start"},
+            {"PKG-002 ~/.zshrc:1": "activates it in every new shell"},
         ),
         (
             "defaults in the settings",
@@ -168,12 +168,17 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
             {},
             {},
         ),
-        ("no channels at all", prefix("~/mini", settings=b""), {}, {"PKG-003 ~/mini": "no channels are set"}),
+        (
+            "no channels at all",
+            prefix("~/mini", settings=b""),
+            {},
+            {"PKG-003 ~/mini": "this conda has no channels set"},
+        ),
         (
             "ours that is not told",
             prefix("~/conda", settings=b""),
             {"own": [{"path": "~/conda"}]},
-            {"PKG-003 ~/conda": "no channels are set"},
+            {"PKG-003 ~/conda": "this conda has no channels set"},
         ),
         (
             "ours as it is set up",
@@ -236,7 +241,7 @@ def test_names_that_no_terminal_should_see_are_shown_tame(scene: Scene) -> None:
 def test_a_home_with_more_names_than_are_looked_into_is_said(scene: Scene) -> None:
     for number in range(501):
         scene.at(f"~/f{number:03}").mkdir()
-    assert "501 names" in run_check(scene, CondaTraces).remarks[0]
+    assert "501 entries" in run_check(scene, CondaTraces).remarks[0]
 
 
 @given(st.text(st.characters(max_codepoint=255)))

@@ -11,7 +11,7 @@ from audit_check_runs import run_check
 
 OURS = {"CACHE": "/work/cache", "OTHER": "1"}
 ENTRY = {"kind": "shell_environment", "section": "own", "variables": OURS, "path": []}
-TEXT = "CACHE has another value than hpc-onboard sets"
+TEXT = "this line overrides hpc-onboard's CACHE"
 
 
 def found(scene: Scene, **environment: str) -> dict[str, str]:
@@ -82,13 +82,15 @@ def test_a_folder_that_the_line_leads_to_is_named_because_nothing_else_finds_it_
     scene.make({"/scratch": Folder(), "/scratch/mine": Folder()})
     assert found(scene, **environment) == {"ENV-007 ~/.bashrc:2": TEXT}, "an empty folder"
     scene.make({"/scratch/mine/layer": Plain(b"x")})
-    said = f"{TEXT}; /scratch/mine stays, and without this line no program uses it"
+    said = f"{TEXT}; without this line, /scratch/mine is no longer used, and its content remains"
     assert found(scene, **environment) == {"ENV-007 ~/.bashrc:2": said}
 
 
 def test_what_no_line_explains_is_told_by_its_name(scene: Scene) -> None:
     scene.run(ENTRY)
-    assert found(scene, CACHE="/opt/site") == {"ENV-007 $CACHE": f"{TEXT}, in a login shell that runs a command"}
+    assert found(scene, CACHE="/opt/site") == {
+        "ENV-007 $CACHE": "CACHE is set to a value other than hpc-onboard's in a login shell that runs a command"
+    }
 
 
 def test_no_value_is_told_for_it_may_be_a_secret(scene: Scene) -> None:
@@ -135,56 +137,56 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ),
         (
             "bash", ".bashrc", "", "export PATH=/bin",
-            {"ENV-005 ~/.bashrc:2": "~/bin is not on PATH of a command over ssh"},
+            {"ENV-005 ~/.bashrc:2": "~/bin is not on PATH in a command over ssh"},
         ),
         ("bash", ".bashrc", "", "declare +x OTHER", {"ENV-007 ~/.bashrc:2": "OTHER is not set in a command over ssh"}),
-        ("bash", ".bashrc", "", "export PATH=$PATH:.", {"ENV-005 ~/.bashrc:2": "PATH has the current folder in"}),
+        ("bash", ".bashrc", "", "export PATH=$PATH:.", {"ENV-005 ~/.bashrc:2": "PATH contains the current folder in"}),
         ("bash", ".bashrc", "", "set -e", {"ENV-004 ~/.bashrc:2": "'set -e' is in effect in a command over ssh"}),
         ("zsh", ".zshenv", "", "typeset +x CACHE", {"ENV-007 ~/.zshenv:2": "CACHE is not set in a command over ssh"}),
         ("bash", ".ssh/rc", "", "echo hello", {"ENV-003 ~/.ssh/rc:1": "sshd runs this file at every connection"}),
         ("bash", ".ssh/rc", "", "echo add x | xauth -q -", {}),
         (
             "bash", ".profile", "", "alias usrun.sh='srun --pty'",
-            {"ENV-005 ~/.profile:2": "an alias or a function of this name comes before ~/bin/usrun.sh in a terminal"},
+            {"ENV-005 ~/.profile:2": "an alias or a function of the same name hides ~/bin/usrun.sh in a terminal"},
         ),
         (
             "fish", ".config/fish/config.fish", "", "function usrun.sh; true; end",
-            {"ENV-005 ~/.config/fish/config.fish:2": "comes before ~/bin/usrun.sh in a command over ssh"},
+            {"ENV-005 ~/.config/fish/config.fish:2": "hides ~/bin/usrun.sh in a command over ssh"},
         ),
         ("tcsh", ".cshrc", "", "alias usrun.sh srun", {"ENV-005 ~/.cshrc:2": "an alias or a function"}),
-        ("bash", ".bashrc", "", "umask 0", {"ENV-008 ~/.bashrc:2": "every user can write what is created"}),
-        ("bash", ".bashrc", "", "exec zsh", {"ENV-004 ~/.bashrc:2": "a command over ssh is not run"}),
+        ("bash", ".bashrc", "", "umask 0", {"ENV-008 ~/.bashrc:2": "umask 0000 lets every user change the files"}),
+        ("bash", ".bashrc", "", "exec zsh", {"ENV-004 ~/.bashrc:2": "a command over ssh does not run"}),
         ("bash", ".profile", "", "[ -t 0 ] && exec tmux", {}),
-        ("bash", ".bashrc", "", "cd /usr", {"ENV-011 ~/.bashrc:2": "every command starts elsewhere"}),
-        ("zsh", ".zshenv", "", "cd /usr", {"ENV-011 ~/.zshenv:2": "every command starts elsewhere"}),
+        ("bash", ".bashrc", "", "cd /usr", {"ENV-011 ~/.bashrc:2": "every command starts in another folder"}),
+        ("zsh", ".zshenv", "", "cd /usr", {"ENV-011 ~/.zshenv:2": "every command starts in another folder"}),
         ("bash", ".profile", "", "[[ $- != *i* ]] || cd /usr", {}),
-        ("bash", ".bashrc", "", "ulimit -f 2048", {"ENV-011 ~/.bashrc:2": "may use no more than this line says"}),
+        ("bash", ".bashrc", "", "ulimit -f 2048", {"ENV-011 ~/.bashrc:2": "this line limits every program"}),
         ("bash", ".bashrc", "", "ulimit -c 0 -n 4096", {}),
-        ("tcsh", ".cshrc", "", "limit filesize 2m", {"ENV-011 ~/.cshrc:2": "may use no more"}),
+        ("tcsh", ".cshrc", "", "limit filesize 2m", {"ENV-011 ~/.cshrc:2": "this line limits every program"}),
         ("bash", ".bashrc", "", "export CDPATH=.:/usr", {"ENV-011 ~/.bashrc:2": "CDPATH: cd in a script goes"}),
         ("bash", ".bashrc", "", "CDPATH=.:/usr", {}),
-        ("bash", ".bashrc", "", "export TMPDIR=~/tmp", {"ENV-011 ~/.bashrc:2": "TMPDIR is in the home"}),
-        ("bash", ".bashrc", "", "sbatch() { command sbatch -x; }", {"ENV-005 ~/.bashrc:2": "before the site's sbatch"}),
+        ("bash", ".bashrc", "", "export TMPDIR=~/tmp", {"ENV-011 ~/.bashrc:2": "TMPDIR is in the home directory"}),
+        ("bash", ".bashrc", "", "sbatch() { command sbatch -x; }", {"ENV-005 ~/.bashrc:2": "hides the site's sbatch"}),
         ("fish", ".config/fish/config.fish", "", "alias srun 'srun -v'", {"ENV-005 ~/.config/fish/config.fish:2": ""}),
-        ("bash", ".bashrc", "", "stty -ixon", {"ENV-003 ~/.bashrc:2": "each time: this line needs a terminal"}),
-        ("bash", ".bashrc", "", ". /opt/x.sh", {"ENV-003 ~/.bashrc:2": "names a file that does not exist"}),
+        ("bash", ".bashrc", "", "stty -ixon", {"ENV-003 ~/.bashrc:2": "an error: this line needs a terminal"}),
+        ("bash", ".bashrc", "", ". /opt/x.sh", {"ENV-003 ~/.bashrc:2": "uses a file that does not exist"}),
         ("zsh", ".zshenv", "", "gone-x", {"ENV-003 ~/.zshenv:2": "this line runs a command that does not exist"}),
         ("bash", ".bashrc", "", "gone-x 2>/dev/null", {}),
         ("bash", ".bashrc", "", "touch ~/x", {}),
         ("bash", ".bashrc", "", ". ~/gone # hpc.onboard", {}),
-        ("bash", ".profile", "", "gone-x", {"ENV-003 ~/.profile:2": "a terminal prints an error each time"}),
+        ("bash", ".profile", "", "gone-x", {"ENV-003 ~/.profile:2": "a terminal always prints an error"}),
         ("bash", ".bashrc", "", "set -x", {"ENV-003 ~/.bashrc:2": "'set -x' is in effect in a command over ssh"}),
-        ("bash", ".bashrc", "", "set -u", {"ENV-004 ~/.bashrc:2": "it ends at the first variable that is not set"}),
+        ("bash", ".bashrc", "", "set -u", {"ENV-004 ~/.bashrc:2": "which ends at the first unset variable"}),
         (
             "fish", ".config/fish/config.fish", "", "set -gu CACHE $CACHE",
             {"ENV-007 ~/.config/fish/config.fish:2": "CACHE is not set in a command over ssh"},
         ),
-        ("tcsh", ".cshrc", "", "setenv A $NOBODY", {"ENV-003 ~/.cshrc:2": "the shell cannot run a line of it"}),
+        ("tcsh", ".cshrc", "", "setenv A $NOBODY", {"ENV-003 ~/.cshrc:2": "the shell cannot run a line of the file"}),
         ("tcsh", ".cshrc", "", "if ( 0 ) then", {"ENV-003 ~/.cshrc": ""}),
         (
             "fish", ".config/fish/config.fish", "", "if [ -d /x ]; then",
             {
-                "ENV-003 ~/.config/fish/config.fish:2": "the shell cannot run a line of it",
+                "ENV-003 ~/.config/fish/config.fish:2": "the shell cannot run a line of the file",
                 "ENV-007 ~/.config/fish/config.fish": f"{BOTH} a command over ssh and a terminal",
             },
         ),

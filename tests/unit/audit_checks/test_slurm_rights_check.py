@@ -66,5 +66,5 @@ def test_what_is_not_known_is_no_finding() -> None:
     assert (never.before, never.remarks) == ({}, [])  # where it never answered
     seen = looked([P1], None, ["failed: sinfo"], account="p1", used=["old"])
     assert seen.before == {}
-    assert seen.remarks == ["Slurm could not be asked, or not for everything: failed: sinfo"]
+    assert seen.remarks == ["some queries to Slurm failed: failed: sinfo"]
     assert looked([dict(P1, qos=[])], qos=["cpu"]).before == {}  # sshare knows no qualities of service

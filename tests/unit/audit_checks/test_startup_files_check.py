@@ -20,7 +20,7 @@ from forked import child
 
 CALM = 20  # seconds that no start takes on a busy machine
 NOISE = b"echo hello\n"
-PRINTS = "a command over ssh prints something, which breaks scp, rsync and other programs"
+PRINTS = "a command over ssh prints output, which breaks scp, rsync and other programs"
 LOGIN_PRINTS = PRINTS.replace("a command over ssh", "a login shell that runs a command")
 
 
@@ -67,7 +67,7 @@ def test_what_the_site_prints_is_told_apart(scene: Scene, monkeypatch: pytest.Mo
     scene.make({"~/.bashrc": Plain(NOISE)})
     report = run_check(scene, StartupFiles, slow_seconds=CALM)
     assert list(report.found) == ["ENV-003 /etc"]
-    assert "report it to the site" in report.found["ENV-003 /etc"]
+    assert "report this to the site" in report.found["ENV-003 /etc"]
 
 
 def test_a_slow_start_is_found(scene: Scene) -> None:
@@ -198,7 +198,7 @@ OTHER: dict[str, Thing] = {"/opt": Folder(), "/opt/usrun.sh": Plain(b"#!/bin/sh\
             "another one comes before it",
             {**SCRIPT, **OTHER},
             f"/opt:{HOME}/bin",
-            {"ENV-005 /opt/usrun.sh": "it comes before ~/bin/usrun.sh on PATH"},
+            {"ENV-005 /opt/usrun.sh": "this program comes before ~/bin/usrun.sh on PATH"},
             [],
         ),
         ("another one behind it", {**SCRIPT, **OTHER}, f"{HOME}/bin:/opt", {}, []),

@@ -12,7 +12,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import t
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_files import TrustedFiles
 from audit_check_runs import run_check
 
-EVERY = "every user can change it (mode %s)"
+EVERY = "every user has write permission (mode %s)"
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ EVERY = "every user can change it (mode %s)"
     [
         ({"~/.bashrc": Plain(b"", 0o644), "~/.ssh": Folder(0o700), "~/bin": Folder(0o755)}, {}),
         ({"~/.bashrc": Plain(b"", 0o666)}, {"SEC-010 ~/.bashrc": EVERY % "0666"}),
-        ({"~/.profile": Plain(b"", 0o664)}, {"SEC-010 ~/.profile": "its group can change it (mode 0664)"}),
+        ({"~/.profile": Plain(b"", 0o664)}, {"SEC-010 ~/.profile": "the group has write permission (mode 0664)"}),
         ({"~/.bashrc": Plain(b". ~/.more\n"), "~/.more": Plain(b"", 0o666)}, {"SEC-010 ~/.more": EVERY % "0666"}),
         (
             {"~/.ssh": Folder(0o777), "~/.ssh/authorized_keys": Plain(b"", 0o666)},
@@ -29,7 +29,7 @@ EVERY = "every user can change it (mode %s)"
         ({"~/bin": Folder(), "~/bin/usrun.sh": Plain(b"", 0o757)}, {"SEC-010 ~/bin/usrun.sh": EVERY % "0757"}),
         (
             {"~/bin": Folder(), "~/bin/sh": Plain(b"", 0o4755)},
-            {"SEC-010 ~/bin/sh": "every user who starts it acts as you (setuid)"},
+            {"SEC-010 ~/bin/sh": "every user who starts this program acts as you (setuid)"},
         ),
         (
             {"~/.config": Folder(), "~/.config/hpc.onboard": Folder(0o777)},
@@ -45,8 +45,11 @@ EVERY = "every user can change it (mode %s)"
             {"SEC-010 ~/.local/lib/python3.9/site-packages/a.pth": EVERY % "0666"},
         ),
         ({"~/data.txt": Plain(b"", 0o666), "~/notes": Folder(0o777)}, {}),
-        ({"~/.ssh": Folder(0o770)}, {"SEC-010 ~/.ssh": "its group can change it (mode 0770)"}),
-        ({"~/run": Plain(b"", 0o2755)}, {"SEC-010 ~/run": "every user who starts it acts as your group (setgid)"}),
+        ({"~/.ssh": Folder(0o770)}, {"SEC-010 ~/.ssh": "the group has write permission (mode 0770)"}),
+        (
+            {"~/run": Plain(b"", 0o2755)},
+            {"SEC-010 ~/run": "every user who starts this program acts as your group (setgid)"},
+        ),
         (
             {"~/.bashrc": Plain(b"export PYTHONSTARTUP=~/.py\n"), "~/.py": Plain(b"", 0o666)},
             {"SEC-010 ~/.py": EVERY % "0666"},

@@ -38,8 +38,8 @@ def found(scene: Scene, **options: object) -> dict[str, str]:
 def test_a_file_that_everybody_can_read_is_found(scene: Scene) -> None:
     scene.make({"~/.netrc": LOGIN, "~/.git-credentials": Plain(b"https://me:geheim@x\n", 0o640)})
     assert found(scene) == {
-        "SEC-001 ~/.netrc": "every user of this cluster can read it (mode 0644)",
-        "SEC-001 ~/.git-credentials": "its group can read it (mode 0640)",
+        "SEC-001 ~/.netrc": "every user of this cluster can read the file (mode 0644)",
+        "SEC-001 ~/.git-credentials": "the group can read the file (mode 0640)",
     }
 
 
@@ -52,7 +52,7 @@ def test_a_private_file_and_a_closed_home_are_no_finding(scene: Scene) -> None:
 
 def test_a_file_that_others_may_change_is_found_in_a_closed_home(scene: Scene) -> None:
     scene.make({HOME: Folder(0o700), "~/.netrc": Plain(LOGIN.content, 0o666)})
-    text = "other users can read and change it (mode 0666) as soon as they reach its folder"
+    text = "other users who can access the folder can read or change the file (mode 0666)"
     assert found(scene) == {"SEC-001 ~/.netrc": text}
 
 
@@ -105,7 +105,7 @@ def test_an_access_list_is_found(scene: Scene) -> None:
     os.setxattr(scene.at("~/.ngc"), "system.posix_acl_default", ACL)
     assert found(scene) == {
         "SEC-003 ~/.netrc": "an access list gives other users access",
-        "SEC-003 ~/.ngc": "its default access list gives other users access to every file created there",
+        "SEC-003 ~/.ngc": "the default access list gives other users access to every new file in this folder",
     }
     subprocess.run(["chmod", "600", scene.at("~/.netrc")], check=True)  # the mask goes, and with it what it grants
     assert list(found(scene)) == ["SEC-003 ~/.ngc"]

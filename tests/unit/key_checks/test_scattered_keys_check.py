@@ -480,4 +480,4 @@ def test_a_fix_of_a_variable_names_the_file_that_replaces_it(scene: Scene) -> No
     marks = {mark(scene, NVAPI): "the key of 'wandb'"}
     common = {"own": ["~/.netrc"], "known": marks, "secrets": dict.fromkeys(marks, "wandb")}
     (text,) = looked(scene, **common, kept=KEPT).found.values()
-    assert text.endswith("; ~/.netrc keeps the key of 'wandb'")
+    assert text.endswith("; ~/.netrc contains the key of 'wandb'")

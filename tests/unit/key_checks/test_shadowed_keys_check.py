@@ -76,7 +76,7 @@ def test_a_variable_with_a_key_goes_before_the_file(kept: Scene, name: str) -> N
 @pytest.mark.parametrize("name", PATHS)
 def test_a_variable_that_leads_elsewhere_goes_before_the_file(kept: Scene, name: str) -> None:
     elsewhere, file, there = PATHS[name]
-    assert found(kept, **{name: elsewhere}) == {f"SEC-008 ${name}": f"{name} points to another file than {file}"}
+    assert found(kept, **{name: elsewhere}) == {f"SEC-008 ${name}": f"{name} points to a different file than {file}"}
     assert found(kept, **{name: there}) == {}
 
 
@@ -112,7 +112,7 @@ def test_a_variable_that_is_set_and_not_exported_counts_when_the_environment_has
 
 def test_a_path_that_is_written_out_in_a_start_up_file_is_followed(kept: Scene) -> None:
     kept.make({"~/.bashrc": Plain(b'export HF_HOME="$HOME/hf"\nexport NETRC=$(x)\nexport ENROOT_CONFIG_PATH=$X/y\n')})
-    assert found(kept) == {"SEC-008 ~/.bashrc:1": "HF_HOME points to another file than ~/.cache/huggingface/token"}
+    assert found(kept) == {"SEC-008 ~/.bashrc:1": "HF_HOME points to a different file than ~/.cache/huggingface/token"}
     report = run_check(kept, ShadowedKeys, kept=KEPT)
     assert report.document["evidence"]["cases"] == {"SEC-008 ~/.bashrc:1": "leads_past"}
 

@@ -34,7 +34,7 @@ def login(password: str, **more: str) -> Plain:
 def test_a_second_file_that_enroot_does_not_read_here_is_found(scene: Scene) -> None:
     scene.make({**ENROOT, "~/enroot/.credentials": LINE, "~/.config/enroot/.credentials": LINE})
     assert found(scene, enroots=["~/enroot/.credentials"]) == {
-        "KEY-009 ~/.config/enroot/.credentials": "at this site enroot reads ~/enroot/.credentials, not this file"
+        "KEY-009 ~/.config/enroot/.credentials": "at this site, enroot reads ~/enroot/.credentials, not this file"
     }
     assert found(scene) == {}, "where nobody knows what is read, nothing is said"
 
@@ -57,7 +57,7 @@ def test_dockers_file_with_another_key_is_found(scene: Scene, theirs: str, place
 def test_an_older_key_under_another_name_of_the_registry_is_found(scene: Scene) -> None:
     scene.make({"~/.apptainer": Folder(0o700), "~/.docker": Folder(0o700), APPTAINER: login("new", docker="old")})
     (text,) = found(scene, apptainers=[APPTAINER]).values()
-    assert text.startswith("docker://nvcr.io has another key there than nvcr.io, key ")
+    assert text.startswith("the entries docker://nvcr.io and nvcr.io have different keys; this one is key ")
     scene.make({APPTAINER: login("new", docker="new"), "~/.docker/config.json": login("new", https="old")})
     assert list(found(scene, apptainers=[APPTAINER])) == ["KEY-009 ~/.docker/config.json"]
 
@@ -73,7 +73,7 @@ def test_a_file_in_a_home_that_jobs_cannot_read_is_found(scene: Scene) -> None:
     scene.make({"~/.netrc": LINE, "/work": Folder(), "/work/token": LINE, "~/token": Link("/work/token")})
     jobs = ["~/.netrc", "/work/token", "~/token", "~/none"]
     assert found(scene, of_jobs=jobs, home_in_jobs="ticket") == {
-        "KEY-010 ~/.netrc": "jobs have no ticket at this site, so they cannot read the home"
+        "KEY-010 ~/.netrc": "jobs have no ticket at this site, so they cannot read the home directory"
     }
     assert list(found(scene, of_jobs=jobs, home_in_jobs="absent")) == ["KEY-010 ~/.netrc"]
     assert found(scene, of_jobs=jobs, home_in_jobs="rw") == found(scene, of_jobs=jobs) == {}

@@ -120,9 +120,9 @@ def test_the_job_asks_for_the_least() -> None:
 
 
 def test_each_check_is_an_outcome() -> None:
-    look: Any = {"before": {"a": "yes", "b": "no: its mode is 644"}}
+    look: Any = {"before": {"a": "yes", "b": "no: the mode is 644"}}
     found = split_outcome({"capability": "try"}, look)  # type: ignore[typeddict-item]
     assert [(one["identity"], one["status"], one["reason"]) for one in found] == [
         ("a", "ok", None),
-        ("b", "failed", "its mode is 644"),
+        ("b", "failed", "the mode is 644"),
     ]

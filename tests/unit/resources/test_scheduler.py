@@ -67,8 +67,8 @@ def test_what_the_script_says(tmp_path: Path, accounts: Any, options: Any, line:
     ("accounts", "options", "why"),
     [
         (["p1", "p2"], {"required": "yes"}, "several Slurm accounts (p1, p2). Choose one"),
-        (["p1"], {"account": "gone"}, "'gone' is not, or no longer"),
-        ([], {"required": "yes"}, "no account of yours"),
+        (["p1"], {"account": "gone"}, "'gone' is not one of your Slurm accounts"),
+        ([], {"required": "yes"}, "you have no Slurm account"),
     ],
 )
 def test_what_needs_an_account_waits_until_one_is_chosen(tmp_path: Path, accounts: Any, options: Any, why: str) -> None:

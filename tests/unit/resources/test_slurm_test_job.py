@@ -50,7 +50,7 @@ def said(tmp_path: Path, *checks: dict[str, Any], **environment: str) -> Any:
     folder = home / ".try"
     folder.mkdir(0o700)
     (folder / slurm_job.MARK).write_text('{"name": "hpc.onboard-test-job-1"}')
-    text = slurm_job.render_script(str(folder), "hpc.onboard-test-job-1", job.work(host))  # type: ignore[attr-defined]
+    text = slurm_job.render_script(str(folder), "hpc.onboard-test-job-1", job.render_work(host))  # type: ignore[attr-defined]
     given = {"PATH": "/usr/bin:/bin", "HOME": str(home), **environment}
     subprocess.run(["bash", "-c", text], env=given, check=True, timeout=60)
     return examine(job, host)
@@ -75,12 +75,12 @@ def test_what_works_is_said_to(tmp_path: Path) -> None:
     ("one", "why"),
     [
         (check("x", "writes", "/nowhere at all/x"), "no: mktemp: failed to create file"),
-        (check("x", "key", "/nowhere"), "no: it is not there"),
-        (check("x", "reads", "/no where"), "no: the job cannot see it"),
-        (check("x", "key", "/etc/passwd"), "no: its mode is 644"),
-        (check("x", "gpu"), "no: the job was given none"),
-        (check("x", "reach", "127.0.0.1", "9"), "no: no answer in 10 s"),
-        (check("x", "environment"), "no: it is not there"),
+        (check("x", "key", "/nowhere"), "no: the file does not exist in the job"),
+        (check("x", "reads", "/no where"), "no: the path does not exist in the job"),
+        (check("x", "key", "/etc/passwd"), "no: the mode is 644, not 600 or 400"),
+        (check("x", "gpu"), "no: the job has no GPU"),
+        (check("x", "reach", "127.0.0.1", "9"), "no: cannot connect in 10 s"),
+        (check("x", "environment"), "no: the file does not exist in the job"),
         (check("x", "container", "/no where", "image"), "no: /no where: line 1: /no where: No such file or directory"),
     ],
 )
@@ -141,7 +141,7 @@ def test_the_proxy_of_a_module_is_looked_for_where_the_module_says(tmp_path: Pat
         one, none = (check(name, "proxy_module", name) for name in ("httpproxy", "none"))
         seen = said(tmp_path, one, none, **{"BASH_FUNC_module%%": module})
         server.shutdown()
-    assert seen.before == {"httpproxy": "yes", "none": "no: it names no proxy"}
+    assert seen.before == {"httpproxy": "yes", "none": "no: the module sets no proxy"}
 
 
 def test_words_are_no_commands(tmp_path: Path) -> None:
@@ -157,9 +157,9 @@ def test_a_job_that_said_less_has_not_come_to_it(tmp_path: Path) -> None:
     host = Host(Account(str(tmp_path / "home"), "/bin/bash", {}), b"k" * 32)
     options = {"folder": "~/.try", "checks": [check("home", "writes", "~", paths=1)]}
     again = examine(SlurmTestJob(SlurmTestJob.with_defaults(options)).bound(host), host)
-    assert again.before == {"home": "no: the job has not come to it"}
+    assert again.before == {"home": "no: the job ended before this check"}
 
 
 def test_only_what_a_job_can_try_is_taken() -> None:
-    with pytest.raises(AccountError, match="nothing that a job can try"):
+    with pytest.raises(AccountError, match="is not a valid check"):
         SlurmTestJob(SlurmTestJob.with_defaults({"folder": "~/x", "checks": [check("x", "rm -rf")]}))

@@ -18,19 +18,23 @@ LISTED = [
     [
         (["--partition=gpu", "--time=60"], "cpu", None),
         (["--time=60"], "cpu", None),
-        (["--time=61"], "cpu", "a job in partition cpu lasts 60 minutes at most, and this one asks for 61"),
-        (["-p gpu -t 2-00:00:00"], "cpu", "lasts 1440 minutes at most, and this one asks for 2880. Set 'job_scripts"),
+        (["--time=61"], "cpu", "partition cpu allows at most 60 minutes, but the job requests 61"),
+        (["-p gpu -t 2-00:00:00"], "cpu", "allows at most 1440 minutes, but the job requests 2880. Set 'job_scripts"),
         (["--time=9000", "--partition=long"], "cpu", None),
-        (["--time=9000", "--partition=cpu,gpu"], "cpu", "partition cpu, gpu lasts 1440 minutes"),
+        (["--time=9000", "--partition=cpu,gpu"], "cpu", "partition cpu, gpu allows at most 1440 minutes"),
         (["--time=9000", "--qos=long"], "cpu", None),
         (
             ["--time=60"],
             "",
-            "no default partition here, and the job names none (available to you: cpu, gpu, long). Set",
+            "no default partition here, so the job must name a partition (available to you: cpu, gpu, long). Set",
         ),
         (["--time=60"], None, None),  # the site may choose it
-        (["--partition=lrz"], "cpu", "Slurm lists no partition 'lrz' (available to you: cpu, gpu, long). Set 'job_"),
-        (["--partition=gpu,lrz"], "cpu", "no partition 'lrz'"),
+        (
+            ["--partition=lrz"],
+            "cpu",
+            "Slurm does not list the partition 'lrz' (available to you: cpu, gpu, long). Set 'job_",
+        ),
+        (["--partition=gpu,lrz"], "cpu", "the partition 'lrz'"),
         (["--partition=lrz", "--clusters=serial"], "cpu", None),  # Slurm lists those of this cluster
         ([], "", None),
     ],

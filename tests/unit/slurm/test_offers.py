@@ -124,8 +124,8 @@ def test_what_a_shell_would_read_is_no_name(tmp_path: Path) -> None:
         (["p1", "p2"], "p2", "p1", "p2", ""),
         (["p1", "p2"], "", "p2", "p2", ""),
         (["p1", "p2"], "", "", "", "several Slurm accounts (p1, p2)"),
-        (["p1"], "gone", "", "", "'gone' is not, or no longer, a Slurm account of yours (yours: p1)"),
-        ([], "", "p1", "", "no account of yours"),
+        (["p1"], "gone", "", "", "'gone' is not one of your Slurm accounts (you have: p1)"),
+        ([], "", "p1", "", "you have no Slurm account on this cluster"),
         (None, "", "", "", ""),
         (None, "p1", "p2", "p1", ""),
         (None, "", "p2", "p2", ""),
@@ -152,9 +152,9 @@ PAIR = ["def-pi_cpu", "def-pi_gpu"]
         (PAIR, "def-pi_gpu", "", "def-pi_gpu", "def-pi_cpu"),  # of the same project
         ([*PAIR, "rrg-b_cpu", "rrg-b_gpu"], "", "rrg-b", "rrg-b_gpu", "rrg-b_cpu"),
         ([*PAIR, "rrg-b_cpu"], "", "", "def-pi_gpu", "several Slurm accounts (def-pi_cpu, def-pi_gpu, rrg-b_cpu)"),
-        (PAIR[:1], "", "", "no Slurm account for jobs with GPUs (yours: def-pi_cpu). Ask your", "def-pi_cpu"),
+        (PAIR[:1], "", "", "no Slurm account for jobs with GPUs (you have: def-pi_cpu). Ask your", "def-pi_cpu"),
         (PAIR[:1], "def-pi", "", "'def-pi' has no Slurm account for jobs with GPUs", "def-pi_cpu"),
-        (PAIR, "gone", "", "file: 'scheduler: {account: def-pi}', or ask", "'gone' is not, or no longer"),
+        (PAIR, "gone", "", "file: 'scheduler: {account: def-pi}', or ask", "'gone' is not one of your Slurm accounts"),
         (None, "def-pi", "", "def-pi", "def-pi"),
     ],
 )

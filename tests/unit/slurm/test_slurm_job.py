@@ -71,29 +71,35 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
         (AT_WORK, f"7|RUNNING|None|{NAME}", "", "running", ""),
         (AT_WORK, None, None, "running", ""),
         (NUMBERED, None, None, "queued", ""),
-        (NUMBERED, "", "7|TIMEOUT", "failed", "job 7: it ran out of its time limit. It said: the last word"),
-        (AT_WORK, "", "7|CANCELLED by 0", "failed", "job 7: it was cancelled. It said: the last word"),
-        (AT_WORK, "", "7|SOMETHING", "failed", "job 7: it ended as SOMETHING. It said: the last word"),
+        (NUMBERED, "", "7|TIMEOUT", "failed", "job 7 exceeded its time limit. Its output ends with: the last word"),
+        (AT_WORK, "", "7|CANCELLED by 0", "failed", "job 7 was cancelled. Its output ends with: the last word"),
+        (
+            AT_WORK,
+            "",
+            "7|SOMETHING",
+            "failed",
+            "job 7 ended with the state SOMETHING. Its output ends with: the last word",
+        ),
         (
             AT_WORK,
             "",
             "",
             "gone",
-            "Slurm does not know job 7 any more, and it has left no word. It said: the last word",
+            "job 7 left no result, and Slurm does not list it. Its output ends with: the last word",
         ),
-        (NUMBERED, "7|RUNNING|None|the job of another", "", "gone", "Slurm does not know job 7"),
+        (NUMBERED, "7|RUNNING|None|the job of another", "", "gone", "job 7 left no result"),
         ({**AT_WORK, "result.json": {"code": 0}}, "", "", "done", ""),
         (
             {**AT_WORK, "result.json": {"code": 3}},
             "",
             "",
             "failed",
-            "it ended with exit code 3. It said: the last word",
+            "the job ended with exit code 3. Its output ends with: the last word",
         ),
-        (ENDED, "", "", "failed", "it was cancelled, or ran out of its time limit. It said"),
-        (ENDED, f"7|CANCELLED|None|{NAME}", "", "failed", "it was cancelled. It said"),
-        (ENDED, "", "7|CANCELLED by 20001", "failed", "it was cancelled. It said"),
-        (ENDED, None, "7|TIMEOUT", "failed", "it ran out of its time limit. It said"),
+        (ENDED, "", "", "failed", "the job was cancelled, or exceeded its time limit. Its output"),
+        (ENDED, f"7|CANCELLED|None|{NAME}", "", "failed", "the job was cancelled. Its output"),
+        (ENDED, "", "7|CANCELLED by 20001", "failed", "the job was cancelled. Its output"),
+        (ENDED, None, "7|TIMEOUT", "failed", "the job exceeded its time limit. Its output"),
         ({**NUMBERED, "mark.json": "{"}, "", "", "none", ""),
     ],
 )
@@ -103,7 +109,7 @@ def test_how_it_stands(
     place.put(files, "the last word\n")
     place.say("squeue", squeue)
     place.say("sacct", sacct)
-    standing = place.job.standing(place.host)
+    standing = place.job.read_status(place.host)
     assert standing.state == state
     assert standing.reason.startswith(reason)
     assert bool(standing.reason) == bool(reason)
@@ -117,7 +123,7 @@ def test_how_it_stands(
 def test_a_folder_that_others_may_enter_is_not_a_jobs(place: Place) -> None:
     place.put(AT_WORK)
     place.folder.chmod(0o755)
-    assert place.job.standing(place.host).state == "none"
+    assert place.job.read_status(place.host).state == "none"
     assert place.asked("squeue") == 0
 
 
@@ -129,7 +135,7 @@ def test_who_follows_a_job_asks_slurm_only_when_it_is_late(place: Place, late: b
     if late:
         began = time.time() - 60 * 10 - LATE - 5
         os.utime(place.folder / "progress.json", (began, began))
-    assert place.job.standing(place.host).state == "running"
+    assert place.job.read_status(place.host).state == "running"
     assert place.asked("squeue") == asked
 
 
@@ -145,7 +151,7 @@ def submitted(place: Place) -> str:
 def test_it_is_submitted_once_with_what_was_given(place: Place) -> None:
     place.say("sbatch", "12;lrz")
     assert submitted(place) == "12"
-    assert place.job.given(place.host) == {"digest": "sha256:2"}
+    assert place.job.read_details(place.host) == {"digest": "sha256:2"}
     name = json.loads((place.folder / "mark.json").read_text())["name"]
     place.say("squeue", f"12|PENDING|None|{name}")
     assert submitted(place) == "12"
@@ -163,16 +169,16 @@ def test_where_slurm_cannot_be_asked_nothing_is_submitted_twice(place: Place) ->
     place.put(NUMBERED)
     place.say("squeue", None)
     place.say("sacct", None)
-    with pytest.raises(AccountError, match="cannot be asked"):
+    with pytest.raises(AccountError, match="cannot check"):
         submitted(place)
     assert place.asked("sbatch") == 0
 
 
 def test_a_refusal_is_said_and_leaves_no_job(place: Place) -> None:
     place.say("sbatch", "sbatch: error: QOSMaxSubmitJobPerUserLimit", 1)
-    with pytest.raises(AccountError, match=r"Slurm did not take the job: .*QOSMaxSubmitJobPerUserLimit"):
+    with pytest.raises(AccountError, match=r"Slurm rejected the job: .*QOSMaxSubmitJobPerUserLimit"):
         submitted(place)
-    assert place.job.standing(place.host).state == "none"
+    assert place.job.read_status(place.host).state == "none"
 
 
 @pytest.mark.parametrize(("state", "cancelled"), [("PENDING", 1), ("COMPLETED", 0)])

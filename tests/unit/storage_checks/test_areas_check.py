@@ -45,7 +45,7 @@ def below(*names: str) -> dict[str, Thing]:
             "a dead link to purged storage",
             {**AREA, "~/run": Link("/scratch/simone/run")},
             PURGED,
-            {"LNK-003 ~/run": "it was on scratch, which is purged"},
+            {"LNK-003 ~/run": "the target was on scratch, which is purged"},
         ),
         *(
             (f"a dead link into {folder}, which each node has for itself", {"~/l": Link(f"{folder}/x")}, {}, {})
@@ -81,8 +81,8 @@ def below(*names: str) -> dict[str, Thing]:
             {},
             {f"LNK-003 ~/{name}": "does not exist" for name in (".config/nvim", ".local/bin/t", "a/b/data", "v/bin/y")},
         ),
-        ("a loop", {"~/a": Link("b"), "~/b": Link("a")}, {}, {"LNK-005 ~/a": "back to itself", "LNK-005 ~/b": "back"}),
-        ("a loop in a folder", {"~/r": Folder(), "~/r/l": Link("l")}, {}, {"LNK-005 ~/r/l": "back to itself"}),
+        ("a loop", {"~/a": Link("b"), "~/b": Link("a")}, {}, {"LNK-005 ~/a": "is circular", "LNK-005 ~/b": "circular"}),
+        ("a loop in a folder", {"~/r": Folder(), "~/r/l": Link("l")}, {}, {"LNK-005 ~/r/l": "is circular"}),
         (
             "a name with a word for what should last",
             {**AREA, "~/paper_results": Link("/scratch/simone"), "~/old_results": Link("/scratch/simone")},
@@ -110,7 +110,7 @@ def below(*names: str) -> dict[str, Thing]:
             "a tree without files",
             below("a", "a/b", "a/c"),
             PURGED,
-            {"USE-003 /scratch/simone/a": "contains only 3 folders and no file: scratch is purged after 30 days"},
+            {"USE-003 /scratch/simone/a": "contains only 3 folders, but no files: scratch is purged after 30 days"},
         ),
         ("one empty folder says nothing", below("a"), PURGED, {}),
         (
@@ -150,9 +150,9 @@ def aged(scene: Scene, path: str, accessed: float, written: float) -> None:
     ("clock", "accessed", "written", "text"),
     [
         ("atime", 22.9, 100, None),
-        ("atime", 24, 1, "1 file will be purged within 7 days, the first on "),
-        ("atime", 31, 1, "1 file will be purged within 7 days, the first with the next purge"),
-        ("age", 1, 24, "1 file will be purged within 7 days, the first on "),
+        ("atime", 24, 1, "1 file will be purged within 7 days, the first one on "),
+        ("atime", 31, 1, "1 file will be purged within 7 days, the first one with the next purge"),
+        ("age", 1, 24, "1 file will be purged within 7 days, the first one on "),
         ("age", 100, 22.9, None),
         ("ctime_and_atime", 100, 100, None),  # its inode was changed a moment ago
     ],
@@ -173,7 +173,7 @@ def test_the_nearest_date_is_said(scene: Scene) -> None:
     aged(scene, "/scratch/simone/soon", 28, 0)
     day = time.strftime("%Y-%m-%d", time.gmtime(scene.at("/scratch/simone/soon").stat().st_atime + 30 * DAY))
     text = run_check(scene, Areas, **PURGED).found["USE-003 /scratch/simone"]
-    assert text == f"2 files will be purged within 7 days, the first on {day}"
+    assert text == f"2 files will be purged within 7 days, the first one on {day}"
 
 
 def test_the_later_of_two_clocks_counts() -> None:
@@ -182,12 +182,12 @@ def test_the_later_of_two_clocks_counts() -> None:
 
 
 def test_an_area_that_is_larger_than_what_is_looked_at(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(areas, "ENTRIES", 5)
+    monkeypatch.setattr(areas, "AREA_ENTRIES", 5)
     scene.make(below("a", "a/b", "c", "c/d", "c/d/e"))
     scene.make({"/scratch/simone/c/d/e/f": Plain(b"")})
     report = run_check(scene, Areas, **PURGED)
     assert list(report.found) == ["USE-003 /scratch/simone/a"]
-    assert report.remarks == ["/scratch/simone holds too much to check all of it: the rest is unknown"]
+    assert report.remarks == ["/scratch/simone contains too much to be checked completely: the rest is unknown"]
 
 
 def test_an_area_behind_a_link_is_looked_at(scene: Scene) -> None:
@@ -204,11 +204,11 @@ def test_a_variable_that_nobody_knows_is_said(scene: Scene) -> None:
 
 
 def test_more_names_than_are_looked_at(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(areas, "LINKED", areas.LINKED._replace(entries=2))
+    monkeypatch.setattr(areas, "LINK_LIMITS", areas.LINK_LIMITS._replace(entries=2))
     scene.make({f"~/l{number}": Link("/gone") for number in range(3)})
     report = run_check(scene, Areas)
     assert len(report.found) == 2
-    assert report.remarks == ["~ holds too many names; only the first 2 were checked"]
+    assert report.remarks == ["~ contains too many entries; only the first 2 were checked"]
 
 
 def test_what_may_not_be_opened_is_said_and_not_called_empty() -> None:
@@ -254,5 +254,5 @@ def test_an_area_that_cannot_be_written_is_found_once() -> None:
             return dict(Areas(complete_options(Areas, {"written": written})).bound(host).inspect(host))
 
         assert as_nobody(look) == {
-            f"DIR-003 {root}/frozen": "the account can create nothing there (mode 0555, of another user)"
+            f"DIR-003 {root}/frozen": "the account has no write permission (mode 0555, owned by another user)"
         }

@@ -46,7 +46,7 @@ EVERY = {"*": "/work/p"}
             cache("~/.apptainer/cache", 1000, 2000),
             {},
             {"wanted": WANTED},
-            {"~/.apptainer/cache": "apptainer holds 2 files, 3.0 kB; this site wants it in /work/p/apptainer"},
+            {"~/.apptainer/cache": "the apptainer cache contains 2 files, 3.0 kB; this site wants it in /work/p/app"},
         ),
         ("no wish of the site, and small", cache("~/.apptainer/cache", 1000), {}, {}, {}),
         ("another tool than the site's", cache("~/.cache/enroot", 1000), {}, {"wanted": WANTED}, {}),
@@ -55,14 +55,14 @@ EVERY = {"*": "/work/p"}
             cache("~/.cache/pip", 700, 400),
             {},
             {"big_bytes": 1000},
-            {"~/.cache/pip": "pip holds 2 files, 1.1 kB"},
+            {"~/.cache/pip": "the pip cache contains 2 files, 1.1 kB"},
         ),
         (
             "big by number",
             cache("~/.cache/uv", 1, 1, 1),
             {},
             {"big_files": 3},
-            {"~/.cache/uv": "uv holds 3 files, 3 bytes"},
+            {"~/.cache/uv": "the uv cache contains 3 files, 3 bytes"},
         ),
         (
             "a site that wants all of them off",
@@ -76,14 +76,14 @@ EVERY = {"*": "/work/p"}
             cache("~/.local/share/enroot", 5),
             {},
             {"wanted": {"enroot": "/work"}},
-            {"~/.local/share/enroot": "the containers of enroot hold 1 file, 5 bytes; this"},
+            {"~/.local/share/enroot": "the enroot containers contain 1 file, 5 bytes; this"},
         ),
         (
             "containers that enroot does not list any more",
             {**AREA, **cache("~/.local/share/enroot", 5)},
             {"ENROOT_DATA_PATH": "/work/p"},
             {"wanted": {"enroot": "/work"}},
-            {"~/.local/share/enroot": "containers of enroot hold 1 file, 5 bytes that enroot no longer uses"},
+            {"~/.local/share/enroot": "the enroot containers contain 1 file, 5 bytes that enroot no longer uses"},
         ),
         ("of a tool that the table lacks, and small", cache("~/.cache/strange", 10**6), {}, {"wanted": EVERY}, {}),
         (
@@ -91,21 +91,21 @@ EVERY = {"*": "/work/p"}
             cache("~/.cache/strange", 6 * 10**7),
             {},
             {"wanted": EVERY},
-            {"~/.cache/strange": "strange holds 1 file, 60.0 MB; this site wants it in /work/p"},
+            {"~/.cache/strange": "the strange cache contains 1 file, 60.0 MB; this site wants it in /work/p"},
         ),
         (
             "a variable that a link leads back into the home",
             {**AREA, "/work/p/pip": Link(f"{HOME}/.pip-moved"), "~/.pip-moved": Folder()},
             {"PIP_CACHE_DIR": "/work/p/pip"},
             {"wanted": EVERY},
-            {"/work/p/pip": "a link leads this cache of pip back into the home, to ~/.pip-moved; this site wants"},
+            {"/work/p/pip": "the pip cache is a link into the home directory, to ~/.pip-moved; this site wants"},
         ),
         (
             "a Python environment",
             {**cache("~/venvs/a/lib", 6 * 10**7), "~/venvs/a/pyvenv.cfg": Plain(b"x")},
             {},
             {"wanted": EVERY},
-            {"~/venvs/a": "the Python environment holds 2 files, 60.0 MB; this site wants it in /work/p"},
+            {"~/venvs/a": "the Python environment contains 2 files, 60.0 MB; this site wants it in /work/p"},
         ),
         ("too small for a word", cache("~/.cache/pip", 999), {}, {"wanted": EVERY, "least_bytes": 1000}, {}),
         (
@@ -113,7 +113,7 @@ EVERY = {"*": "/work/p"}
             {**folder("~/old/tf/etc"), **folder("~/old/tf/usr"), "~/old/tf/etc/rc": Plain(b"")},
             {},
             {},
-            {"~/old": "the container tf is in it, and no variable points there"},
+            {"~/old": "contains the unpacked container tf, and no variable points to this folder"},
         ),
         (
             "the folder of containers in use",
@@ -134,21 +134,21 @@ EVERY = {"*": "/work/p"}
             {**cache("~/big", 10), **folder("~/.cache"), "~/.cache/pip": Link("~/big")},
             {},
             {"wanted": EVERY},
-            {"~/big": "pip holds 1 file"},
+            {"~/big": "the pip cache contains 1 file"},
         ),
         (
             "the variable leads into the home",
             cache("~/images/cache", 10),
             {"APPTAINER_CACHEDIR": f"{HOME}/images"},
             {"wanted": WANTED},
-            {"~/images/cache": "holds 1 file, 10 bytes ($APPTAINER_CACHEDIR points there)"},
+            {"~/images/cache": "contains 1 file, 10 bytes ($APPTAINER_CACHEDIR points there)"},
         ),
         (
             "the variable leads out, and the old folder is left",
             {**AREA, **cache("~/.apptainer/cache", 10)},
             {"APPTAINER_CACHEDIR": "/work/p"},
             {"wanted": WANTED},
-            {"~/.apptainer/cache": "that apptainer no longer uses, because $APPTAINER_CACHEDIR points elsewhere"},
+            {"~/.apptainer/cache": "that apptainer no longer uses, because $APPTAINER_CACHEDIR names another folder"},
         ),
         (
             "the variable that moves all of them",
@@ -235,8 +235,8 @@ def test_a_walk_goes_no_deeper_than_it_may(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("tree", "place", "said"),
     [
-        ({"~/a.sqsh": Plain(b"x" * 2000)}, "~/a.sqsh", "the image takes 2.0 kB"),
-        ({**folder("~/images"), "~/images/a.sif": Plain(b"xx")}, "~/images/a.sif", "the image takes 2 bytes"),
+        ({"~/a.sqsh": Plain(b"x" * 2000)}, "~/a.sqsh", "the image uses 2.0 kB"),
+        ({**folder("~/images"), "~/images/a.sif": Plain(b"xx")}, "~/images/a.sif", "the image uses 2 bytes"),
     ],
 )
 def test_images_in_the_home_are_found(tmp_path: Path, tree: dict[str, Thing], place: str, said: str) -> None:

@@ -62,9 +62,9 @@ def printing(text: str) -> str:
             "quota, a long name on a line of its own, the soft limit passed",
             QUOTA,
             {
-                "USE-001 filer.example.org:/vol/very/long/export/of/homes": "105 %); the grace period ends: 6days",
+                "USE-001 filer.example.org:/vol/very/long/export/of/homes": "105 %); remaining grace period: 6days",
                 "USE-002 filer.example.org:/vol/very/long/export/of/homes": "95000 files of 100000 files used (95 %)",
-                "USE-002 /dev/sdb1": "2100 files of 2000 files used (105 %); the grace period ends: 23:59",
+                "USE-002 /dev/sdb1": "2100 files of 2000 files used (105 %); remaining grace period: 23:59",
             },
         ),
         (
@@ -104,29 +104,29 @@ def test_what_a_command_prints_is_understood(look: Look, claim: str, text: str, 
 def test_a_soft_limit_that_is_passed_is_worse_and_a_name_that_says_so_is_not(scene: Scene) -> None:
     host = scene.host()
     found = Quota(complete_options(Quota, {}))
-    for place, over, grace in (("/a", True, "6days"), ("/b", True, "over"), ("/the grace period ends", False, "")):
+    for place, over, grace in (("/a", True, "6days"), ("/b", True, "over"), ("/remaining grace period", False, "")):
         found._check_usage(Usage(place, "bytes", 99, 100, over, grace), host)
     severities = {place: one.severity for (_rule, place), one in found._problems.items()}
-    assert severities == {"/a": "high", "/b": "high", "/the grace period ends": ""}
+    assert severities == {"/a": "high", "/b": "high", "/remaining grace period": ""}
 
 
 def test_the_table_of_cscs_and_the_row_of_it_that_nobody_can_read(look: Look) -> None:
     seen, unseen = look(printing(CSCS), "quota")
     assert seen == {
-        "USE-001 /capstor/scratch/cscs/ada": "175 TB of 164 TB used (106 %); the grace period ends: 13days",
+        "USE-001 /capstor/scratch/cscs/ada": "175 TB of 164 TB used (106 %); remaining grace period: 13days",
         "USE-002 /capstor/users/cscs/ada": "474471 files of 500000 files used (94 %)",
     }
-    assert unseen == ["'quota' prints 1 line of an unknown form"]
+    assert unseen == ["'quota' prints 1 line in an unknown format"]
 
 
 @pytest.mark.parametrize(
     ("claim", "script", "unseen"),
     [
         ("absent", None, "is unknown: 'quota_of_site' was not found"),
-        ("says nothing", "exit 0\n", "the output of 'quota_of_site all' has an unknown form"),
-        ("says something else", "echo 'Traceback: KeyError'; exit 1\n", "has an unknown form"),
-        ("asks", "read -r answer && echo $answer\n", "has an unknown form"),
-        ("does nothing", "", "has an unknown form"),
+        ("says nothing", "exit 0\n", "the output of 'quota_of_site all' has an unknown format"),
+        ("says something else", "echo 'Traceback: KeyError'; exit 1\n", "has an unknown format"),
+        ("asks", "read -r answer && echo $answer\n", "has an unknown format"),
+        ("does nothing", "", "has an unknown format"),
     ],
 )
 def test_a_command_that_tells_nothing_is_no_silent_pass(
