@@ -124,5 +124,5 @@ def _audit_result(session: ScriptSession, entries: list[PlanEntry]) -> AuditAcco
             f" {script_result.NOT_IMPORTED.capitalize()}. Write a new script: {again}"
         )
     conversation = Conversation(session, audit.entries, MESSAGE)
-    row = audit.row(conversation.outcomes(0), conversation)
+    row = audit.build_row(conversation.outcomes(0), conversation)
     return {"kind": "audit_account", "changed": False, "audit": row}
