@@ -64,7 +64,7 @@ class ActionModule(AccountAction):
             conversation = Conversation(session, [*offered, *plan.entries], {**settings, **fixes})
             outcomes = conversation.fetch_outcomes(0)
             result["outcomes"] = outcomes[: len(offered)]
-            result["audit"] = plan.row(outcomes[len(offered) :], conversation)
+            result["audit"] = plan.build_row(outcomes[len(offered) :], conversation)
         except AnsibleConnectionFailure as error:
             result["audit"] = unmeasured_account(session.variables, session.connection.explain_failure(error).text)
         except self.ERRORS as error:  # the outcomes of the fixes are still reported

@@ -125,5 +125,5 @@ def _make_audit_result(session: ScriptSession, entries: list[PlanEntry]) -> Audi
             f" {script_result.NOT_IMPORTED.capitalize()}. Write a new script: {export}"
         )
     conversation = Conversation(session, audit.entries, PLAN_SETTINGS)
-    row = audit.row(conversation.fetch_outcomes(0), conversation)
+    row = audit.build_row(conversation.fetch_outcomes(0), conversation)
     return {"kind": "audit_account", "changed": False, "audit": row}

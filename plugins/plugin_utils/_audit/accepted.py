@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Accepted findings: the file of waivers, and the baseline, with which only new findings fail a run."""
+"""Findings that do not fail an audit: those with a waiver, and those in the baseline file."""
 
 from __future__ import annotations
 
@@ -24,75 +24,75 @@ Variables = Mapping[str, Any]  # Ansible's, of one host
 Settings = Mapping[str, Any]  # of the user, read by _audit/run.py
 
 BASELINE = "hpc.onboard/baseline/1.0"
-MEMBERS: tuple[Literal["rule", "account", "resource", "place", "since"], ...] = (
+SHOWN: tuple[Literal["rule", "account", "resource", "place", "since"], ...] = (
     "rule",
     "account",
     "resource",
     "place",
     "since",
 )
-"""Of a finding in the baseline, for readers; its fingerprint decides."""
+"""Fields that the baseline file shows of a finding, for people. Findings are compared by their fingerprint alone."""
 
 
 class Accepted(NamedTuple):
-    """The waivers, and the baseline: fingerprint -> first day; None without a baseline."""
+    """The waivers, and the baseline: fingerprint -> day of the first finding; None without a baseline."""
 
     waivers: list[_waivers.Waiver]
     baseline: dict[str, str] | None
 
 
-def read(variables: Variables, settings: Settings, today: date) -> Accepted:
-    """Read both files. Raises Mistakes, AccountError or OSError for one that cannot be used."""
+def read_accepted(variables: Variables, settings: Settings, today: date) -> Accepted:
+    """Read waivers and baseline. Raises Mistakes, AccountError or OSError for a file that cannot be used."""
     return Accepted(_read_waivers(variables, settings, today), _read_baseline(settings))
 
 
 def _read_waivers(variables: Variables, settings: Settings, today: date) -> list[_waivers.Waiver]:
     """Return the waivers of the named file, else of waivers.yml next to the accounts file, if it exists."""
     if settings["audit_waivers"]:
-        return _waivers.read(_path(settings["audit_waivers"]), today)
+        return _waivers.read_waivers(_expand_path(settings["audit_waivers"]), today)
     file = Path(str(variables.get("inventory_dir") or ".")) / "waivers.yml"
-    return _waivers.read(file, today) if file.is_file() else []
+    return _waivers.read_waivers(file, today) if file.is_file() else []
 
 
 def _read_baseline(settings: Settings) -> dict[str, str] | None:
-    """Return the findings of the baseline; None for a run that writes it."""
+    """Return the findings of the baseline; None without a baseline, or if this run writes it."""
     if not settings["audit_baseline"]:
         return None
-    file = _path(settings["audit_baseline"])
+    file = _expand_path(settings["audit_baseline"])
     if settings["audit_baseline_write"]:
         if not file.parent.is_dir():
             raise AccountError(f"audit_baseline: the folder {file.parent} does not exist. Run: mkdir -p {file.parent}")
         return None
     advice = f"write one with {describe_options('audit', '--baseline-write')}"
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        findings = {str(fingerprint): _first_day(one) for fingerprint, one in found["findings"].items()}
-        why = document_version.refusal(found["schema"], BASELINE, str(file), advice)
+        baseline = json.loads(file.read_text(encoding="utf-8"))
+        findings = {str(fingerprint): _read_first_day(entry) for fingerprint, entry in baseline["findings"].items()}
+        refusal = document_version.refusal(baseline["schema"], BASELINE, str(file), advice)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise AccountError(f"{file} is not a baseline: {advice}") from None
-    if why:
-        raise AccountError(why)
+    if refusal:
+        raise AccountError(refusal)
     return findings
 
 
-def _first_day(entry: Mapping[str, str]) -> str:
-    """Return the first day of a finding, empty if the file does not say. Raises ValueError."""
+def _read_first_day(entry: Mapping[str, str]) -> str:
+    """Return the day of the first finding; empty if the entry has no day. Raises ValueError."""
     return date.fromisoformat(entry["since"]).isoformat() if "since" in entry else ""
 
 
-def write(settings: Settings, report: AuditReport) -> None:
+def write_baseline(settings: Settings, report: AuditReport) -> None:
     """Write the findings of this run as the baseline."""
-    findings = {one["fingerprint"]: {name: one[name] for name in MEMBERS} for one in report["findings"]}
+    findings = {finding["fingerprint"]: {name: finding[name] for name in SHOWN} for finding in report["findings"]}
     text = json.dumps({"schema": BASELINE, "findings": findings}, indent=1, sort_keys=True) + "\n"
-    file = _path(settings["audit_baseline"])
-    at = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    file = _expand_path(settings["audit_baseline"])
+    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        replace(at, file.name, text.encode(), 0o600, {})
+        replace(folder, file.name, text.encode(), 0o600, {})
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(file)) from None
     finally:
-        os.close(at)
+        os.close(folder)
 
 
-def _path(word: Any) -> Path:
-    return Path(str(word)).expanduser()
+def _expand_path(setting: Any) -> Path:
+    return Path(str(setting)).expanduser()

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit of one account: the plan that is sent, and the row of the report from its answer."""
+"""The audit of one account: the plan that is sent to the account, and its row of the report from the results."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
-MOST = 300  # findings of one account; one that lies must not fill the report
+MOST_FINDINGS = 300  # of one account, because an account that reports false findings must not fill the report
 
 
 def describe_account(variables: Variables) -> AccountSite:
-    """Return the members of a row that do not depend on the result."""
+    """Return the cluster, the site and the state of the profile of an account, for its row of the report."""
     cluster: Mapping[str, Any] = variables.get("cluster") or {}
     return {
         "cluster": str(cluster.get("id", "")),
@@ -53,8 +53,11 @@ def describe_account(variables: Variables) -> AccountSite:
 
 
 def unmeasured_account(variables: Variables, reason: str) -> AuditRow:
-    """Return the row of an account that could not be measured; an expired certificate may be why."""
-    row = report.unmeasured_row(str(variables.get("inventory_hostname", "it")), reason, describe_account(variables))
+    """Return the row of an account that could not be measured, with the findings that need no connection.
+
+    Such a finding can be the reason: an expired certificate, for instance.
+    """
+    row = report.unmeasured_row(str(variables["inventory_hostname"]), reason, describe_account(variables))
     return {**row, "findings": [*row["findings"], *local_findings(variables)]}
 
 
@@ -63,73 +66,78 @@ def local_findings(variables: Variables) -> list[FoundDifference]:
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
     if not cluster or account.get("sandbox"):
         return []
-    age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)
-    return local_checks.find_problems(variables, datetime.now(UTC), age)
+    max_age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)
+    return local_checks.find_problems(variables, datetime.now(UTC), max_age)
 
 
-def _check_receipt(receipt: AccountReceipt | None, kept: Notes, in_place: Sequence[str]) -> list[FoundDifference]:
+def _check_receipt(receipt: AccountReceipt | None, copy: Notes, up_to_date: Sequence[str]) -> list[FoundDifference]:
     """Return the finding of a receipt that is unusable, or that differs from this machine's copy.
 
-    kept: the copy. in_place: the keys of all that is up to date on the account.
+    up_to_date: the keys of the resources that are up to date on the account.
     """
     if receipt and receipt["problem"]:
         text = f"{receipt['problem']}."
         return [simple_finding("RUN-003", IDENTITY, text, found_class="broken", cause="unknown")]
     notes = receipt["notes"] if receipt else {}
-    gone = [key for key in in_place if key in kept and key not in notes]
-    forged = [key for key, note in notes.items() if _is_forged(note, kept.get(key))] + offboarding.list_forged(notes)
-    texts = {"exists, but is no longer in the receipt": gone, "has an entry that hpc-onboard did not write": forged}
-    text = " ".join(f"{_name_some(keys)} {text}." for text, keys in texts.items() if keys)
-    found: Class = "changed" if forged else "missing"
-    return [simple_finding("RUN-004", IDENTITY, text, found_class=found, cause="hand")] if text else []
+    lost = [key for key in up_to_date if key in copy and key not in notes]
+    forged = [key for key, note in notes.items() if _is_forged(note, copy.get(key))] + offboarding.list_forged(notes)
+    texts = {"exists, but is no longer in the receipt": lost, "has an entry that hpc-onboard did not write": forged}
+    text = " ".join(f"{_shorten_names(keys)} {text}." for text, keys in texts.items() if keys)
+    found_class: Class = "changed" if forged else "missing"
+    return [simple_finding("RUN-004", IDENTITY, text, found_class=found_class, cause="hand")] if text else []
 
 
-def _is_forged(note: ReceiptNote, kept: ReceiptNote | None) -> bool:
-    """Return True if a note claims a thing that existed before hpc-onboard and was not changed since."""
-    return bool(kept and note["made"] and not kept["made"] and note["hashes"] == kept["hashes"])
+def _is_forged(note: ReceiptNote, copy: ReceiptNote | None) -> bool:
+    """Return True if a note says that hpc-onboard created a resource that, by the copy, existed before.
+
+    With a different hash, hpc-onboard may have replaced the resource since then, so the note may be right.
+    """
+    return bool(copy and note["made"] and not copy["made"] and note["hashes"] == copy["hashes"])
 
 
-def _name_some(keys: Sequence[str]) -> str:
+def _shorten_names(keys: Sequence[str]) -> str:
     """Return the name of the first resource, and the number of further ones."""
     name = keys[0].partition(" ")[2] or keys[0]
     return name if len(keys) == 1 else f"{name} (and {len(keys) - 1} more)"
 
 
-def _distinct(findings: Iterable[FoundDifference]) -> list[FoundDifference]:
-    """Return each finding once; of a file or a folder that is open to others, the one that names the key in it."""
-    found = list({finding_key(one): one for one in findings}.values())
-    of_keys = {one["place"] for one in found if one["rule"] in ("SEC-001", "SEC-002")}
-    return [one for one in found if one["rule"] != "SEC-010" or one["place"] not in of_keys]
+def _remove_duplicates(findings: Iterable[FoundDifference]) -> list[FoundDifference]:
+    """Return each finding once. SEC-010 is dropped if SEC-001 or SEC-002, which name a key, have the same place."""
+    distinct = list({finding_key(finding): finding for finding in findings}.values())
+    key_places = {finding["place"] for finding in distinct if finding["rule"] in ("SEC-001", "SEC-002")}
+    return [finding for finding in distinct if finding["rule"] != "SEC-010" or finding["place"] not in key_places]
 
 
-def _limit(findings: list[FoundDifference]) -> list[FoundDifference]:
-    """Return the worst of an account's findings, and one that counts those left out."""
+def _limit_number(findings: list[FoundDifference]) -> list[FoundDifference]:
+    """Return the worst findings of an account, and a last one with the number of the others."""
     worst = sorted(findings, key=lambda finding: SEVERITIES.index(finding["severity"]))
-    rest = worst[MOST:]
+    rest = worst[MOST_FINDINGS:]
     if not rest:
         return findings
-    text = f"{len(rest)} more findings are not listed: fix these first, then run again."
+    text = f"{len(rest)} more findings are not listed: fix the listed ones first, then run the audit again."
     left_out = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
-    return [*worst[:MOST], {**left_out, "capability": rest[0]["capability"]}]
+    return [*worst[:MOST_FINDINGS], {**left_out, "capability": rest[0]["capability"]}]
 
 
-def _with_own_names(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
-    """Return an outcome with this machine's name of the resource: an account's words go into no command."""
+def _restore_identity(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
+    """Return an outcome with the planned role and name, because a name from the account must not get into a command."""
     identity = key_of(entry).partition(" ")[2] if entry["kind"] in KINDS else outcome["identity"]
     return {**outcome, "capability": entry["capability"], "identity": identity}
 
 
 def plan_audit(session: AccountSession, names: Sequence[str], resources: Sequence[object]) -> AccountAudit:
-    """Plan the audit of a session's account: what these roles declare, what is no longer declared, and the checks."""
-    every = session.collect(list(names), resources)
-    asked = session.select(list(names))
-    watching = bool(session.select(["watch"]))  # whether --tags and --skip-tags leave what no capability declares
-    declared = skip_missing_keys(every.of(asked), session.key)
+    """Plan the audit of a session's account: the resources of these roles, undeclared leftovers, and audit checks.
+
+    names: of the roles. resources: those that the accounts file declares without a role.
+    """
+    all_declared = session.collect(list(names), resources)
+    roles = session.select(list(names))
+    has_checks = bool(session.select(["watch"]))  # the tag of leftovers and audit checks
+    declared = skip_missing_keys(all_declared.of(roles), session.key)
     plan = Plan.of(declared.resources, session.key)
-    kept = receipts.read_notes(session.name, bool(session.sandbox))
-    return AccountAudit(
-        session.variables, declared, every.resources, plan, kept, asked, session.key if watching else None
-    )
+    copy = receipts.read_notes(session.name, bool(session.sandbox))
+    read_key = session.key if has_checks else None
+    return AccountAudit(session.variables, declared, all_declared.resources, plan, copy, roles, read_key)
 
 
 class AccountAudit:
@@ -139,57 +147,61 @@ class AccountAudit:
         self,
         variables: Variables,
         declared: DeclaredResources,
-        every: Sequence[PlanEntry],
+        all_declared: Sequence[PlanEntry],
         plan: Plan,
-        kept: Notes,
-        asked: Sequence[str],
-        key: Callable[[str], str] | None,
+        copy: Notes,
+        roles: Sequence[str],
+        read_key: Callable[[str], str] | None,
     ) -> None:
-        """asked: the capabilities that --tags leave; every: all that is declared, whatever --tags say.
+        """Plan leftovers and audit checks in addition to the plan of the declared resources.
 
-        kept: this machine's copy of the account's receipt. key: gives the value of a secret; None: nothing is watched.
+        declared, plan: of the roles that --tags select, which are named by roles. all_declared: of all roles.
+        copy: this machine's copy of the account's receipt. read_key: returns the value of a secret; None if --tags
+        exclude leftovers and audit checks.
         """
-        watching = key is not None
-        self._variables, self._declared, self._plan, self._kept = variables, declared, plan, kept
-        self._asked = asked
+        self._has_checks = read_key is not None
+        self._variables, self._declared, self._plan, self._copy = variables, declared, plan, copy
+        self._roles = roles
         cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
         self._orphans = (
-            Plan.of(offboarding.list_undeclared(every, kept, str(cluster.get("id", ""))), lambda _name: "").entries
-            if watching
+            Plan.of(offboarding.list_undeclared(all_declared, copy, str(cluster.get("id", ""))), lambda _: "").entries
+            if self._has_checks
             else []
         )
-        names = {str(one["options"]["secret"]) for one in every if one["options"].get("secret")}
+        secrets = {str(entry["options"]["secret"]) for entry in all_declared if entry["options"].get("secret")}
         name = str(variables.get("inventory_hostname", ""))
-        self._secrets = key_ages.read_versions(names)
-        self._marks = key_ages.map_fingerprints(self._secrets, name)
-        current = key_checks.current_marks(names, name, key) if key else {}
-        known = key_checks.known_keys(self._secrets, self._marks, current)
+        self._rotated = key_ages.read_versions(secrets)
+        self._marks = key_ages.map_fingerprints(self._rotated, name)
+        current = key_checks.fingerprint_current_keys(secrets, name, read_key) if read_key else {}
+        known = key_checks.describe_known_keys(self._rotated, self._marks, current)
         shells = not extra_vars.read_bool("audit_no_shells", variables.get("audit_no_shells") or False)
-        self._checks = audit_checks.plan_checks(cluster, account, every, known, shells) if watching else []
-        self._watching = watching
+        self._checks = (
+            audit_checks.plan_checks(cluster, account, all_declared, known, shells) if self._has_checks else []
+        )
 
     @property
     def entries(self) -> list[PlanEntry]:
-        """Return what is sent: the plan, what is no longer declared, and the audit checks."""
+        """Return all that is sent: the declared resources, what is no longer declared, and the audit checks."""
         return [*self._plan.entries, *self._orphans, *self._checks]
 
-    def row(self, outcomes: list[ResourceOutcome], conversation: Conversation) -> AuditRow:
-        """Return the row of the report. conversation: has the receipt and the seconds."""
+    def build_row(self, outcomes: list[ResourceOutcome], conversation: Conversation) -> AuditRow:
+        """Return the row of the report. conversation: has the account's receipt, and how long the session took."""
         if len(outcomes) != len(self.entries):
             raise AccountError(f"the account reported {len(outcomes)} of {len(self.entries)} results: run again")
-        outcomes = [_with_own_names(*pair) for pair in zip(self.entries, outcomes, strict=True)]
-        ours, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]
-        orphans, watched = rest[: len(self._orphans)], rest[len(self._orphans) :]
-        merged, context = self._plan.add_unmet(ours), self._context(conversation.receipt)
-        entries = self._declared.resources
-        found = [resource_findings(e, key_of(e), o, context) for e, o in zip(entries, merged, strict=True)]
-        found += [orphan_findings(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
-        found += [check_findings(e, o) for e, o in zip(self._checks, watched, strict=True)]
-        in_place = [key_of(e) for e, o in zip(entries, merged, strict=True) if o["status"] == "ok"]
+        outcomes = [_restore_identity(*pair) for pair in zip(self.entries, outcomes, strict=True)]
+        of_plan, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]
+        of_orphans, of_checks = rest[: len(self._orphans)], rest[len(self._orphans) :]
+        context = self._build_context(conversation.receipt)
+        declared = list(zip(self._declared.resources, self._plan.add_unmet(of_plan), strict=True))
+        # A list for each check; the list is empty if the check has found nothing.
+        found = [resource_findings(entry, key_of(entry), outcome, context) for entry, outcome in declared]
+        found += [orphan_findings(*pair) for pair in zip(self._orphans, of_orphans, strict=True)]
+        found += [check_findings(*pair) for pair in zip(self._checks, of_checks, strict=True)]
         found += filter(None, map(skipped_findings, self._declared.notes))
-        found += [one for one in (_check_receipt(conversation.receipt, self._kept, in_place),) if one]
-        if self._watching:
-            found += [key_ages.key_findings(self._secrets, datetime.now(UTC).date()), local_findings(self._variables)]
+        up_to_date = [key_of(entry) for entry, outcome in declared if outcome["status"] == "ok"]
+        found += filter(None, [_check_receipt(conversation.receipt, self._copy, up_to_date)])
+        if self._has_checks:
+            found += [key_ages.key_findings(self._rotated, datetime.now(UTC).date()), local_findings(self._variables)]
         return {
             "name": str(self._variables["inventory_hostname"]),
             **describe_account(self._variables),
@@ -200,26 +212,26 @@ class AccountAudit:
             "project": str((self._variables.get("account") or {}).get("project", "")),
             "seconds": round(conversation.seconds, 1),
             "checks": len(found),
-            "ok": sum(not one for one in found),
-            "capabilities": self._capabilities(),
-            "findings": _limit(_distinct(finding for one in found for finding in one)),
+            "ok": sum(not findings for findings in found),
+            "capabilities": self._list_cells(),
+            "findings": _limit_number(_remove_duplicates(finding for findings in found for finding in findings)),
         }
 
-    def _context(self, receipt: AccountReceipt | None) -> AccountContext:
+    def _build_context(self, receipt: AccountReceipt | None) -> AccountContext:
         # The account's own notes are newer than this machine's copy if another machine has written since.
-        notes = (receipt["notes"] if receipt else None) or self._kept
+        notes = (receipt["notes"] if receipt else None) or self._copy
         areas = (self._variables.get("cluster") or {}).get("storage", [])
         purged = [
             str(area[name]) for area in areas if area.get("purge") for name in ("path", "variable") if area.get(name)
         ]
-        own = _notes.fingerprint_key_id(account_key(str(self._variables["inventory_hostname"])))
-        return AccountContext(notes, own, key_ages.map_old_keys(self._secrets, self._marks), tuple(purged))
+        key_id = _notes.fingerprint_key_id(account_key(str(self._variables["inventory_hostname"])))
+        return AccountContext(notes, key_id, key_ages.map_old_keys(self._rotated, self._marks), tuple(purged))
 
-    def _capabilities(self) -> dict[str, Cell]:
-        """Return each role of the audit: ok, until a finding says more, or not applicable to this account."""
+    def _list_cells(self) -> dict[str, Cell]:
+        """Return a cell for each role: ok, which the report replaces if there are findings, or not applicable."""
         declaring = {entry["capability"] for entry in self._declared.resources}
-        further = [name for name in declaring if name not in self._asked]
-        states: dict[str, Cell] = {
-            name: "ok" if name in declaring else "not_applicable" for name in [*self._asked, *further]
+        others = [name for name in declaring if name not in self._roles]
+        cells: dict[str, Cell] = {
+            name: "ok" if name in declaring else "not_applicable" for name in [*self._roles, *others]
         }
-        return {**states, "watch": "ok"} if self._watching else states
+        return {**cells, "watch": "ok"} if self._has_checks else cells

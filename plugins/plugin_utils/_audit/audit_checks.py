@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit checks of an account: read-only looks at what no role declares."""
+"""The audit checks of an account, which inspect read-only what no role declares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import key_checks, place_checks
 if TYPE_CHECKING:
     from .._documents.declaration import PlanEntry
 
-PACKAGES = {  # below module_utils, with the kinds of their checks
+PACKAGES = {  # package below module_utils -> its audit checks
     "_audit_checks": (
         *("conda_traces", "enroot_lines", "job_requests", "slurm_rights"),
         *("startup_files", "tool_settings", "trusted_files"),
@@ -36,11 +36,10 @@ def plan_checks(
 ) -> list[PlanEntry]:
     """Return the plan entries {kind, capability, options} of an account's checks, their options complete.
 
-    known: the keys that this machine knows, by the fingerprints that the account shows of them. shells: whether shells
-    are started for what start-up files do.
+    declared: the entries of all roles. known: keys of this machine by the fingerprint that the account reports for
+    them. shells: whether the checks may start shells, to see what start-up files do.
     """
     keys = key_checks.plan_key_checks(cluster, account, declared, known)
     places = place_checks.plan_place_checks(cluster, account, declared, shells) if cluster else []
-    return sorted(
-        [*keys, *places], key=lambda entry: entry["kind"] != "areas"
-    )  # reading files there would count as their use
+    # "areas" comes first: it reads access times, and the other checks read files, which would change them.
+    return sorted([*keys, *places], key=lambda entry: entry["kind"] != "areas")

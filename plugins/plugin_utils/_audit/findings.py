@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings from outcomes: pure functions from data to data.
+"""The findings of an account, computed from the outcomes that it reports. Nothing is read or written.
 
-An outcome says that something differs. A finding adds the rule that this breaks, the class of the difference, its
-severity, its cause and its fix.
+An outcome says that something differs. A finding adds the broken rule, and the class, the severity, the cause and the
+fix of the difference.
 """
 
 from __future__ import annotations
@@ -33,74 +33,76 @@ if TYPE_CHECKING:
 LONGEST = 300  # characters of a field's value
 MOST_CONTENT = 64 * 1024  # characters of content that are compared
 DIFF_LINES, DIFF_WIDTH = 20, 160
-SITE_FILES = "/etc/"
+SITE_FILES = "/etc/"  # only the site can change files below it
 BY_HAND = ("own_mode", "own_target")  # cases of rules whose cause is usually the site
 MAY_BE_KEY = re.compile(r"(?:key|token|secret|passw|credential|auth)\w*[\"']?\s*[=:\s]\s*\S|://[^/\s]*:[^/\s]*@", re.I)
-NOT_SHOWN = "(a line that may have a key)"
+NOT_SHOWN = "(this line may contain a key)"
 
 
 def resource_findings(
     entry: PlanEntry, key: str, outcome: ResourceOutcome, context: AccountContext
 ) -> list[FoundDifference]:
-    """Return the findings of one declared resource. key: its key in a receipt."""
+    """Return the findings of one declared resource. key: the resource's key in the receipt."""
     obstacle = outcome["evidence"].get("obstacle")
     if outcome["status"] == "ok" and not obstacle:
         return []
     note = context.notes.get(key)
     rules = RULES_BY_TYPE[entry["kind"]]
-    if obstacle:  # nothing differs yet, but the next run that has to change it would be blocked
+    if obstacle:  # nothing differs yet, but the next run that has to change the resource would be blocked
         outcome = {**outcome, "status": "blocked", "reason": obstacle}
         cause: Cause = "hand" if note and note["state"] == DONE else "unknown"
         breaks = rules.find_breaks(entry, outcome, context)
-        return [_finding(entry, outcome, found, found.cause or cause) for found in breaks]
-    breaks = _unmeasured(outcome) or rules.find_breaks(entry, outcome, context)
+        return [_build_finding(entry, outcome, broken, broken.cause or cause) for broken in breaks]
+    breaks = _find_unmeasured(outcome) or rules.find_breaks(entry, outcome, context)
     return [
-        _finding(entry, outcome, found, found.cause or _find_cause(outcome, found, note, context)) for found in breaks
+        _build_finding(entry, outcome, broken, broken.cause or _find_cause(outcome, broken, note, context))
+        for broken in breaks
     ]
 
 
 def check_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDifference]:
-    """Return the findings of an audit check: each field of its state names a rule and a place."""
-    found = [RuleBreak("RUN-001", "unknown", text, cause="unknown") for text in outcome["remarks"]]
-    found += _unmeasured(outcome)
+    """Return the findings of an audit check. Each field of its state is named by a rule and a place."""
+    breaks = [RuleBreak("RUN-001", "unknown", text, cause="unknown") for text in outcome["remarks"]]
+    breaks += _find_unmeasured(outcome)
     for field, problem in outcome["before"].items():
         rule, _space, place = field.partition(" ")
         if rule not in RULES:
-            text = "The account names an unknown rule."
-            found.append(RuleBreak("RUN-001", "unknown", text, cause="unknown"))
+            text = "The account reported an unknown rule."
+            breaks.append(RuleBreak("RUN-001", "unknown", text, cause="unknown"))
             continue
         evidence, text = outcome["evidence"], end_sentence(problem[:1].upper() + problem[1:])
-        severity = _worse(rule, evidence.get("severities", {}).get(field, ""))
+        severity = _worse_severity(rule, evidence.get("severities", {}).get(field, ""))
         fix = offered_fixes.read_offer(evidence.get("fixes", {}).get(field))
         case = evidence.get("cases", {}).get(field, "")
-        form = RULES[rule].found_class, text, (field,), severity, place, _cause_of_check(rule, place, case)
-        found.append(RuleBreak(rule, *form, auto_fix=fix, case=case))
-    return [_finding(entry, outcome, one, one.cause or "unknown") for one in found]
+        cause = _find_check_cause(rule, place, case)
+        found_class = RULES[rule].found_class
+        breaks.append(RuleBreak(rule, found_class, text, (field,), severity, place, cause, auto_fix=fix, case=case))
+    return [_build_finding(entry, outcome, broken, broken.cause or "unknown") for broken in breaks]
 
 
-def _cause_of_check(rule: str, place: str, case: str) -> Cause:
-    """Return who changed what a check reports: the case or the place says it better than the rule."""
+def _find_check_cause(rule: str, place: str, case: str) -> Cause:
+    """Return the cause of a finding of an audit check. Place and case are more precise than the rule's usual cause."""
     if place.startswith(SITE_FILES):
         return "site"
     return "hand" if case in BY_HAND else RULES[rule].found_cause
 
 
-def _worse(rule: str, reported: Severity | Literal[""]) -> Severity:
-    """Return the worse severity of a rule and an account's report; no account makes a finding milder."""
+def _worse_severity(rule: str, reported: Severity | Literal[""]) -> Severity:
+    """Return the rule's severity or the reported one, whichever is worse: no account can make a finding milder."""
     usual = RULES[rule].severity
     return min(usual, reported, key=SEVERITIES.index) if reported in SEVERITIES else usual
 
 
 def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDifference]:
-    """Return the finding of a thing that was created here and is no longer declared; jobs were never to stay."""
+    """Return ORP-001 if a resource that hpc-onboard created is no longer declared, unless its type keeps nothing."""
     if not outcome["before"] or outcome["status"] == "ok" or entry["kind"] in ELSEWHERE:
         return []
     name = outcome["identity"]
-    if outcome["evidence"].get("theirs"):  # the user has put a file of their own there, or the note is forged
-        text = f"{name} is recorded as created by hpc-onboard, but it is yours and stays. You need not move it."
-        return [_finding(entry, {**outcome, "reason": None}, RuleBreak("ORP-001", "orphan", text), "hand")]
+    if outcome["evidence"].get("theirs"):  # the user has replaced the resource with a file, or the note is forged
+        text = f"{name} is recorded as created by hpc-onboard, but is your own. It is kept, and you need not move it."
+        return [_build_finding(entry, {**outcome, "reason": None}, RuleBreak("ORP-001", "orphan", text), "hand")]
     text = f"{name} was created by hpc-onboard, and the accounts file no longer declares it."
-    return [_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), "spec")]
+    return [_build_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), "spec")]
 
 
 def skipped_findings(note: Note) -> list[FoundDifference]:
@@ -125,27 +127,27 @@ def skipped_findings(note: Note) -> list[FoundDifference]:
     ]
 
 
-def _finding(entry: PlanEntry, outcome: ResourceOutcome, found: RuleBreak, cause: Cause) -> FoundDifference:
-    fields = found.fields or tuple(outcome["fields"])
+def _build_finding(entry: PlanEntry, outcome: ResourceOutcome, broken: RuleBreak, cause: Cause) -> FoundDifference:
+    fields = broken.fields or tuple(outcome["fields"])
     reason = str(outcome["reason"] or "")
-    text = found.text if reason in found.text else f"{found.text} {end_sentence(reason)}"
+    text = broken.text if reason in broken.text else f"{broken.text} {end_sentence(reason)}"
     finding: FoundDifference = {
-        "rule": found.rule,
+        "rule": broken.rule,
         "capability": outcome["capability"],
-        "resource": found.about or outcome["identity"],
-        "place": found.place,
-        "class": found.found_class,
+        "resource": broken.about or outcome["identity"],
+        "place": broken.place,
+        "class": broken.found_class,
         "cause": cause,
-        "severity": found.severity or RULES[found.rule].severity,
+        "severity": broken.severity or RULES[broken.rule].severity,
         "text": clean_line(text),
-        "desired": _shorten(outcome["after"], fields, outcome["after"]),
-        "actual": _shorten(outcome["before"], fields, outcome["after"]),
+        "desired": _shorten_fields(outcome["after"], fields, outcome["after"]),
+        "actual": _shorten_fields(outcome["before"], fields, outcome["after"]),
         "diff": diff_contents(outcome["after"], outcome["before"], fields),
         "blocked": outcome["status"] == "blocked",
         "in_the_way": str(entry["options"].get("path", "")) if outcome["evidence"].get("theirs") else "",
-        "case": "unknown_key" if outcome["evidence"].get("unknown_key") else found.case,
+        "case": "unknown_key" if outcome["evidence"].get("unknown_key") else broken.case,
     }
-    return {**finding, "auto_fix": found.auto_fix} if found.auto_fix else finding
+    return {**finding, "auto_fix": broken.auto_fix} if broken.auto_fix else finding
 
 
 def simple_finding(
@@ -159,7 +161,7 @@ def simple_finding(
     severity: Severity | Literal[""] = "",
     fix: Fix | None = None,
 ) -> FoundDifference:
-    """Return a finding without states, with the rule's class, cause and severity unless others are given."""
+    """Return a finding of this machine. Class, cause and severity are the rule's, unless they are given."""
     finding: FoundDifference = {
         "rule": rule,
         "capability": "watch",
@@ -176,62 +178,67 @@ def simple_finding(
 
 
 def finding_key(finding: FoundDifference) -> tuple[str, ...]:
-    """Return equal keys for findings that say the same: those of several entries of one file, for instance."""
+    """Return a key that is equal for duplicates, such as the findings of two entries about the mode of one file."""
     return tuple(finding[name] for name in ("rule", "capability", "resource", "place", "text"))
 
 
-def _shorten(state: State, fields: Iterable[str], desired: State) -> State:
-    """Return these fields; of content, which has several lines, the beginning and no key."""
-    return {field: _shortened(state[field], desired.get(field, "")) for field in fields if field in state}
+def _shorten_fields(state: State, fields: Iterable[str], desired: State) -> State:
+    """Return the beginning of each of these fields. Lines that may contain a key are replaced, unless they are desired.
+
+    Only values of several lines are file contents. Keys in other fields are fingerprints already.
+    """
+    return {field: _shorten_value(state[field], desired.get(field, "")) for field in fields if field in state}
 
 
-def _shortened(value: str, desired: str) -> str:
-    text = "\n".join(_without_keys(value[:MOST_CONTENT], desired)) if "\n" in value else value
+def _shorten_value(value: str, desired: str) -> str:
+    text = "\n".join(_hide_keys(value[:MOST_CONTENT], desired)) if "\n" in value else value
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 
 
 def diff_contents(desired: State, actual: State, fields: Iterable[str]) -> list[str]:
-    """Return a unified diff, without keys, of what has several lines and is different, but there, on both sides."""
+    """Return a unified diff, without keys, of the fields that exist on both sides and have several lines."""
     lines: list[str] = []
     for field in fields:
         old, new = desired.get(field, "")[:MOST_CONTENT], actual.get(field, "")[:MOST_CONTENT]
         if old and new and "\n" in old + new:
-            pair = old.splitlines(), _without_keys(new, old)
+            pair = old.splitlines(), _hide_keys(new, old)
             lines += [line[:DIFF_WIDTH] for line in difflib.unified_diff(*pair, "desired", "found", n=1, lineterm="")]
     if len(lines) <= DIFF_LINES:
         return lines
     return [*lines[: DIFF_LINES - 1], f" and {len(lines) - DIFF_LINES + 1} more lines"]
 
 
-def _without_keys(text: str, desired: str) -> list[str]:
-    """Return the lines of a text; a line that may have a key is replaced, unless it is one of the desired ones."""
+def _hide_keys(text: str, desired: str) -> list[str]:
+    """Return the lines of a text. A line that may contain a key is replaced, unless the desired text has it, too."""
     lines = text.splitlines()
-    keyed = {key.line - 1 for key in find_keys("\n".join(lines), lambda _word: "")}
-    keyed |= {number for number, line in enumerate(lines) if MAY_BE_KEY.search(line) or find_issued(line)}
-    ours = set(desired.splitlines())
-    return [NOT_SHOWN if number in keyed and line not in ours else line for number, line in enumerate(lines)]
+    hidden = {key.line - 1 for key in find_keys("\n".join(lines), lambda _word: "")}
+    hidden |= {number for number, line in enumerate(lines) if MAY_BE_KEY.search(line) or find_issued(line)}
+    desired_lines = set(desired.splitlines())
+    return [NOT_SHOWN if number in hidden and line not in desired_lines else line for number, line in enumerate(lines)]
 
 
-def _unmeasured(outcome: ResourceOutcome) -> list[RuleBreak]:
-    """Return RUN-001 for an outcome that was not measured, perhaps for want of a key."""
-    is_blocked_unseen = outcome["status"] == "blocked" and not outcome["fields"]
-    if outcome["status"] in ("failed", "unknown") or is_blocked_unseen:
+def _find_unmeasured(outcome: ResourceOutcome) -> list[RuleBreak]:
+    """Return RUN-001 if the resource was not measured, for instance because its key is missing."""
+    is_blocked_unmeasured = outcome["status"] == "blocked" and not outcome["fields"]
+    if outcome["status"] in ("failed", "unknown") or is_blocked_unmeasured:
         return [RuleBreak("RUN-001", "unknown", str(outcome["reason"]), cause="unknown")]
     return []
 
 
-def _find_cause(outcome: ResourceOutcome, found: RuleBreak, note: ReceiptNote | None, context: AccountContext) -> Cause:
-    """Return whether the account or the settings have changed since the note, field by field, by hashes."""
-    if note is None:  # where other things are noted, it was declared since then
+def _find_cause(
+    outcome: ResourceOutcome, broken: RuleBreak, note: ReceiptNote | None, context: AccountContext
+) -> Cause:
+    """Return "hand" if a field's hash on the account differs from its note, else "spec" if the desired one does."""
+    if note is None:  # if the receipt has notes, the resource was probably declared after they were written
         return "spec" if context.notes and not outcome["before"] else "unknown"
     if note["state"] != DONE:
         return "unknown"
     noted = {**note["hashes"], **note["keyed"].get(context.fingerprints, {})}
-    # Another machine's notes of a key cannot be compared here, and a note without keys says nothing about them.
+    # Each machine makes fingerprints of keys in its own way: those in another machine's note cannot be compared.
     elsewhere = {field for hashed in note["keyed"].values() for field in hashed}
     keys = {field for side in (outcome["before"], outcome["after"]) for field in side if is_keyed(side[field])}
     unknown = {field for field in keys - noted.keys() if field in elsewhere or not elsewhere}
-    fields = [field for field in found.fields or outcome["fields"] if field not in unknown]
+    fields = [field for field in broken.fields or outcome["fields"] if field not in unknown]
     actual, desired = hash_fields(outcome["before"]), hash_fields(outcome["after"])
     if any(actual.get(field) != noted.get(field) for field in fields):
         return "hand"

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts of fix.yml on this machine: show the offered fixes, ask to apply them, and judge the results."""
+"""The parts of fix.yml on this machine: show the offered fixes, ask for agreement, and report the results."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def show_fixes(variables: Variables, value: Value, called: run.Called) -> FixSho
         run.read_settings(variables, value)
         audit = shlex.join(command_line.command_for("audit"))
         if not offered_fixes.was_audited(called.options):
-            raise AccountError(f"this machine has no audit of these accounts to take fixes from. Run: {audit}")
+            raise AccountError(f"this machine has no results of an audit of these accounts. Run: {audit}")
         offered = offered_fixes.find_fixable(variables, called.options)
-        if not offered and (left := offered_fixes.offboarded_since(variables["ansible_play_hosts_all"])):
-            names = ", ".join(sorted(left))
-            raise AccountError(f"offboarded after the last audit: {names}. To find what is left to fix, run: {audit}")
+        if not offered and (offboarded := offered_fixes.find_offboarded(variables["ansible_play_hosts_all"])):
+            names = ", ".join(sorted(offboarded))
+            raise AccountError(f"offboarded after the last audit: {names}. To update the findings, run: {audit}")
     except (AccountError, StateError) as error:
         return {"kind": "fix_shown", "failed": True, "msg": str(error)}
-    result: FixShown = {"kind": "fix_shown", "changed": False, "offered": [one._asdict() for one in offered]}
+    result: FixShown = {"kind": "fix_shown", "changed": False, "offered": [finding._asdict() for finding in offered]}
     return result
 
 
@@ -51,23 +51,23 @@ def ask_to_fix(
     variables: Variables, value: Value, called: run.Called, ask: Callable[[str], str | None]
 ) -> FixAsked | RefusedResult:
     """Return whether the user agrees; without a terminal fix_sure must be set. ask: prompts and returns the answer."""
-    agreed: FixAsked = {"kind": "fix_asked", "changed": False}
+    result: FixAsked = {"kind": "fix_asked", "changed": False}
     try:
         is_needed = AGREEMENT.is_needed(variables, value) and offered_fixes.find_fixable(variables, called.options)
         if is_needed and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, value, called.options):
-            agreed["cancelled"] = True
+            result["cancelled"] = True
     except (AccountError, StateError) as error:
         return {"kind": "fix_asked", "failed": True, "msg": str(error)}
-    return agreed
+    return result
 
 
 def report_fixes(
     variables: Variables, value: Value, called: run.Called, warn: Callable[[str], None], begun: float
 ) -> AuditReported | RefusedResult:
     """Return the report after the fixes. A fix that failed fails the run, whatever its severity."""
-    found = run.report_audit(variables, value, called, warn, begun)
+    report = run.report_audit(variables, value, called, warn, begun)
     results = [variables["hostvars"][host].get("audited") or {} for host in variables["ansible_play_hosts_all"]]
-    left = sum(one["status"] in FAILURES for result in results for one in result.get("outcomes") or [])
-    if not left or found["failed"]:
-        return found
-    return {**found, "failed": True, "msg": f"{left} could not be fixed; see above"}
+    failures = sum(outcome["status"] in FAILURES for result in results for outcome in result.get("outcomes") or [])
+    if not failures or report["failed"]:
+        return report
+    return {**report, "failed": True, "msg": f"fixes that failed: {failures}; see above"}

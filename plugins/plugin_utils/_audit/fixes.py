@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The steps that fix a finding: commands, and the rule's advice where no command should.
+"""The steps that fix a finding: commands, or the rule's advice if no command can fix it.
 
-A place that an account named goes into a command only if it is a plain path, because users will paste the line.
+A path that an account reports gets into a command only if it has no special characters, because users paste commands.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from .._documents.finding import FoundDifference
 
 PLAIN_PATH = re.compile(r"~?/[A-Za-z0-9_./+@%=,-]+~?")
-KEEP_KEY = "This key is not in your keyring. Keep it first if you need it: keyring set hpc.onboard NAME."
+KEEP_KEY = "This key is not in your keyring. If you need it, store it first: keyring set hpc.onboard NAME."
 FORGED = "Inspect ~/.config/hpc.onboard/receipt.json, and move it away if you do not know who wrote this entry."
-NOT_OURS = "Keep it as it is. If you do not know why it is recorded, inspect ~/.config/hpc.onboard/receipt.json."
-COPY = "Copy what you still need from the old place: onboarding changes the link and moves no data."
+NOT_OURS = "No change is needed. If you do not know why this is recorded, inspect ~/.config/hpc.onboard/receipt.json."
+COPY = "First copy the data that you need from the old folder: onboarding changes the link, but moves no data."
 BLOCKED_BY = {  # the cause of a blocked resource -> what the user does before onboarding can fix it
-    "site": "Ask the site where it is now, or correct its path in the accounts file.",
-    "time": "Ask the site for it, or correct its path in the accounts file.",
+    "site": "Ask the site for the new path, or correct the path in the accounts file.",
+    "time": "Ask the site to create the folder again, or correct the path in the accounts file.",
 }
 
 
 class FixCommands:
     """The fixes of one run.
 
-    start: how the run was started, which other commands repeat. sandboxes: accounts that get no command for their login
-    node, because it would run on this machine.
+    start: the form of the commands, as the user started this run. sandboxes: accounts that get no command for their
+    login node, because it would run on this machine.
     """
 
     def __init__(self, start: Invocation, sandboxes: Container[str] = ()) -> None:
@@ -55,7 +55,7 @@ class FixCommands:
         if rule == "RUN-004":
             return [onboard] if finding["class"] == "missing" else [advice(FORGED), onboard]
         if finding["capability"] != "watch" and rule != "RUN-001":
-            return [*self._before_onboarding(finding, account), self._onboard(finding, account)]
+            return [*self._prepare_onboarding(finding, account), self._onboard(finding, account)]
         return [self._advise(finding, onboard["command"])]
 
     def _onboard(self, finding: FoundDifference, account: str) -> FixStep:
@@ -63,13 +63,13 @@ class FixCommands:
         consent = ["--replace"] if finding.get("case") == "unknown_key" else []
         return local_command(*self._start.command("onboard", ["-l", account, *tags, *consent]))
 
-    def _before_onboarding(self, finding: FoundDifference, account: str) -> Fix:
-        """Return the steps before onboarding can fix it: moving or copying what it does not touch, or an advice."""
+    def _prepare_onboarding(self, finding: FoundDifference, account: str) -> Fix:
+        """Return the steps that come before onboarding: to move or copy the user's own files, or an advice."""
         if finding.get("case") == "unknown_key":
-            return []  # onboarding keeps a copy, as the finding says
+            return []  # onboarding keeps a copy of the unknown key
         if not finding.get("blocked"):
             return [advice(COPY)] if (finding["rule"], finding["cause"]) == ("LNK-002", "site") else []
-        path = finding["in_the_way"]
+        path = finding["in_the_way"]  # empty if the resource is blocked by something else
         if PLAIN_PATH.fullmatch(path):
             ansible = None if account in self._sandboxes else ["ansible", *self._start.accounts(), account]
             return [account_command(set_aside_command(path), ansible)]

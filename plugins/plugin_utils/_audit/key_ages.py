@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this machine knows of an account's keys by itself: their versions, types and last days."""
+"""The versions of an account's keys, as this machine has recorded them, and findings about expiry and old types."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ REPLACED = ("previous", "retired")
 
 
 def read_versions(names: Iterable[str]) -> dict[str, Secret]:
-    """Return the versions of these secrets, if they were ever rotated. Raises StateError, VersionError."""
+    """Return name -> secret with its versions, for secrets that were ever rotated. Raises StateError, VersionError."""
     rotated = [name for name in sorted(names) if (state_folder() / "secrets" / f"{name}.json").exists()]
     if not rotated:
         return {}
-    found = {name: VersionStore(name, bytes.fromhex(local_key())).load() for name in rotated}
-    return {name: secret for name, secret in found.items() if secret}
+    secrets = {name: VersionStore(name, bytes.fromhex(local_key())).load() for name in rotated}
+    return {name: secret for name, secret in secrets.items() if secret}
 
 
 def map_old_keys(secrets: Mapping[str, Secret], marks: Marks) -> dict[str, str]:
-    """Return fingerprint -> name of the secret for replaced keys, as the account shows fingerprints."""
+    """Return fingerprint -> name of the secret for each replaced key. marks: from map_fingerprints()."""
     return {
         marks[name, version.id]: name
         for name, secret in secrets.items()
@@ -43,22 +43,23 @@ def map_old_keys(secrets: Mapping[str, Secret], marks: Marks) -> dict[str, str]:
 
 
 def map_fingerprints(secrets: Mapping[str, Secret], account: str) -> Marks:
-    """Return the fingerprints of all versions as the account shows them, by name and version."""
+    """Return (name of the secret, id of the version) -> fingerprint that this account reports for it."""
     if not secrets:
         return {}
     return key_marks.account_marks(secrets, account, bytes.fromhex(local_key()))
 
 
 def key_findings(secrets: Mapping[str, Secret], today: date) -> list[FoundDifference]:
-    """Return the findings about these secrets on that day."""
+    """Return the findings about the age and type of these secrets on a day."""
     return [
         simple_finding(rule, f"key '{name}'", text, severity=severity)
         for name, secret in secrets.items()
-        for rule, severity, text in _problems_of(secret, today)
+        for rule, severity, text in _find_problems(secret, today)
     ]
 
 
-def _problems_of(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Literal[""], str]]:
+def _find_problems(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Literal[""], str]]:
+    """Yield rule, severity (empty for the rule's own) and text of each problem."""
     current = secret.current
     last = current.expires[:10]
     if last and last < today.isoformat():
@@ -67,8 +68,8 @@ def _problems_of(secret: Secret, today: date) -> Iterator[tuple[str, Severity | 
         severity: Severity | Literal[""] = "high" if last <= (today + VERY_SOON).isoformat() else ""
         yield "KEY-007", severity, f"The key expires on {last}."
     if current.kind == "legacy":
-        yield "KEY-008", "", "The key is of the older type, which its issuer no longer creates."
+        yield "KEY-008", "", "This is a legacy key, a type that its issuer no longer creates."
     for version in secret.with_labels(*REPLACED):
-        since = f" on {current.issued[:10]}" if current.issued else ""
+        on_day = f" on {current.issued[:10]}" if current.issued else ""
         key = version.fingerprint or version.id
-        yield "KEY-011", "", f"The key before it ({key}) was replaced{since}, and may still work."
+        yield "KEY-011", "", f"The previous key ({key}) was replaced{on_day}, and may still work."

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the audit watches of keys on an account: which watches, and which keys are known by their fingerprints."""
+"""The audit checks for keys on an account: their plan entries, and the fingerprints of the known keys."""
 
 from __future__ import annotations
 
@@ -17,38 +17,44 @@ from .._secrets.versions import Secret
 from .._state.fingerprint_key import account_fingerprint
 
 KnownKeys = Mapping[str, tuple[str, str]]
-"""By fingerprint: the name of the secret, and which key of it that is, in words."""
+"""Fingerprint -> name of the secret, and a description of the key for messages."""
 Facts = Mapping[str, Any]  # of a cluster or an account, as their schemas describe them
 if TYPE_CHECKING:  # few keys were ever rotated
     from .._documents.declaration import PlanEntry
     from .._secrets.key_marks import Marks
 
 CAPABILITY = "watch"
-KEYS = key_files()  # before the forks, one for each account
+KEYS = key_files()  # computed once, before Ansible forks a process for each account
 
 
 def plan_key_checks(cluster: Facts, account: Facts, declared: Sequence[PlanEntry], known: KnownKeys) -> list[PlanEntry]:
-    """The entries {kind, capability, options} of an account's watches for keys.
+    """Return the plan entries {kind, capability, options} of an account's audit checks for keys.
 
-    cluster: the profile; declared: all that the roles declare; known: by fingerprint.
+    cluster: the profile. declared: the entries of all roles.
     """
-    kept = _kept(declared)
-    own = sorted({path + KEYS[kind].copy for kind, paths in kept.items() for path in paths} | {*_own(kept)})
-    areas = _areas(cluster)
-    words, secrets = ({mark: one[at] for mark, one in known.items()} for at in (1, 0))
-    common = {"own": own, "kept": kept, "known": words, "secrets": secrets, "caches": token_folders(cluster, declared)}
+    kept = _map_key_files(declared)
+    key_paths = sorted({path for paths in kept.values() for path in paths})
+    copies = {path + KEYS[kind].copy for kind, paths in kept.items() for path in paths}
+    areas = _list_areas(cluster)
+    common = {
+        "own": sorted({*copies, *key_paths}),
+        "kept": kept,
+        "known": {mark: description for mark, (_name, description) in known.items()},
+        "secrets": {mark: name for mark, (name, _description) in known.items()},
+        "caches": token_folders(cluster, declared),
+    }
     found = [_plan("scattered_keys", **common, folder=folder) for folder in ("~", *areas)]
-    found.append(_plan("open_keys", own=_own(kept), areas=areas))
+    found.append(_plan("open_keys", own=key_paths, areas=areas))
     found.append(_plan("trusted_files", areas=[{"path": area} for area in areas]))
-    enroots = kept.get("enroot_credential") or _read_by_enroot(cluster)
+    enroots = kept.get("enroot_credential") or _list_site_credentials(cluster)
     files = sorted({*enroots, *(f"~/{name}" for name in ENROOTS)})
-    found.append(_plan("enroot_lines", files=files, kept=_machines(declared)))
+    found.append(_plan("enroot_lines", files=files, kept=_map_machines(declared)))
     found.append(
         _plan(
             "unread_keys",
             enroots=enroots,
             apptainers=kept.get("registry_auth", []),
-            of_jobs=_in_jobs(cluster, kept),
+            of_jobs=_list_files_of_jobs(cluster, kept),
             home_in_jobs=str((cluster.get("home") or {}).get("on_compute", "")),
         )
     )
@@ -56,12 +62,11 @@ def plan_key_checks(cluster: Facts, account: Facts, declared: Sequence[PlanEntry
 
 
 def _plan(kind: str, **options: Any) -> PlanEntry:
-    """An entry whose options are complete."""
     return {"kind": kind, "capability": CAPABILITY, "options": options}
 
 
-def _kept(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
-    """The files in which roles keep keys, by kind."""
+def _map_key_files(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
+    """Return resource type -> paths of the files in which roles keep keys."""
     found: dict[str, list[str]] = {}
     for entry in declared:
         options = entry["options"]
@@ -73,12 +78,8 @@ def _kept(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
     return found
 
 
-def _own(kept: Mapping[str, list[str]]) -> list[str]:
-    return sorted({path for paths in kept.values() for path in paths})
-
-
-def _machines(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
-    """Of each file of enroot's, the machines whose lines a role keeps."""
+def _map_machines(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
+    """Return path -> machines with a line that a role keeps, for enroot's credentials files."""
     found: dict[str, list[str]] = {}
     for entry in declared:
         if entry["kind"] == "enroot_credential":
@@ -87,21 +88,22 @@ def _machines(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
     return found
 
 
-def _areas(cluster: Facts) -> list[str]:
-    """The account's own folders in the storage areas; a variable of the site leads there, too."""
+def _list_areas(cluster: Facts) -> list[str]:
+    """Return the account's folders in the storage areas, as paths or as variables of the site."""
     areas = cluster.get("storage") or []
     return sorted(
         {str(area.get("path") or area["variable"]) for area in areas if area.get("path", area.get("variable"))}
     )
 
 
-def _read_by_enroot(cluster: Facts) -> list[str]:
+def _list_site_credentials(cluster: Facts) -> list[str]:
+    """Return the path of enroot's credentials file that the site sets, if any."""
     path = (cluster.get("container") or {}).get("credentials")
     return [str(path)] if path else []
 
 
-def _in_jobs(cluster: Facts, kept: Mapping[str, list[str]]) -> list[str]:
-    """The files that jobs read: where the container tool is on login nodes, images are pulled there."""
+def _list_files_of_jobs(cluster: Facts, kept: Mapping[str, list[str]]) -> list[str]:
+    """Return the key files that jobs read. Jobs pull images only if login nodes have no container tool."""
     by_containers = not (cluster.get("container") or {}).get("on_login")
     read = [kind for kind, key in KEYS.items() if key.in_jobs or (key.by_containers and by_containers)]
     return sorted({path for kind in read for path in kept.get(kind, [])})
@@ -109,33 +111,37 @@ def _in_jobs(cluster: Facts, kept: Mapping[str, list[str]]) -> list[str]:
 
 # -- known keys ------------------------------------------------------------------------------------
 
-WORDS = {
-    "pending": "the new key of '{}' that is being brought out",
+LABEL_TEXTS = {
+    "pending": "the new key of '{}', whose rotation is not complete",
     "current": "the key of '{}'",
-    "previous": "the key of '{}' that was replaced",
-    "retired": "the key of '{}' that was replaced",
-    "dead": "the dead key of '{}'",
-    "purged": "the dead key of '{}'",
+    "previous": "a replaced key of '{}'",
+    "retired": "a replaced key of '{}'",
+    "dead": "a deactivated key of '{}'",
+    "purged": "a deactivated key of '{}'",
 }
 
 
-def known_keys(secrets: Mapping[str, Secret], marks: Marks, current: Mapping[str, str]) -> KnownKeys:
-    """Return every key that this machine knows, by the fingerprint that the account shows of it.
+def describe_known_keys(rotated: Mapping[str, Secret], marks: Marks, current: Mapping[str, str]) -> KnownKeys:
+    """Return a description of each key of this machine, by the fingerprint that the account reports for it.
 
-    secrets: those that were ever rotated, with their versions. current: name of a secret -> fingerprint of its value.
+    rotated: the secrets with several versions. marks: their fingerprints. current: name of a secret -> fingerprint of
+    its value in the keyring.
     """
-    versions = [(name, one) for name, secret in secrets.items() for one in secret.versions]
-    found = {mark: (name, WORDS["current"].format(name)) for name, mark in current.items()}
-    labelled = {
-        marks[name, one.id]: (name, WORDS[one.label].format(name)) for name, one in versions if (name, one.id) in marks
-    }
-    return {**found, **labelled}
+    known = {mark: (name, LABEL_TEXTS["current"].format(name)) for name, mark in current.items()}
+    for name, secret in rotated.items():
+        for version in secret.versions:
+            if (name, version.id) in marks:  # the label says more than that the keyring has the key
+                known[marks[name, version.id]] = (name, LABEL_TEXTS[version.label].format(name))
+    return known
 
 
-def current_marks(names: Iterable[str], account: str, key: Callable[[str], str]) -> dict[str, str]:
-    """Return the fingerprint that the account shows of each secret in the keyring. key: gives the value of a name."""
-    found = {}
+def fingerprint_current_keys(names: Iterable[str], account: str, read_key: Callable[[str], str]) -> dict[str, str]:
+    """Return name -> fingerprint that the account reports, for each of these secrets in the keyring.
+
+    read_key: returns the value of a secret. Raises MissingKey if the keyring does not have it.
+    """
+    marks = {}
     for name in sorted(names):
         with suppress(MissingKey):
-            found[name] = account_fingerprint(account, hashlib.sha256(key(name).encode()).digest())
-    return found
+            marks[name] = account_fingerprint(account, hashlib.sha256(read_key(name).encode()).digest())
+    return marks

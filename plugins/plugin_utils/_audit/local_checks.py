@@ -1,4 +1,4 @@
-"""What the audit checks on this machine: certificates, tickets, the age of the profile, manual steps.
+"""The audit checks that need no connection: certificates, tickets, the age of the profile, manual steps.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -38,6 +38,7 @@ def find_problems(variables: Variables, now: datetime.datetime, max_age: int = M
     found = [*check_profile_age(cluster, now.date(), max_age), *check_probed_facts(cluster)]
     held = find_credential(variables, now)
     found += check_credential(cluster, held, user_of(variables), now) if held else []
+    # Whether a step with "done" is done can be seen on the account, so onboarding checks it.
     unseen = [step for step in cluster.get("human_steps", ()) if "done" not in step]
     if not unseen:
         return found
@@ -47,7 +48,7 @@ def find_problems(variables: Variables, now: datetime.datetime, max_age: int = M
 
 def check_profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[FoundDifference]:
     """Return PRO-001 if the profile was last compared with its sources more than max_age days ago."""
-    if not cluster.get("verified_on"):  # as in a user's own profile
+    if not cluster.get("verified_on"):  # a user's own profile needs no date
         return []
     verified = datetime.date.fromisoformat(cluster["verified_on"])
     if (today - verified).days <= max_age:
@@ -58,35 +59,39 @@ def check_profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> l
 
 
 def check_probed_facts(cluster: Cluster) -> list[FoundDifference]:
-    """Return PRO-002 for each fact of the profile that probes have confirmed to differ."""
+    """Return PRO-002 for each fact of the profile that, as several probes have confirmed, differs on the cluster."""
     fix: list[FixStep] = [local_command(*command_for("probe", ["-l", cluster["id"], "--write"]))]
     return [
-        simple_finding("PRO-002", f"profile of {cluster['name']}", f"{fact}: {one['says']} in the profile; {one['by']} "
-                       f"shows {one['seen']}", place=fact, found_class="at_risk", fix=fix)
-        for fact, one in probed_facts.read_confirmed(cluster["id"]).items()
+        simple_finding("PRO-002", f"profile of {cluster['name']}", f"{fact} is {difference['says']} in the profile, "
+                       f"but {difference['seen']} on the cluster (from {difference['by']})",
+                       place=fact, found_class="at_risk", fix=fix)
+        for fact, difference in probed_facts.read_confirmed(cluster["id"]).items()
     ]  # fmt: skip
 
 
 def check_credential(cluster: Cluster, held: Credential, user: str, now: datetime.datetime) -> list[FoundDifference]:
-    """Return SES-001 if the user's certificate or ticket has expired, or expires soon. user: on the cluster."""
+    """Return SES-001 if the user's certificate or ticket is missing, has expired, or expires soon.
+
+    user: the user name on the cluster, for the command that renews the credential.
+    """
     if held.end is not None and not held.problem and held.end - now > SOON:
         return []
-    found: Class = "missing" if held.end is None else "broken" if held.is_unusable(now) else "at_risk"
+    found_class: Class = "missing" if held.end is None else "broken" if held.is_unusable(now) else "at_risk"
     name = f"{held.kind} for {cluster['name']}"
     text = f"{held.describe(now)} for {cluster['name']}" if held.end is None else held.describe(now)
-    fix = [_renewal(cluster, user, held.place)]
-    return [simple_finding("SES-001", name, text, place=held.place, found_class=found, fix=fix)]
+    fix = [_renew(cluster, user, held.place)]
+    return [simple_finding("SES-001", name, text, place=held.place, found_class=found_class, fix=fix)]
 
 
 def check_manual_steps(
-    account: str, steps: Sequence[manual_steps.ProfileStep], said: manual_steps.Marks, today: datetime.date
+    account: str, steps: Sequence[manual_steps.ProfileStep], marks: manual_steps.Marks, today: datetime.date
 ) -> list[FoundDifference]:
-    """Return the steps that are not marked as done (STP-001) or are due (STP-002). said: the account's marks."""
+    """Return a finding for each step that is not marked as done (STP-001) or is due (STP-002)."""
     found = []
     for step in steps:
-        if manual_steps.is_settled(step, said, today):
+        if manual_steps.is_settled(step, marks, today):
             continue
-        described, mark = manual_steps.describe_step(step), said.get(str(step["id"]))
+        described, mark = manual_steps.describe_step(step), marks.get(str(step["id"]))
         rule, text = "STP-001", f"Not marked as done: {described['text']}"
         if due := manual_steps.due_day(step, mark):
             when = f"{'Due again' if mark else 'Due'} {'since' if due <= today else 'on'} {due}"
@@ -98,16 +103,17 @@ def check_manual_steps(
     return found
 
 
-def _renewal(cluster: Cluster, user: str, place: str) -> FixStep:
-    """Return how to renew a credential: the renewer's command, the profile's if it is plain words, or an advice."""
+def _renew(cluster: Cluster, user: str, place: str) -> FixStep:
+    """Return the step that renews a credential: a command, or an advice if the profile's text is no plain command."""
     words = renewal_command(cluster, user, place)
     if words:
         return local_command(*words)
-    said = str(cluster["auth"].get("command", ""))
+    site_text = str(cluster["auth"].get("command", ""))
     try:
-        words = shlex.split(said)
+        words = shlex.split(site_text)
     except ValueError:
         words = []
-    if words and shlex.join(words) == said:
+    if words and shlex.join(words) == site_text:  # not equal if the text has variables, pipes or the like
         return local_command(*words)
-    return advice(f"Get a new one as the site says: {said}" if said else "Get a new one as the site says.")
+    text = "Get a new one, as the site's documentation describes"
+    return advice(f"{text}: {site_text}" if site_text else f"{text}.")

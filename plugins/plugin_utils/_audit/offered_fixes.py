@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fixes that the last audits offer: their resource types, and the findings that they belong to."""
+"""The fixes that fix.yml can apply: their resource types, and the findings of the last audits that offer them."""
 
 from __future__ import annotations
 
@@ -20,28 +20,31 @@ if TYPE_CHECKING:
 
 FIXES = ("access_fix", "key_fix", "leftover_fix", "statement_fix")
 KINDS = ResourceTypes({kind: f"_fixes.{kind}.{class_name(kind)}" for kind in FIXES})
-TYPES: dict[str, type] = {"str": str, "path": str, "list": list}
+TYPES: dict[str, type] = {"str": str, "path": str, "list": list}  # type of an option -> type in JSON
 
 
 def read_offer(offer: ResourceEntry | None) -> ResourceEntry | None:
-    """Return a fix that an account offers with all its options; None if it is invalid, for an account may lie."""
+    """Return a fix that an account offers, with defaults for missing options.
+
+    Return None if the fix is not valid: a user on the account may have written it to change other files.
+    """
     if offer is None or offer["kind"] not in KINDS:
         return None
     kind, options = KINDS[offer["kind"]], offer["options"]
     is_known = set(options) <= set(kind.OPTIONS) and str(options.get("path", "")).startswith(("~", "/"))
-    if not is_known or not all(_fits(options.get(name), spec) for name, spec in kind.OPTIONS.items()):
+    if not is_known or not all(_is_valid(options.get(name), spec) for name, spec in kind.OPTIONS.items()):
         return None
     return {"kind": offer["kind"], "options": kind.with_defaults(options)}
 
 
-def _fits(value: Any, spec: Mapping[str, Any]) -> bool:
+def _is_valid(value: Any, spec: Mapping[str, Any]) -> bool:
     if value is None:
         return not spec.get("required")
     return isinstance(value, TYPES[spec["type"]]) and value in spec.get("choices", [value])
 
 
 class FixableFinding(NamedTuple):
-    """A finding of the last audit that can be fixed."""
+    """A finding of the last audit that fix.yml can fix. auto_fix: the valid fix that the account offers."""
 
     account: str
     rule: str
@@ -51,38 +54,46 @@ class FixableFinding(NamedTuple):
 
 
 def find_offers(known: Known, accounts: Container[str]) -> list[FixableFinding]:
-    """Return the findings of these accounts' last audits that offer a valid fix, in a fixed order."""
-    found = []
-    for one in known.values():
-        fix = read_offer(json.loads(one["auto_fix"])) if "auto_fix" in one and one.get("account") in accounts else None
-        if fix:
-            found.append(FixableFinding(one["account"], one["rule"], one["place"], one["text"], fix))
-    return sorted(found, key=lambda one: (one.account, one.rule, one.place))
+    """Return the findings of these accounts that offer a valid fix, in a fixed order. known: from the last audits."""
+    fixable = []
+    for finding in known.values():
+        if "auto_fix" in finding and finding.get("account") in accounts:
+            fix = read_offer(json.loads(finding["auto_fix"]))
+            if fix:
+                place = finding["place"]
+                fixable.append(FixableFinding(finding["account"], finding["rule"], place, finding["text"], fix))
+    return sorted(fixable, key=lambda finding: (finding.account, finding.rule, finding.place))
 
 
 def plan_fixes(offered: Iterable[FixableFinding], account: str) -> list[PlanEntry]:
-    """Return the plan entries for an account, each fix once: several findings can share a line."""
-    found: list[PlanEntry] = []
-    for one in offered:
-        entry: PlanEntry = {"kind": one.auto_fix["kind"], "capability": "watch", "options": one.auto_fix["options"]}
-        if one.account == account and entry not in found:
-            found.append(entry)
-    return found
+    """Return the plan entries for an account, each fix once: several findings can be about one line."""
+    entries: list[PlanEntry] = []
+    for finding in offered:
+        fix = finding.auto_fix
+        entry: PlanEntry = {"kind": fix["kind"], "capability": "watch", "options": fix["options"]}
+        if finding.account == account and entry not in entries:
+            entries.append(entry)
+    return entries
 
 
 def find_fixable(variables: Mapping[str, Any], options: Mapping[str, Any]) -> list[FixableFinding]:
-    """Return what can be fixed on the accounts of a run. options: Ansible's command line. Raises StateError."""
+    """Return the findings that can be fixed on the accounts of a run. Raises StateError.
+
+    options: Ansible's options of the command line.
+    """
     accounts = {str(host) for host in variables["ansible_play_hosts_all"]}
-    return find_offers(_known(options), accounts - offboarded_since(accounts))
+    known = audit_history.read(audit_history.hash_series(*accounts_files(options)), "")[0]
+    return find_offers(known, accounts - find_offboarded(accounts))
 
 
-def offboarded_since(accounts: Container[str]) -> set[str]:
+def find_offboarded(accounts: Container[str]) -> set[str]:
     """Return the accounts that were offboarded after their last audit, whose offers may be outdated."""
-    left = set()
-    for (name, _is_sandbox), verbs in last_runs.read_last_runs().items():
-        if name in accounts and "audit" in verbs and "offboard" in verbs:
-            left |= {name} if verbs["offboard"]["at"] > verbs["audit"]["at"] else set()
-    return left
+    return {
+        name
+        for (name, _is_sandbox), runs in last_runs.read_last_runs().items()
+        if name in accounts and "audit" in runs and "offboard" in runs
+        if runs["offboard"]["at"] > runs["audit"]["at"]
+    }
 
 
 def was_audited(options: Mapping[str, Any]) -> bool:
@@ -91,10 +102,5 @@ def was_audited(options: Mapping[str, Any]) -> bool:
 
 
 def accounts_files(options: Mapping[str, Any]) -> list[str]:
-    """Return the paths of a run's accounts files; each combination has records of its own."""
+    """Return the paths of a run's accounts files. Each combination of files has its own records of audits."""
     return [str(find_accounts_file(Path(source).resolve())) for source in options.get("inventory") or ()]
-
-
-def _known(options: Mapping[str, Any]) -> Known:
-    place = audit_history.hash_series(*accounts_files(options))
-    return audit_history.read(place, "")[0]

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit's report (docs/schemas/audit.schema.json) and its verdict, from the results of the accounts.
+"""The report of an audit (docs/schemas/audit.schema.json) and its verdict, from the rows of the accounts.
 
-These are pure functions of the results, the earlier results, the waivers and the day.
+Nothing is read or written: all depends only on the rows, the results of earlier audits, the waivers and the day.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._documents.fix import Fix, advice
 from .._state.audit_history import Known
+from .._text.amounts import count
 from . import waivers as _waivers
 from .findings import simple_finding
 from .fixes import FixCommands
-from .report_findings import complete_finding, fingerprint_finding, hash_state, order_finding
+from .report_findings import complete_finding, fingerprint_finding, hash_state, rank_finding
 from .rules.catalogue import CLASSES, RULES, SEVERITIES
 
 if TYPE_CHECKING:
@@ -40,11 +41,11 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpc.onboard/audit/2.2"
 UNMEASURED = ("RUN-001", "RUN-002")
-ACCOUNT = "account"  # in place of a role, for a whole account that could not be measured
+ACCOUNT = "account"  # used as the role of a finding about an account that could not be measured
 
 
 class EarlierResults(NamedTuple):
-    """Known findings, former runs, waivers, and the findings of a baseline with their days; None without one."""
+    """Findings and runs of earlier audits, waivers, and the baseline, which is fingerprint -> first day or None."""
 
     known: Known
     history: Sequence[FormerAudit]
@@ -55,22 +56,26 @@ class EarlierResults(NamedTuple):
 def build_report(
     run: AuditRun, rows: Sequence[AuditRow], past: EarlierResults, commands: FixCommands, today: date
 ) -> AuditReport:
-    """Return the whole report. rows: the results of the accounts."""
+    """Return the whole report. past: results of earlier audits, waivers and baseline."""
     accepted = past.accepted or {}
     findings = sorted(
-        (complete_finding(one, row, past.known, accepted, commands, today) for row in rows for one in row["findings"]),
-        key=order_finding,
+        (
+            complete_finding(finding, row, past.known, accepted, commands, today)
+            for row in rows
+            for finding in row["findings"]
+        ),
+        key=rank_finding,
     )
     waivers = _waivers.apply_waivers(past.waivers, findings, today)
-    of_account: dict[str, list[Finding]] = {row["name"]: [] for row in rows}
-    for one in findings:
-        of_account[one["account"]].append(one)
-    accounts = [_account(row, of_account[row["name"]]) for row in sorted(rows, key=lambda row: row["name"])]
-    resolved = _resolved(past.known, rows, findings)
+    by_account: dict[str, list[Finding]] = {row["name"]: [] for row in rows}
+    for finding in findings:
+        by_account[finding["account"]].append(finding)
+    accounts = [_summarise_account(row, by_account[row["name"]]) for row in sorted(rows, key=lambda row: row["name"])]
+    resolved = _find_resolved(past.known, rows, findings)
     return {
         "schema": SCHEMA,
         "run": run,
-        "summary": _summary(run, accounts, findings, resolved),
+        "summary": _summarise(run, accounts, findings, resolved),
         "accounts": accounts,
         "findings": findings,
         "resolved": resolved,
@@ -79,10 +84,10 @@ def build_report(
     }
 
 
-def _account(row: AuditRow, findings: Sequence[Finding]) -> AuditedAccount:
-    """Return an account of the report, with the worst severity of each role that is not waived."""
-    mine = [one for one in findings if not one["waiver"]]
-    cells = {name: _cell(name, state, mine) for name, state in row["capabilities"].items()}
+def _summarise_account(row: AuditRow, findings: Sequence[Finding]) -> AuditedAccount:
+    """Return an account of the report, with the worst severity of each role. Waived findings are ignored."""
+    unwaived = [finding for finding in findings if not finding["waiver"]]
+    cells = {name: _rate_role(name, state, unwaived) for name, state in row["capabilities"].items()}
     return {
         "name": row["name"],
         "cluster": row["cluster"],
@@ -98,103 +103,108 @@ def _account(row: AuditRow, findings: Sequence[Finding]) -> AuditedAccount:
     }
 
 
-def _cell(capability: str, state: Cell, findings: Sequence[Finding]) -> Cell:
+def _rate_role(role: str, state: Cell, findings: Sequence[Finding]) -> Cell:
+    """Return the worst severity of a role's findings, "unknown" if some resource was not measured, else the state."""
     if state != "ok":
         return state
-    mine = [one for one in findings if one["capability"] == capability]
-    worst = min((SEVERITIES.index(one["severity"]) for one in mine if one["rule"] not in UNMEASURED), default=None)
-    if worst is not None:
-        return SEVERITIES[worst]
-    return "unknown" if any(one["capability"] != "watch" for one in mine) else "ok"
+    of_role = [finding for finding in findings if finding["capability"] == role]
+    ranks = [SEVERITIES.index(finding["severity"]) for finding in of_role if finding["rule"] not in UNMEASURED]
+    if ranks:
+        return SEVERITIES[min(ranks)]
+    return "unknown" if any(_is_unmeasured_resource(finding) for finding in of_role) else "ok"
 
 
-def _resolved(known: Known, rows: Sequence[AuditRow], findings: Sequence[Finding]) -> list[ResolvedFinding]:
-    """Return earlier findings that were checked again and are gone.
+def _is_unmeasured_resource(finding: Finding) -> bool:
+    """Return True if a role's resource was not measured. An audit check that cannot run is only information."""
+    return finding["rule"] == "RUN-001" and finding["capability"] != "watch"
 
-    What a role keeps and could not be measured was not checked. Whether an account answers always is.
-    """
-    looked = {(row["name"], name) for row in rows if row["state"] == "measured" for name in row["capabilities"]}
-    looked |= {(row["name"], ACCOUNT) for row in rows}
-    unseen = [one for one in findings if one["rule"] == "RUN-001" and one["capability"] != "watch"]
-    hidden = {(one["account"], one["resource"]) for one in unseen}
-    there = {one["fingerprint"] for one in findings}
-    gone: list[ResolvedFinding] = [
+
+def _find_resolved(known: Known, rows: Sequence[AuditRow], findings: Sequence[Finding]) -> list[ResolvedFinding]:
+    """Return the earlier findings that were checked again and no longer exist."""
+    checked = {(row["name"], role) for row in rows if row["state"] == "measured" for role in row["capabilities"]}
+    checked |= {(row["name"], ACCOUNT) for row in rows}  # an audit always checks whether an account can be measured
+    unmeasured = {(finding["account"], finding["resource"]) for finding in findings if _is_unmeasured_resource(finding)}
+    current = {finding["fingerprint"] for finding in findings}
+    resolved: list[ResolvedFinding] = [
         {
             "fingerprint": fingerprint,
-            "rule": one.get("rule", ""),
-            "account": one.get("account", ""),
-            "resource": one.get("resource", ""),
-            "since": one.get("since", ""),
+            "rule": finding.get("rule", ""),
+            "account": finding.get("account", ""),
+            "resource": finding.get("resource", ""),
+            "since": finding.get("since", ""),
         }
-        for fingerprint, one in known.items()
-        if fingerprint not in there
-        and (one.get("account"), one.get("capability")) in looked
-        and (one.get("account"), one.get("resource")) not in hidden
+        for fingerprint, finding in known.items()
+        if fingerprint not in current
+        and (finding.get("account"), finding.get("capability")) in checked
+        and (finding.get("account"), finding.get("resource")) not in unmeasured
     ]
-    return sorted(gone, key=lambda one: (one["account"], one["rule"], one["resource"], one["fingerprint"]))
+    return sorted(
+        resolved, key=lambda entry: (entry["account"], entry["rule"], entry["resource"], entry["fingerprint"])
+    )
 
 
-def merge_known(before: Known, result: AuditReport, rows: Sequence[AuditRow]) -> Known:
-    """Return the findings to remember: those of this run with their fixes, and earlier ones that were not checked."""
+def merge_known(known: Known, report: AuditReport, rows: Sequence[AuditRow]) -> Known:
+    """Return the findings to remember: those of this report with their fixes, and earlier ones that are unresolved."""
     fixes = {
-        fingerprint_finding(one["rule"], row["name"], one["resource"], one["place"]): one["auto_fix"]
+        fingerprint_finding(finding["rule"], row["name"], finding["resource"], finding["place"]): finding["auto_fix"]
         for row in rows
-        for one in row["findings"]
-        if "auto_fix" in one
+        for finding in row["findings"]
+        if "auto_fix" in finding
     }
-    gone = {one["fingerprint"] for one in result["resolved"]}
+    resolved = {entry["fingerprint"] for entry in report["resolved"]}
     found = {
-        one["fingerprint"]: {
-            "rule": one["rule"],
-            "account": one["account"],
-            "capability": one["capability"],
-            "resource": one["resource"],
-            "since": one["since"],
-            "state": hash_state(one),
-            **_remembered_fix(one, fixes.get(one["fingerprint"])),
+        finding["fingerprint"]: {
+            "rule": finding["rule"],
+            "account": finding["account"],
+            "capability": finding["capability"],
+            "resource": finding["resource"],
+            "since": finding["since"],
+            "state": hash_state(finding),
+            **_pack_fix(finding, fixes.get(finding["fingerprint"])),
         }
-        for one in result["findings"]
+        for finding in report["findings"]
     }
-    return {**{key: one for key, one in before.items() if key not in gone}, **found}
+    return {**{fingerprint: entry for fingerprint, entry in known.items() if fingerprint not in resolved}, **found}
 
 
-def _remembered_fix(finding: Finding, fix: ResourceEntry | None) -> dict[str, str]:
-    """Return what fix.yml needs of a finding that it can fix; a waived one stays as it is."""
+def _pack_fix(finding: Finding, fix: ResourceEntry | None) -> dict[str, str]:
+    """Return the fields that fix.yml needs to fix a finding; none if the finding is waived or has no fix."""
     if finding["waiver"] or fix is None:
         return {}
     return {"place": finding["place"], "text": finding["text"], "auto_fix": json.dumps(fix, sort_keys=True)}
 
 
-def _summary(
+def _summarise(
     run: AuditRun, accounts: Sequence[AuditedAccount], findings: Sequence[Finding], resolved: Sequence[ResolvedFinding]
 ) -> AuditSummary:
-    counted = [one for one in findings if not one["waiver"]]
-    severities, classes = Counter(one["severity"] for one in counted), Counter(one["class"] for one in counted)
-    checks, ok = sum(one["checks"] for one in accounts), sum(one["ok"] for one in accounts)
-    unseen = sum(one["rule"] == "RUN-001" for one in findings)
-    missed = [one["name"] for one in accounts if one["state"] == "unknown"]
-    reasons = _reasons(run, counted, missed)
+    unwaived = [finding for finding in findings if not finding["waiver"]]
+    severities = Counter(finding["severity"] for finding in unwaived)
+    classes = Counter(finding["class"] for finding in unwaived)
+    checks, ok = sum(account["checks"] for account in accounts), sum(account["ok"] for account in accounts)
+    unmeasured = sum(finding["rule"] == "RUN-001" for finding in findings)
+    unknown = [account["name"] for account in accounts if account["state"] == "unknown"]
+    reasons = _list_reasons(run, unwaived, unknown)
     return {
         "accounts": len(accounts),
-        "measured": len(accounts) - len(missed),
-        "unknown": len(missed),
+        "measured": len(accounts) - len(unknown),
+        "unknown": len(unknown),
         "checks": checks,
         "ok": ok,
-        "coverage_pct": _coverage(checks, unseen, accounts),
-        "by_severity": _by_severity(severities),
+        "coverage_pct": _compute_coverage(checks, unmeasured, accounts),
+        "by_severity": _count_severities(severities),
         "by_class": {name: classes[name] for name in CLASSES if classes[name]},
-        "waived": sum(one["waiver"] is not None for one in findings),
-        "new": sum(one["new"] for one in counted),
-        "changed": sum(one["changed"] for one in counted),
+        "waived": sum(finding["waiver"] is not None for finding in findings),
+        "new": sum(finding["new"] for finding in unwaived),
+        "changed": sum(finding["changed"] for finding in unwaived),
         "resolved": len(resolved),
-        "accepted": sum(one["baseline"] == "unchanged" for one in counted),
+        "accepted": sum(finding["baseline"] == "unchanged" for finding in unwaived),
         "failed": bool(reasons),
         "exit": 2 if reasons else 0,
         "reasons": reasons,
     }
 
 
-def _by_severity(counts: Counter[Severity]) -> BySeverity:
+def _count_severities(counts: Counter[Severity]) -> BySeverity:
     return {
         "critical": counts["critical"],
         "high": counts["high"],
@@ -204,43 +214,41 @@ def _by_severity(counts: Counter[Severity]) -> BySeverity:
     }
 
 
-def _coverage(checks: int, unseen: int, accounts: Sequence[AuditedAccount]) -> int:
-    """Return the measured share in percent, rounded down; an unmeasured account counts as nothing."""
-    measured = [one for one in accounts if one["state"] == "measured"]
-    if not accounts or not measured:
+def _compute_coverage(checks: int, unmeasured: int, accounts: Sequence[AuditedAccount]) -> int:
+    """Return the measured share of all checks in percent, rounded down.
+
+    Nobody knows how many checks an unmeasured account would have: it reduces the share as an average account.
+    """
+    measured = [account for account in accounts if account["state"] == "measured"]
+    if not measured:
         return 0
-    share = (checks - min(unseen, checks)) / checks if checks else 1.0
+    share = (checks - min(unmeasured, checks)) / checks if checks else 1.0
     return int(100 * share * len(measured) / len(accounts))
 
 
-def _reasons(run: AuditRun, counted: Sequence[Finding], missed: Sequence[str]) -> list[str]:
-    """Return why the run fails, one phrase each; empty if it does not."""
+def _list_reasons(run: AuditRun, unwaived: Sequence[Finding], unknown: Sequence[str]) -> list[str]:
+    """Return the reasons why the run fails, as phrases; empty if the run passes. unknown: the unmeasured accounts."""
     reasons = []
     if run["fail_on"] != "never":
-        bad = SEVERITIES[: SEVERITIES.index(run["fail_on"]) + 1]
-        found = [one for one in counted if one["severity"] in bad and _fails_run(one)]
-        if found:
-            reasons.append(f"{_number(len(found), 'finding')} of severity {run['fail_on']} or worse")
+        severe = SEVERITIES[: SEVERITIES.index(run["fail_on"]) + 1]
+        failing = [finding for finding in unwaived if finding["severity"] in severe and _is_new_difference(finding)]
+        if failing:
+            reasons.append(f"{count(len(failing), 'finding')} of severity {run['fail_on']} or worse")
     if run["incomplete"] == "fail":
-        waived = set(missed) - {one["account"] for one in counted if one["rule"] == "RUN-002"}
-        if set(missed) - waived:
-            reasons.append(f"{_number(len(set(missed) - waived), 'account')} could not be measured")
-        parts = [one for one in counted if one["rule"] == "RUN-001" and one["capability"] != "watch"]
-        if parts:
-            reasons.append(f"{_number(len(parts), 'thing')} that onboarding keeps could not be measured")
+        reported = {finding["account"] for finding in unwaived if finding["rule"] == "RUN-002"}
+        if missed := set(unknown) & reported:
+            reasons.append(f"{count(len(missed), 'account')} could not be measured")
+        if resources := [finding for finding in unwaived if _is_unmeasured_resource(finding)]:
+            reasons.append(f"{count(len(resources), 'declared resource')} could not be measured")
     return reasons
 
 
-def _fails_run(finding: Finding) -> bool:
+def _is_new_difference(finding: Finding) -> bool:
     return finding["baseline"] == "new" and finding["rule"] not in UNMEASURED
 
 
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
-
-
 def unmeasured_row(name: str, reason: str, account: AccountSite) -> AuditRow:
-    """Return the row of an account that could not be measured."""
+    """Return the row of an account that could not be measured. account: its cluster, site and profile."""
     fix: Fix = [advice(RULES["RUN-002"].advice)]
     finding = simple_finding("RUN-002", "the account", reason, found_class="unknown", cause="unknown", fix=fix)
     return {

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A finding as the report has it: what identifies it in later runs, what it shares with others, what changed in it."""
+"""The findings of the report: an account's finding with its fingerprint, its history, its fix and its event."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def complete_finding(
     commands: FixCommands,
     today: date,
 ) -> Finding:
-    """Return a finding of an account with everything that the report adds to it.
+    """Return a finding of an account with all fields that the report adds.
 
-    known: what earlier audits found. accepted: the findings of the baseline with their days.
+    known: findings of earlier audits. accepted: fingerprint -> day of the first finding, from the baseline.
     """
     account = row["name"]
     fingerprint = fingerprint_finding(finding["rule"], account, finding["resource"], finding["place"])
@@ -60,15 +60,15 @@ def complete_finding(
     }
 
 
-def fingerprint_finding(*words: str) -> str:
-    """Return the id of a finding in later runs, from rule, account, resource and place, never from its state."""
-    return "sha256:" + hashlib.sha256("\0".join(words).encode()).hexdigest()
+def fingerprint_finding(*parts: str) -> str:
+    """Return the id of a finding, equal in all runs. parts: rule, account, resource and place, but not the state."""
+    return "sha256:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def hash_state(finding: Difference) -> str:
-    """Return 12 digits that differ once a finding has changed.
+    """Return a hash of 12 digits that changes if the finding changes.
 
-    What an audit check measures moves every day (days, percents): there, severity and words count, and no number does.
+    For an audit check, numbers in the text are ignored: they change every day (days that are left, percents).
     """
     is_measured = finding["capability"] == "watch"
     state = re.sub(r"\d+", "#", finding["text"]) if is_measured else [finding["desired"], finding["actual"]]
@@ -77,14 +77,14 @@ def hash_state(finding: Difference) -> str:
 
 
 def describe_event(text: str, user: str, project: str) -> str:
-    """Return the text with the account's own names in paths replaced: equal for one event on many accounts."""
-    for name, word in ((user, "$USER"), (project, "$PROJECT")):
+    """Return the text with user and project replaced in paths, so that one event has one text on all accounts."""
+    for name, variable in ((user, "$USER"), (project, "$PROJECT")):
         if name:
-            text = re.sub(rf"(?<=/){re.escape(name)}(?![\w.-]*\w)", word, text)
+            text = re.sub(rf"(?<=/){re.escape(name)}(?![\w.-]*\w)", variable, text)  # only whole parts of a path
     return text
 
 
-def order_finding(finding: Finding) -> tuple[int, str, str, str, str, str]:
-    """Return the place of a finding in the report: the worst first."""
+def rank_finding(finding: Finding) -> tuple[int, str, str, str, str, str]:
+    """Return the sort key of a finding in the report: the worst severity first, then by account and rule."""
     rank = SEVERITIES.index(finding["severity"])
     return rank, finding["account"], finding["rule"], finding["resource"], finding["place"], finding["text"]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which rules a declared resource breaks: the default for any resource type, and what some types add to it.
+"""The rules that a declared resource breaks: a default for all resource types, and more precise ones for some.
 
 A new resource type is one line in RULES_BY_TYPE, with the rules for a missing and for a different resource.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._documents.finding import Cause, Class
     from .._documents.outcome import ResourceOutcome, Severity
 
-REPEATED = ("lines", "entries", "keys")  # fields of which a file should have one for each machine
+REPEATED = ("lines", "entries", "keys")  # fields that report several entries for one machine
 LINK = "points to"  # the field of a link that names what it points to
 
 
@@ -27,8 +27,8 @@ class RuleBreak(NamedTuple):
     """One rule that one resource breaks.
 
     text: one or more sentences. fields: those of the state that break the rule; all that differ if empty. severity: if
-    it is not the rule's. about: the subject, if it is not the resource (several entries share a file). auto_fix: what
-    fixes it on the account without a loss. case: which advice of the rule fits.
+    it differs from the rule's. about: the file or folder, if the finding is not about the resource alone. auto_fix: a
+    fix that loses no data. case: the key of the advice in the rule's cases.
     """
 
     rule: str
@@ -44,10 +44,10 @@ class RuleBreak(NamedTuple):
 
 
 class AccountContext(NamedTuple):
-    """What is known of one account in addition to the outcomes.
+    """The facts about an account that the rules need in addition to the outcomes.
 
-    notes: its receipt. fingerprints: id of the key that its fingerprints are made with. old: fingerprint of a replaced
-    key -> name of the secret. purged: paths, or their leading variables, that the site purges.
+    notes: its receipt. fingerprints: id of the key with which its fingerprints are made. old: fingerprint of a replaced
+    key -> name of the secret. purged: paths or variables ($SCRATCH) of the storage that the site purges.
     """
 
     notes: Notes
@@ -57,12 +57,12 @@ class AccountContext(NamedTuple):
 
 
 def end_sentence(text: str) -> str:
-    """Return the text with a full stop, unless it has an end."""
+    """Return the text with a full stop, unless it ends with a punctuation mark."""
     return text if text[-1:] in (".", "?", "!") else text + "."
 
 
-def reason_of(outcome: ResourceOutcome) -> str:
-    """Return the account's reason as a sentence; empty if it gives none."""
+def read_reason(outcome: ResourceOutcome) -> str:
+    """Return the reason that the account reports, as a sentence; empty without a reason."""
     return end_sentence(str(outcome["reason"])) if outcome["reason"] else ""
 
 
@@ -78,30 +78,30 @@ class ResourceRules:
         self.missing, self.different = missing, different
 
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
-        """Return the broken rule: missing if nothing existed before, or different. The account's reason is its text."""
+        """Return the broken rule: missing if nothing exists, else different. Its text is the account's reason."""
         if not outcome["before"]:
             return [self._missing(entry, outcome, context)]
         return self._different(outcome, context)
 
     def _missing(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
-        if reason := reason_of(outcome):
+        if reason := read_reason(outcome):
             return RuleBreak(self.missing, "broken", reason)
         return RuleBreak(self.missing, "missing", f"{outcome['identity']} does not exist.")
 
     def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
-        text = reason_of(outcome) or f"{outcome['identity']} differs in {' and '.join(outcome['fields'])}."
+        text = read_reason(outcome) or f"{outcome['identity']} differs in {' and '.join(outcome['fields'])}."
         return [RuleBreak(self.different, "changed", text)]
 
 
 class NoRules(ResourceRules):
-    """Of a resource type that keeps nothing: an emptied cache, a question to Slurm."""
+    """No rules, for a resource type that leaves nothing on the account: an emptied cache, a query of Slurm."""
 
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         return []
 
 
 class FolderRules(ResourceRules):
-    """A folder that only the site can create, or that was purged, has its own cause."""
+    """A missing folder has the cause "site" if only the site can create it, and "time" if it was purged."""
 
     def _missing(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
         found = super()._missing(entry, outcome, context)
@@ -111,93 +111,97 @@ class FolderRules(ResourceRules):
 
     def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         actual = outcome["before"].get("is", "thing")
-        text = reason_of(outcome) or f"{outcome['identity']} is a {actual}, not a folder."
+        text = read_reason(outcome) or f"{outcome['identity']} is a {actual}, not a folder."
         return [RuleBreak(self.different, "changed", text)]
 
 
 class ShellRules(ResourceRules):
-    """Some fields of the settings can be missing while others differ."""
+    """Shell settings: each file is a field. Some can be missing while others differ."""
 
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
-        if reason := reason_of(outcome):
+        if reason := read_reason(outcome):
             return [RuleBreak(self.different, "changed", reason)]
         breaks, name = [], outcome["identity"]
         missing = tuple(field for field in outcome["fields"] if field not in outcome["before"])
         changed = tuple(field for field in outcome["fields"] if field in outcome["before"])
         if missing:
             text = f"{name} is missing in {', '.join(missing)}."
-            breaks.append(RuleBreak(self.missing, "missing", text, missing, cause=self._cause(entry, outcome, context)))
+            breaks.append(
+                RuleBreak(self.missing, "missing", text, missing, cause=self._find_cause(entry, outcome, context))
+            )
         if changed:
             breaks.append(RuleBreak(self.different, "changed", f"{name} differs in {', '.join(changed)}.", changed))
         return breaks
 
-    def _cause(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> Cause | Literal[""]:
-        """Return "hand" if a start-up file has been created since: the settings alone add no file that needs a line."""
+    def _find_cause(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> Cause | Literal[""]:
+        """Return "hand" if a missing field is not in the note either: a user has created a start-up file since."""
         note = context.notes.get(note_key(entry["kind"], outcome["identity"]))
         lacks = note is not None and any(field not in note["hashes"] for field in outcome["fields"])
         return "hand" if lacks and outcome["before"] else ""
 
 
 class ImageRules(ResourceRules):
-    """An image differs by its tag; something else in its place breaks the rule for a missing one."""
+    """An image is different if its tag has moved. Another file in its place counts as a missing image."""
 
     def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
-        reason, name = reason_of(outcome), outcome["identity"]
+        reason, name = read_reason(outcome), outcome["identity"]
         if "is" in outcome["before"]:
-            return [RuleBreak(self.missing, "broken", reason or f"{name} is something else.", ("is",))]
-        text = reason or f"{name} is not the image that its tag names now, or old images are left over."
+            return [RuleBreak(self.missing, "broken", reason or f"{name} is not a container image.", ("is",))]
+        text = reason or f"{name} is not the image that its tag points to now, or old images are left over."
         return [RuleBreak(self.different, "changed", text, () if reason else tuple(outcome["fields"]))]
 
 
 class PythonRules(ResourceRules):
-    """A Python environment is a link to what was made from its declaration."""
+    """A Python environment is a link to a folder. A link to another target counts as a missing environment."""
 
     def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         before, fields = outcome["before"], tuple(outcome["fields"])
-        reason, name = reason_of(outcome), outcome["identity"]
+        reason, name = read_reason(outcome), outcome["identity"]
         if "is" in before or LINK in fields:
             text = reason or f"{name} points to {before.get(LINK, 'something else')}."
             return [RuleBreak(self.missing, "broken", text, ("is",) if "is" in before else (LINK,))]
         if reason:
             return [RuleBreak(self.different, "changed", reason)]
-        text = f"{name} was made from another declaration ({', '.join(fields)})."
+        text = f"{name} was created from a different declaration ({', '.join(fields)})."
         return [RuleBreak(self.different, "changed", text, fields)]
 
 
 class CondaRules(ResourceRules):
-    """conda, its settings and its environments each have fields of one resource."""
+    """conda, its settings and its environments are fields of one resource, with a rule for each."""
 
     def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
-        before, reason = outcome["before"], reason_of(outcome)
+        before, reason = outcome["before"], read_reason(outcome)
         if "is" in before:
             text = reason or f"{outcome['identity']} is {before['is']}."
             return [RuleBreak(self.missing, "broken", text, ("is",))]
-        breaks = [self._of_field(field, outcome) for field in outcome["fields"]]
+        breaks = [self._rate_field(field, outcome) for field in outcome["fields"]]
         return breaks or ([RuleBreak(self.missing, "broken", reason)] if reason else [])
 
-    def _of_field(self, field: str, outcome: ResourceOutcome) -> RuleBreak:
+    def _rate_field(self, field: str, outcome: ResourceOutcome) -> RuleBreak:
         name = outcome["identity"]
         if field.startswith("environment ") and field not in outcome["before"]:
             return RuleBreak(self.missing, "missing", f"The {field} does not exist.", (field,))
         if field.startswith("environment "):
-            return RuleBreak(self.different, "changed", f"The {field} was made from another file.", (field,))
+            return RuleBreak(self.different, "changed", f"The {field} was created from a different file.", (field,))
         if field == "conda":
-            return RuleBreak(self.different, "changed", f"{name} has another version than declared.", (field,))
+            return RuleBreak(
+                self.different, "changed", f"The version of {name} differs from the declared one.", (field,)
+            )
         return RuleBreak("PKG-003", "changed", f"The settings of {name} ({field}) were changed.", (field,))
 
 
 class LinkRules(ResourceRules):
-    """A link can be missing, point elsewhere, point to nothing, or be something else."""
+    """A link can be missing, have another target, have no usable target, or be replaced by a file or folder."""
 
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         before, after, name = outcome["before"], outcome["after"], outcome["identity"]
         if "is" in before:
-            text = reason_of(outcome) or f"{name} is a {before['is']}."
+            text = read_reason(outcome) or f"{name} is a {before['is']}."
             return [RuleBreak("LNK-004", "changed", text, ("is",))]
         if before.get("target", after.get("target")) != after.get("target"):
             return [self._points_elsewhere(entry, outcome, context)]
         if before or outcome["reason"]:
-            text = reason_of(outcome) or f"The target of {name} is a {before.get(LINK, 'thing')}."
+            text = read_reason(outcome) or f"The target of {name} is a {before.get(LINK, 'thing')}."
             cause: Cause = "time" if _is_purged(entry, context) else "site"
             return [RuleBreak("LNK-003" if before else self.missing, "broken", text, cause=cause)]
         return [self._missing(entry, outcome, context)]
@@ -212,7 +216,7 @@ class LinkRules(ResourceRules):
         return RuleBreak(self.different, "changed", text, ("target",), cause="site")
 
     def _was_moved_by_site(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> bool:
-        """Return True if the link is as it was recorded, by the same variable of the site with another value then."""
+        """Return True if the link has its recorded target, and the site has changed the variable of the target."""
         target = entry["options"].get("target", "")
         note = context.notes.get(note_key(entry["kind"], outcome["identity"]))
         if note is None or not target.startswith("$") or note["options"].get("target") != target:
@@ -221,10 +225,10 @@ class LinkRules(ResourceRules):
 
 
 class KeyRules(ResourceRules):
-    """A key in a file: its value, its form, and who else can read or replace the file."""
+    """A key in a file: its value, its form, and the access of other users to the file and its folder."""
 
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
-        before, reason, name = outcome["before"], reason_of(outcome), outcome["identity"]
+        before, reason, name = outcome["before"], read_reason(outcome), outcome["identity"]
         opened = outcome["evidence"].get("open_folder")
         if opened and reason and not outcome["fields"]:
             fix: ResourceEntry = {"kind": "access_fix", "options": {"path": opened, "way": "folder"}}
@@ -234,20 +238,20 @@ class KeyRules(ResourceRules):
                 )
             ]
         if not before and not reason:
-            return [RuleBreak(self.missing, "missing", f"{name} is not in the file that its program reads.")]
+            return [RuleBreak(self.missing, "missing", f"The file that its program reads does not contain {name}.")]
         if not before or "is" in before:
             text = reason or f"A {before['is']} is in its place."
             return [RuleBreak("KEY-004", "broken", text, ("is",) if before else ())]
         file = str(entry["options"].get("path") or name)
-        breaks = [self._of_field(field, before.get(field, ""), name, file, context) for field in outcome["fields"]]
+        breaks = [self._rate_field(field, before.get(field, ""), name, file, context) for field in outcome["fields"]]
         return breaks or ([RuleBreak("KEY-004", "broken", reason)] if reason else [])
 
-    def _of_field(self, field: str, actual: str, name: str, file: str, context: AccountContext) -> RuleBreak:
+    def _rate_field(self, field: str, actual: str, name: str, file: str, context: AccountContext) -> RuleBreak:
         if field == "password" and actual in context.old:
-            text = f"{name} has the key of '{context.old[actual]}' that was replaced."
+            text = f"{name} contains a replaced key of '{context.old[actual]}'."
             return RuleBreak(self.different, "stale", text, (field,))
         if field == "password":
-            return RuleBreak(self.different, "changed", f"{name} has another key than the current one.", (field,))
+            return RuleBreak(self.different, "changed", f"{name} contains a key that is not the current one.", (field,))
         if field == "mode" and "access list" in actual:
             text = "An access list gives other users access to the file."
             return RuleBreak("SEC-003", "changed", text, (field,), about=f"file {file}")
@@ -258,16 +262,18 @@ class KeyRules(ResourceRules):
         if field == "folder mode":
             return _mode_break("SEC-002", field, actual, f"folder {file.rpartition('/')[0]}")
         if field in REPEATED:
-            return RuleBreak("KEY-003", "changed", f"{name} has {actual} {field}; only one of them counts.", (field,))
+            return RuleBreak(
+                "KEY-003", "changed", f"{name} has {actual} {field}, and programs use only one of them.", (field,)
+            )
         if field.endswith(".BAK"):
-            text = f"{name} has another key in the copy that its program keeps ({field})."
+            text = f"The copy that the program of {name} keeps ({field}) contains a different key."
             return RuleBreak("SEC-006", "changed", text, (field,))
-        text = f"{name} has a form that its program does not read ({field}: {actual or 'missing'})."
+        text = f"{name} has a form that its program cannot read ({field}: {actual or 'missing'})."
         return RuleBreak("KEY-004", "changed", text, (field,))
 
 
 def _mode_break(rule: str, field: str, mode: str, about: str) -> RuleBreak:
-    """Return the break of a mode; it is mild if the mode gives other users nothing."""
+    """Return the break of a mode; its severity is low if the mode gives other users no access."""
     if mode.isdigit() and not int(mode, 8) & 0o077:
         text = f"The mode of {about} is {mode}, which gives other users no access."
         return RuleBreak(rule, "changed", text, (field,), "low", about=about)

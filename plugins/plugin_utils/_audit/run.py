@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts of an audit that run on this machine: checking the settings before it, and the report after it."""
+"""The parts of an audit that run on this machine: checking the settings first, and reporting at the end."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 class Called(NamedTuple):
-    """How the audit was called: Ansible's options of the command line, and its version."""
+    """How the audit was started: Ansible's options of the command line, and Ansible's version."""
 
     options: Mapping[str, Any]
     ansible: str
@@ -65,25 +65,26 @@ class Called(NamedTuple):
 
 def read_settings(variables: Iterable[object], value: Value) -> dict[str, Any]:
     """Return all settings, with defaults. Raises AccountError for an unknown setting or value."""
+    # An empty value, as in -e audit_output=, counts as not set.
     given = extra_vars.read_settings("the audit", SETTINGS, variables, lambda name: value(name) or None)
     settings = {**DEFAULTS, **given}
     if settings["audit_baseline_write"] and not settings["audit_baseline"]:
         option, file = (
-            command_line.describe_options("audit", *words) for words in (["--baseline-write"], ["--baseline", "FILE"])
+            command_line.describe_options("audit", *option) for option in (["--baseline-write"], ["--baseline", "FILE"])
         )
-        raise AccountError(f"{option} needs a file: {file}")
+        raise AccountError(f"{option} requires {file}")
     return settings
 
 
 def check_settings(variables: Variables, value: Value) -> AuditSettings | RefusedResult:
-    """Return the result of the settings part; unknown settings and files that cannot be used fail the run here."""
+    """Return the result of the settings part. It fails for unknown settings and unusable files, before any login."""
 
     def work() -> AuditSettings:
         settings = read_settings(variables, value)
         refuse_unknown(variables)
-        accepted.read(variables, settings, datetime.now(UTC).date())
+        accepted.read_accepted(variables, settings, datetime.now(UTC).date())
         if settings["audit_output"]:
-            os.close(open_folder(_output(settings)))
+            os.close(open_folder(_output_folder(settings)))
         return {"kind": "audit_settings", "changed": False}
 
     return _run_part("audit_settings", work)
@@ -92,24 +93,24 @@ def check_settings(variables: Variables, value: Value) -> AuditSettings | Refuse
 def report_audit(
     variables: Variables, value: Value, called: Called, warn: Callable[[str], None], begun: float
 ) -> AuditReported | RefusedResult:
-    """Return the result of the report part; it fails if the report says so. begun: a time.monotonic()."""
+    """Return the result of the report part, which fails if the report has reasons to. begun: a time.monotonic()."""
 
     def work() -> AuditReported:
         settings = read_settings(variables, value)
-        result = _report(variables, settings, called, warn, begun)
-        reasons = result["summary"]["reasons"]
-        said = "; ".join(reasons) or "The audit passed."
-        files = _write_files(result, settings)
-        whole: AuditReported = {
-            "kind": "audit_report", "changed": False, "failed": bool(reasons), "msg": said, "report": result
+        report = _build_report(variables, settings, called, warn, begun)
+        reasons = report["summary"]["reasons"]
+        text = "; ".join(reasons) or "The audit passed."
+        files = _write_files(report, settings)
+        result: AuditReported = {
+            "kind": "audit_report", "changed": False, "failed": bool(reasons), "msg": text, "report": report
         }  # fmt: skip
-        return {**whole, "files": files} if files else whole
+        return {**result, "files": files} if files else result
 
     return _run_part("audit_report", work)
 
 
 def _run_part(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
-    """Return the result of the work, or the reason why it cannot be done."""
+    """Return the result of the work, or a failed result with the message of its error."""
     try:
         return work()
     except (Mistakes, AccountError, StateError, ReportError) as error:
@@ -122,7 +123,7 @@ def _run_part(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
         }
 
 
-def _report(
+def _build_report(
     variables: Variables,
     settings: Settings,
     called: Called,
@@ -130,13 +131,14 @@ def _report(
     begun: float,
 ) -> AuditReport:
     now = datetime.now(UTC)
-    run = _run(now, settings, called, begun)
+    run = _describe_run(now, settings, called, begun)
     sources = offered_fixes.accounts_files(called.options)
+    # Findings are kept for the accounts files; runs only for the same accounts and roles, to be comparable.
     place, name = audit_history.hash_series(*sources), audit_history.hash_series(*sources, run["limit"], *run["tags"])
-    known, history, newer = _read_history(place, name)
-    past = _audit.EarlierResults(known, history, *accepted.read(variables, settings, now.date()))
-    rows = list(_rows(variables))
-    report: AuditReport = _audit.build_report(run, rows, past, _commands(variables), now.date())
+    known, history, problem = _read_history(place, name)
+    past = _audit.EarlierResults(known, history, *accepted.read_accepted(variables, settings, now.date()))
+    rows = list(_list_rows(variables))
+    report: AuditReport = _audit.build_report(run, rows, past, _fix_commands(variables), now.date())
     summary = report["summary"]
     entry: FormerAudit = {
         "started": run["started"],
@@ -146,25 +148,28 @@ def _report(
         "new": summary["new"],
         "resolved": summary["resolved"],
     }
-    for said in [newer] if newer else _keep_history(_audit.merge_known(known, report, rows), place, name, entry):
-        warn(said)
+    if problem:
+        warn(problem)
+        return report
+    for warning in _keep_history(_audit.merge_known(known, report, rows), place, name, entry):
+        warn(warning)
     return report
 
 
 def _write_files(report: AuditReport, settings: Settings) -> list[str]:
     """Write the report and the baseline as the settings say; return the paths of the report's files."""
-    files = write_files(report, _output(settings), settings["audit_formats"]) if settings["audit_output"] else []
+    files = write_files(report, _output_folder(settings), settings["audit_formats"]) if settings["audit_output"] else []
     if settings["audit_baseline_write"]:
-        accepted.write(settings, report)
+        accepted.write_baseline(settings, report)
     return [command_line.relative_path(str(Path(file).absolute())) for file in files]
 
 
 def _read_history(place: str, name: str) -> tuple[audit_history.Known, list[FormerAudit], str]:
-    """Return the known findings and former runs, or why they can be neither read nor added to."""
+    """Return the known findings, the former runs, and a warning if they can be neither read nor recorded."""
     try:
         known, runs = audit_history.read(place, name)
-        uncounted: Any = {"new": None, "resolved": None}  # of runs of older versions
-        return known, [{**uncounted, **run} for run in runs], ""
+        defaults: Any = {"new": None, "resolved": None}  # older versions did not record these numbers
+        return known, [{**defaults, **run} for run in runs], ""
     except StateError as error:
         return {}, [], f"this audit is not compared with earlier ones, and is not recorded: {error}"
 
@@ -177,11 +182,11 @@ def _keep_history(known: audit_history.Known, place: str, name: str, entry: Form
         return [f"the results of this audit are not recorded: {error}"]
 
 
-def _output(settings: Settings) -> str:
+def _output_folder(settings: Settings) -> str:
     return str(Path(str(settings["audit_output"])).expanduser())
 
 
-def _run(now: datetime, settings: Settings, called: Called, begun: float) -> AuditRun:
+def _describe_run(now: datetime, settings: Settings, called: Called, begun: float) -> AuditRun:
     tags = [str(tag) for tag in called.options.get("tags") or () if tag != "all"]
     return {
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
@@ -198,24 +203,25 @@ def _run(now: datetime, settings: Settings, called: Called, begun: float) -> Aud
     }
 
 
-def _rows(variables: Variables) -> Iterator[AuditRow]:
-    """Yield the row of each account; one whose task failed is not measured."""
+def _list_rows(variables: Variables) -> Iterator[AuditRow]:
+    """Yield the row of each account. An account whose task failed is unmeasured."""
     lines = _DeclaredLines()
     for host in variables["ansible_play_hosts_all"]:
-        own = variables["hostvars"][host]
-        result = own.get("audited") or {}
-        row: AuditRow = result.get("audit") or unmeasured_account(own, str(result.get("msg") or "it was not examined"))
-        yield {**row, "declared": lines.find(str(host), own)}
+        of_host = variables["hostvars"][host]
+        result = of_host.get("audited") or {}
+        reason = str(result.get("msg") or "the account was not checked")
+        row: AuditRow = result.get("audit") or unmeasured_account(of_host, reason)
+        yield {**row, "declared": lines.find(str(host), of_host)}
 
 
 class _DeclaredLines:
-    """The lines of the accounts in their accounts files."""
+    """The line of each account in its accounts file. Each file is read once."""
 
     def __init__(self) -> None:
         self._files: dict[str, YamlText | None] = {}
 
     def find(self, name: str, variables: Variables) -> SourceLine | None:
-        """Return file and line, or None if the file has no lines."""
+        """Return file and line of an account; None if the file is not readable YAML, but an inventory script, say."""
         file = str(variables.get("inventory_file") or "")
         if not file.endswith((".yml", ".yaml")):
             return None
@@ -232,8 +238,8 @@ class _DeclaredLines:
         )
 
 
-def _commands(variables: Variables) -> FixCommands:
-    """Return the commands in the form in which this run was started."""
+def _fix_commands(variables: Variables) -> FixCommands:
+    """Return the commands that fix findings, in the form in which the user started this run."""
     hosts = variables["ansible_play_hosts_all"]
     sandboxes = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
     return FixCommands(command_line.read_invocation(), sandboxes)

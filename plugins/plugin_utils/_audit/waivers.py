@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waivers: findings that a user accepts until a given day, in a file (docs/schemas/waivers.schema.json).
+"""The file of waivers, which are findings that a user accepts until a given day (docs/schemas/waivers.schema.json).
 
-The report names expired and unused waivers, because a forgotten waiver hides a finding.
+The report lists expired and unused waivers, because a forgotten waiver may hide a finding.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .rules.catalogue import RULES
 if TYPE_CHECKING:
     from .._documents.finding import Excuse, Finding, WaiverEntry
 
-Entry = Mapping[str, Any]  # of the file, checked by its schema
+Entry = Mapping[str, Any]  # of the file, valid by its schema
 
 SCHEMA = "hpc.onboard/waivers/1.0"
 LONGEST = timedelta(days=366)
@@ -31,7 +31,7 @@ LONGEST_CRITICAL = timedelta(days=30)
 
 
 class Waiver(NamedTuple):
-    """One entry of the file. expires: the last day on which it counts. where: its file and line."""
+    """One entry of the file. expires: the last day on which the waiver applies. where: file and line of the entry."""
 
     rule: str
     account: str
@@ -42,16 +42,20 @@ class Waiver(NamedTuple):
     where: str
 
     def covers(self, finding: Finding) -> bool:
-        """Return True if the waiver is for this finding."""
-        about = (finding["resource"], finding["place"], finding["place"].partition(":")[0])
+        """Return True if the waiver applies to this finding, whatever the day."""
+        subjects = (
+            finding["resource"],
+            finding["place"],
+            finding["place"].partition(":")[0],
+        )  # the path without its line
         return (
             self.rule == finding["rule"]
             and fnmatchcase(finding["account"], self.account)
-            and any(fnmatchcase(one, self.resource) for one in about)
+            and any(fnmatchcase(subject, self.resource) for subject in subjects)
         )
 
     def as_excuse(self) -> Excuse:
-        """Return the waiver as it appears in a finding."""
+        """Return the fields of the waiver that a finding shows."""
         return {"justification": self.justification, "expires": self.expires, "by": self.by, "where": self.where}
 
     def has_expired(self, today: date) -> bool:
@@ -59,62 +63,63 @@ class Waiver(NamedTuple):
         return self.expires < today.isoformat()
 
 
-def read(file: Path, today: date) -> list[Waiver]:
-    """Return the waivers of a file. Raises Mistakes with all of them, OSError, or AccountError for a newer format."""
+def read_waivers(file: Path, today: date) -> list[Waiver]:
+    """Return the waivers of a file. Raises Mistakes, OSError, or AccountError for the format of a newer version."""
     lines = YamlText(file, file.read_text(encoding="utf-8"))
     document = lines.document()
-    said = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
-    why = document_version.refusal(said, SCHEMA, display_path(file), f"write {SCHEMA}, or leave the line out")
-    if why:
-        raise AccountError(why)
-    found = [lines.mistake(one.place, one.text, one.at_key) for one in Checker(schema("waivers")).violations(document)]
-    if not found:
-        entries = (document or {}).get("waivers") or []
-        found = [mistake for at, entry in enumerate(entries) for mistake in _refusals(lines, at, entry, today)]
-    if found or document is None:
-        raise Mistakes(found or [Mistake(file, 0, 'is empty; it needs "waivers".')])
-    return [_waiver(lines, at, entry) for at, entry in enumerate(entries)]
+    version = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
+    refusal = document_version.refusal(version, SCHEMA, display_path(file), f"write {SCHEMA}, or remove the line")
+    if refusal:
+        raise AccountError(refusal)
+    violations = Checker(schema("waivers")).violations(document)
+    mistakes = [lines.mistake(violation.place, violation.text, violation.at_key) for violation in violations]
+    if not mistakes:
+        entries = list(enumerate((document or {}).get("waivers") or []))
+        mistakes = [mistake for number, entry in entries for mistake in _find_mistakes(lines, number, entry, today)]
+    if mistakes or document is None:
+        raise Mistakes(mistakes or [Mistake(file, 0, 'the file is empty; add "waivers".')])
+    return [_read_waiver(lines, number, entry) for number, entry in entries]
 
 
-def _waiver(lines: YamlText, at: int, entry: Entry) -> Waiver:
-    where = f"{display_path(lines.file)}:{lines.line_of(('waivers', at))}"
+def _read_waiver(lines: YamlText, number: int, entry: Entry) -> Waiver:
+    where = f"{display_path(lines.file)}:{lines.line_of(('waivers', number))}"
     optional = {"resource": str(entry.get("resource") or "*"), "by": str(entry.get("by") or "")}
     required = {name: str(entry[name]) for name in ("rule", "account", "justification", "expires")}
     return Waiver(**required, **optional, where=where)
 
 
-def _refusals(lines: YamlText, at: int, entry: Entry, today: date) -> Iterator[Mistake]:
-    """Yield the mistakes that the schema cannot find."""
+def _find_mistakes(lines: YamlText, number: int, entry: Entry, today: date) -> Iterator[Mistake]:
+    """Yield the mistakes that the schema cannot find: an unknown rule, a day that does not exist or is too late."""
     if entry["rule"] not in RULES:
         yield lines.mistake(
-            ("waivers", at, "rule"), f'unknown rule "{entry["rule"]}"; {nearest(entry["rule"], RULES, ())}'
+            ("waivers", number, "rule"), f'unknown rule "{entry["rule"]}"; {nearest(entry["rule"], RULES, ())}'
         )
         return
     try:
         expires = date.fromisoformat(entry["expires"])
     except ValueError:
-        yield lines.mistake(("waivers", at, "expires"), f'"{entry["expires"]}" is not a date.')
+        yield lines.mistake(("waivers", number, "expires"), f'"{entry["expires"]}" is not a date.')
         return
     critical = RULES[entry["rule"]].severity == "critical"
     if expires > today + (LONGEST_CRITICAL if critical else LONGEST):
         most = "30 days, because the rule is critical" if critical else "a year"
-        yield lines.mistake(("waivers", at, "expires"), f"a waiver counts for at most {most}: name an earlier day.")
+        yield lines.mistake(("waivers", number, "expires"), f"a waiver lasts at most {most}; set an earlier date.")
 
 
 def apply_waivers(waivers: list[Waiver], findings: list[Finding], today: date) -> list[WaiverEntry]:
     """Add each waiver to the findings that it covers; return all waivers with their state: used, unused, expired."""
     entries: list[WaiverEntry] = []
     for waiver in waivers:
-        mine = [finding for finding in findings if waiver.covers(finding)]
+        covered = [finding for finding in findings if waiver.covers(finding)]
         expired = waiver.has_expired(today)
-        for finding in () if expired else mine:
+        for finding in () if expired else covered:
             finding["waiver"] = finding["waiver"] or waiver.as_excuse()
         entry: WaiverEntry = {
             "rule": waiver.rule,
             "account": waiver.account,
             "resource": waiver.resource,
             **waiver.as_excuse(),
-            "state": "expired" if expired else "used" if mine else "unused",
+            "state": "expired" if expired else "used" if covered else "unused",
         }
         entries.append(entry)
     return entries

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
 
 NO_MARK = "its record has no fingerprint, and the key is not in the keyring; search the account for the key with grep"
-OLD_KEY = "the key of '{}' that was replaced"
+OLD_KEY = "a replaced key of '{}'"
 
 
 @dataclass

@@ -7,22 +7,29 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from .._audit.formats.groups import FindingGroup, group_findings, group_resolved, is_recent, last_started, recent
+from .._audit.formats.groups import (
+    FindingGroup,
+    find_last_start,
+    group_findings,
+    group_resolved,
+    is_recent,
+    select_recent,
+)
 from .._audit.formats.shared import (
     SYMBOLS,
-    capabilities,
-    fixing_commands,
-    harmless,
-    in_order,
-    in_two_lines,
-    moment,
-    rank,
-    severities,
-    state,
-    unwaived,
-    word,
-    words,
-    worst_first,
+    describe_severities,
+    describe_state,
+    find_state,
+    format_time,
+    is_in_order,
+    join_in_two_lines,
+    list_fixing_commands,
+    list_roles,
+    list_unwaived,
+    make_harmless,
+    rank_state,
+    sort_accounts,
+    spell_out,
 )
 from .._documents.finding import AuditedAccount, AuditReport
 from .._documents.fix import FixPart, describe_fix, manual_steps
@@ -72,7 +79,7 @@ def text(report: AuditReport, terminal: Terminal | None = None) -> str:
 
 def lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), every: bool = False) -> list[Line]:
     """Return the whole report for a terminal. files: where the report was written. every: all facts."""
-    report, output = harmless(report), describe_options("audit", "--output", "FOLDER")
+    report, output = make_harmless(report), describe_options("audit", "--output", "FOLDER")
     rest = "in the report's files" if files else f"which {output} writes to files"
     if report["run"]["since"] == "last":
         return _changes(report, terminal, files, rest)
@@ -90,17 +97,17 @@ def lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), ev
 
 def _changes(report: AuditReport, terminal: Terminal, files: Sequence[str], rest: str) -> list[Line]:
     """Return what is new, changed or resolved since the last audit; one line if nothing is."""
-    last, summary = last_started(report), report["summary"]
+    last, summary = find_last_start(report), report["summary"]
     if not (summary["new"] or summary["changed"] or summary["resolved"]):
-        known = sum(not is_recent(one) for one in unwaived(report["findings"]))
+        known = sum(not is_recent(one) for one in list_unwaived(report["findings"]))
         since = (
-            f"Nothing new since the last audit ({moment(last)})"
+            f"Nothing new since the last audit ({format_time(last)})"
             if last
             else "There is no earlier audit to compare with"
         )
         out = indented_lines(f"{since}. {count(known, 'finding')} unchanged.", 0, terminal)
         return out + _failures(report, terminal)
-    fresh = recent(report)
+    fresh = select_recent(report)
     lost = {one["account"] for one in fresh["findings"] if one["rule"] == "RUN-002"}
     out = _findings(fresh, terminal, rest, every=True) + _resolved(report, terminal)
     out += _missed([account for account in report["accounts"] if account["name"] in lost], terminal)
@@ -120,7 +127,7 @@ def _resolved(report: AuditReport, terminal: Terminal) -> list[Line]:
 def _findings(report: AuditReport, terminal: Terminal, rest: str, every: bool) -> list[Line]:
     """Return what counts, and with every the facts. rest: where what is not shown can be read."""
     gone = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
-    known = unwaived(report["findings"])
+    known = list_unwaived(report["findings"])
     counting = [f for f in known if f["account"] not in gone or (f["class"] != "unknown" and f["rule"] not in LOGIN)]
     found = group_findings([finding for finding in counting if finding["severity"] != "info"], EACH)
     out = [line for group in found[:EACH] for line in _group(group, terminal)]
@@ -197,10 +204,10 @@ def _to_do(fix: Iterable[FixPart], indent: int, terminal: Terminal) -> list[Line
 def matrix(report: AuditReport, terminal: Terminal) -> list[Line]:
     """Return accounts in rows and the roles that apply in columns; of many, the exceptions; of one account, a list."""
     accounts = [account for account in report["accounts"] if account["state"] == "measured"]
-    fine = [account for account in accounts if in_order(account)] if len(accounts) > ROWS else []
-    shown = worst_first(account for account in accounts if account not in fine)
+    fine = [account for account in accounts if is_in_order(account)] if len(accounts) > ROWS else []
+    shown = sort_accounts(account for account in accounts if account not in fine)
     rows, rest = shown[: 2 * ROWS], shown[2 * ROWS :]
-    columns = [name for name in capabilities(report) if any(state(one, name) != "not_applicable" for one in rows)]
+    columns = [name for name in list_roles(report) if any(find_state(one, name) != "not_applicable" for one in rows)]
     drawn = _steps(rows, columns, terminal) if columns and len(accounts) > 1 else []
     out = drawn or _listed(rows, terminal)
     if rest:
@@ -214,16 +221,16 @@ def matrix(report: AuditReport, terminal: Terminal) -> list[Line]:
 def _steps(rows: Sequence[AuditedAccount], columns: Sequence[str], terminal: Terminal) -> list[Line]:
     """The matrix, where it fits."""
     left = max(count_cells(account["name"]) for account in rows) + 2
-    if max(left + 2 * at + count_cells(words(name)) for at, name in enumerate(columns)) > terminal.width:
+    if max(left + 2 * at + count_cells(spell_out(name)) for at, name in enumerate(columns)) > terminal.width:
         return []
     line = "|" if terminal.ascii else "│"
     out: list[Line] = []
     for at, name in enumerate(columns):
-        out.append((Span(" " * left + f"{line} " * at, "faint"), Span(words(name))))
+        out.append((Span(" " * left + f"{line} " * at, "faint"), Span(spell_out(name))))
     for account in rows:
         spans = [Span(account["name"].ljust(left - count_cells(account["name"]) + len(account["name"])))]
         for name in columns:
-            found = state(account, name)
+            found = find_state(account, name)
             spans += [Span(SYMBOLS[found][terminal.ascii], STYLES[found]), Span(" ")]
         out.append(tuple(spans[:-1]))
     return [*out, *_legend(rows, columns, terminal)]
@@ -231,8 +238,8 @@ def _steps(rows: Sequence[AuditedAccount], columns: Sequence[str], terminal: Ter
 
 def _legend(rows: Iterable[AuditedAccount], columns: Sequence[str], terminal: Terminal) -> list[Line]:
     """Return what the symbols that occur stand for."""
-    found = sorted({state(account, name) for account in rows for name in columns}, key=rank)
-    said = [Span(f"{SYMBOLS[one][terminal.ascii]} {word(one)}", "faint") for one in found]
+    found = sorted({find_state(account, name) for account in rows for name in columns}, key=rank_state)
+    said = [Span(f"{SYMBOLS[one][terminal.ascii]} {describe_state(one)}", "faint") for one in found]
     return wrap_spans(tuple(span for one in said for span in (one, Span("   "))), terminal)
 
 
@@ -242,20 +249,20 @@ def _listed(rows: Iterable[AuditedAccount], terminal: Terminal) -> list[Line]:
     for account in rows:
         out.append((Span(account["name"], "bold"),))
         states = account["capabilities"]
-        found = sorted(set(states.values()) - {"not_applicable"}, key=rank)
-        column = max((count_cells(word(one)) for one in found), default=0)
+        found = sorted(set(states.values()) - {"not_applicable"}, key=rank_state)
+        column = max((count_cells(describe_state(one)) for one in found), default=0)
         for one in found:
-            text = ", ".join(words(name) for name, cell in states.items() if cell == one)
-            out += table_row(SYMBOLS[one][terminal.ascii], STYLES[one], word(one), text, column, terminal)
+            text = ", ".join(spell_out(name) for name, cell in states.items() if cell == one)
+            out += table_row(SYMBOLS[one][terminal.ascii], STYLES[one], describe_state(one), text, column, terminal)
     return out
 
 
 def _last(report: AuditReport, terminal: Terminal, files: Sequence[str]) -> list[Line]:
     """Return the numbers, why the run fails, where the report is, and what to run next."""
     summary, run = report["summary"], report["run"]
-    head = f"{count(summary['accounts'], 'account')}: {severities(summary['by_severity'])}"
+    head = f"{count(summary['accounts'], 'account')}: {describe_severities(summary['by_severity'])}"
     style = "error" if summary["failed"] else "changed" if any(summary["by_severity"].values()) else "ok"
-    took = [moment(run["started"])] + ([format_duration(run["seconds"])] if run["seconds"] >= 1 else [])
+    took = [format_time(run["started"])] + ([format_duration(run["seconds"])] if run["seconds"] >= 1 else [])
     out = aligned_line((Span(head, style),), ", ".join(took), terminal)
     out += indented_lines(f"{'. '.join(_counts(report))}.", 0, terminal)
     out += _failures(report, terminal)
@@ -295,6 +302,6 @@ def _counts(report: AuditReport) -> Iterator[str]:
 
 def _next(report: AuditReport, terminal: Terminal) -> list[Line]:
     """Return the commands that fix the findings, in at most two lines for a shell."""
-    commands = [shlex.join(words) + limit(names) for words, names in fixing_commands(report)]
+    commands = [shlex.join(words) + limit(names) for words, names in list_fixing_commands(report)]
     out: list[Line] = [(), *indented_lines("Next:", 0, terminal)] if commands else []
-    return out + [line for one in in_two_lines(commands) for line in command(one, 2, terminal)]
+    return out + [line for one in join_in_two_lines(commands) for line in command(one, 2, terminal)]

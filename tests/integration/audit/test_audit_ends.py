@@ -238,13 +238,13 @@ def test_with_a_baseline_only_what_is_new_fails(scene: Scene, tmp_path: Path) ->
         ({"audit_fail_on": "highest"}, "audit_fail_on cannot be 'highest'; did you mean \"high\"?"),
         ({"audit_formats": "jsn"}, "audit_formats: 'jsn' is not a valid value"),
         ({"audit_seconds": "soon"}, "audit_seconds is 'soon', but must be a whole number (0 or more)"),
-        ({"audit_baseline_write": True}, "-e audit_baseline_write=true needs a file: -e audit_baseline=FILE"),
+        ({"audit_baseline_write": True}, "-e audit_baseline_write=true requires -e audit_baseline=FILE"),
         ({"audit_baseline": "{folder}/damaged.json"}, "damaged.json is not a baseline"),
         ({"audit_baseline": "{folder}/none.json"}, "none.json: No such file or directory"),
         ({"audit_baseline": "{folder}/none/b.json", "audit_baseline_write": True}, "does not exist"),
         ({"audit_waivers": "{folder}/none.yml"}, "none.yml: No such file or directory"),
         ({"audit_waivers": "{folder}/damaged.json"}, 'the file has no "waivers"'),
-        ({"audit_output": "{folder}/damaged.json"}, "the report cannot be written there"),
+        ({"audit_output": "{folder}/damaged.json"}, "the report cannot be written"),
     ],
 )
 def test_what_nobody_can_heed_or_read_is_one_error_before_any_account_is_visited(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_page import text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_page import render
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
@@ -66,7 +66,7 @@ class Opened:
 def written(folder: Path, name: str, document: dict[str, Any] | None = None) -> Path:
     """A report as a file."""
     file = folder / f"{name}.html"
-    file.write_text(text(document or REPORTS[name]), encoding="utf-8")
+    file.write_text(render(document or REPORTS[name]), encoding="utf-8")
     return file
 
 
@@ -98,7 +98,7 @@ def test_it_opens_from_a_file_without_any_request_or_complaint(browser: Browser,
 def test_filters_work_by_mouse(opened: Opened) -> None:
     page = opened.page
     assert len(rules(page)) == 8
-    page.get_by_label("waived, too").check()
+    page.get_by_label("also waived").check()
     expect(page.locator("#shown")).to_have_text("9 of 9 findings shown")
     assert "PKG-002" in rules(page)
     page.get_by_label("only new").check()
@@ -144,7 +144,7 @@ def test_all_can_be_reached_by_keyboard_and_the_focus_is_seen(opened: Opened) ->
         if seen[-1] != page.evaluate("document.body.textContent.trim()"):
             assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", seen[-1]
     for name in (
-        "To the findings",
+        "Skip to the findings",
         "Save as JSON",
         "Dark",
         "severity",

@@ -59,8 +59,8 @@ def test_leftovers_of_the_old_key_go_or_are_named_and_the_rotation_says_so_at_it
     print(ended.text)
     said = plain(ended)
     assert ended.code == 0, ended.text
-    assert f"~/.bashrc:{line}: the key of 'ngc' that was replaced is in this file" in said
-    assert "~/jobs/train.sbatch:2: the key of 'ngc' that was replaced is in this file" in said
+    assert f"~/.bashrc:{line}: a replaced key of 'ngc' is in this file" in said
+    assert "~/jobs/train.sbatch:2: a replaced key of 'ngc' is in this file" in said
     assert "other.sh" not in said
     assert f"the old key no longer works, but is still in files of {first.name} (2): remove it there" in said
     assert "nothing is left to do" not in said
@@ -88,5 +88,5 @@ def test_of_a_compromised_key_the_leftovers_are_looked_for_when_the_new_one_come
     ended = few.rotate(key=new, rotate_resume=True, rotate_retired=True)
     print(opened.text, ended.text)
     assert ended.code == 0, ended.text
-    assert "~/run.sh:1: the key of 'ngc' that was replaced is in this file" in plain(ended)
+    assert "~/run.sh:1: a replaced key of 'ngc' is in this file" in plain(ended)
     assert f"is still in files of {first.name} (1)" in plain(ended)

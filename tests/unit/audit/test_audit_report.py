@@ -273,8 +273,8 @@ OFFBOARD = "ansible-playbook -i 'my accounts.yml' hpc.onboard.offboard -l a@lrz 
 FIX = "ansible-playbook -i 'my accounts.yml' hpc.onboard.fix -l a@lrz"
 LINK = {"kind": "leftover_fix", "options": {"path": "~/old", "what": "link", "mark": "key 0123456789ab"}}
 ON_ACCOUNT = "ansible -i 'my accounts.yml' a@lrz -m raw -a "
-KEEP = "This key is not in your keyring. Keep it first if you need it: keyring set hpc.onboard NAME."
-ASK = "Ask the site where it is now, or correct its path in the accounts file, then:"
+KEEP = "This key is not in your keyring. If you need it, store it first: keyring set hpc.onboard NAME."
+ASK = "Ask the site for the new path, or correct the path in the accounts file, then:"
 
 
 def parts(given: dict[str, Any], commands: FixCommands = COMMANDS) -> list[tuple[str, bool]]:
@@ -309,7 +309,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ORP-001", in_the_way="~/bin/mine"),
             [
                 (
-                    "Keep it as it is. If you do not know why it is recorded, inspect"
+                    "No change is needed. If you do not know why this is recorded, inspect"
                     " ~/.config/hpc.onboard/receipt.json.",
                     False,
                 )
@@ -345,9 +345,9 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ENV-005", capability="watch", place="~/bin/x", case="not_on_path"),
             [
                 (
-                    "Log in again. If the script is still not on PATH, look in your start-up file for a line after"
-                    " the line of hpc-onboard that sets PATH. Add the folder in that line: export PATH=~/bin:$PATH"
-                    " (in tcsh: set path = (~/bin $path)).",
+                    "Log in again. If the script is still not on PATH, look in your start-up file for a line"
+                    " that replaces PATH, below the line of hpc-onboard. Add the folder in that line: export"
+                    " PATH=~/bin:$PATH (in tcsh: set path = (~/bin $path)).",
                     False,
                 )
             ],

@@ -17,9 +17,9 @@ from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.audit_checks import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.key_checks import (
-    WORDS,
-    current_marks,
-    known_keys,
+    LABEL_TEXTS,
+    describe_known_keys,
+    fingerprint_current_keys,
     plan_key_checks,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
@@ -103,7 +103,7 @@ def test_an_account_that_was_just_set_up_has_no_finding_but_what_the_site_forbid
 
 
 def test_options_are_complete_and_no_key_is_in_them() -> None:
-    for entry in checks_of(cluster("lrz"), declared("lrz"), {"key 0123": "the key of 'ngc'"}):
+    for entry in checks_of(cluster("lrz"), declared("lrz"), {"key 0123": ("ngc", "the key of 'ngc'")}):
         assert set(KINDS[entry["kind"]].with_defaults(entry["options"])) == set(KINDS[entry["kind"]].OPTIONS)
         assert entry["capability"] == "watch"
         KINDS[entry["kind"]](entry["options"])
@@ -135,13 +135,13 @@ def test_versions_are_known_by_fingerprint_and_label() -> None:
     version = versions.KeyVersion(versions.new_id(), "personal")
     secret = versions.add_pending(versions.adopt("ngc", "personal"), version)
     marks = {("ngc", "first"): "key " + "0" * 12, ("ngc", version.id): "key " + "1" * 12}
-    assert known_keys({"ngc": secret}, marks, {}) == {
+    assert describe_known_keys({"ngc": secret}, marks, {}) == {
         "key " + "0" * 12: ("ngc", "the key of 'ngc'"),
-        "key " + "1" * 12: ("ngc", "the new key of 'ngc' that is being brought out"),
+        "key " + "1" * 12: ("ngc", "the new key of 'ngc', whose rotation is not complete"),
     }
     secret = versions.promote(secret, version.id, ())
-    assert known_keys({"ngc": secret}, marks, {})["key " + "0" * 12] == ("ngc", "the key of 'ngc' that was replaced")
-    assert set(WORDS) == set(versions.LABELS)
+    assert describe_known_keys({"ngc": secret}, marks, {})["key " + "0" * 12] == ("ngc", "a replaced key of 'ngc'")
+    assert set(LABEL_TEXTS) == set(versions.LABELS)
 
 
 def test_a_key_that_was_never_rotated_is_known_by_its_value_in_the_keyring() -> None:
@@ -150,8 +150,8 @@ def test_a_key_that_was_never_rotated_is_known_by_its_value_in_the_keyring() -> 
             raise MissingKey("the keyring is locked")
         return "nvapi-x"
 
-    marks = current_marks(["ngc", "locked"], "a@lrz", value)
-    assert known_keys({}, {}, marks) == {
+    marks = fingerprint_current_keys(["ngc", "locked"], "a@lrz", value)
+    assert describe_known_keys({}, {}, marks) == {
         account_fingerprint("a@lrz", hashlib.sha256(b"nvapi-x").digest()): ("ngc", "the key of 'ngc'")
     }
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.offered_fixes import (
     FixableFinding,
+    find_offboarded,
     find_offers,
-    offboarded_since,
     plan_fixes,
     read_offer,
 )
@@ -64,4 +64,4 @@ def test_an_account_that_was_offboarded_after_its_audit_offers_nothing(verbs: st
     for second, verb in enumerate(verbs.split()):
         run: Any = {**usual, "account": "a@lrz", "subcommand": verb, "at": f"2026-11-22T10:00:0{second}Z"}
         last_runs.add_records([run])
-    assert offboarded_since(["a@lrz", "b@lrz"]) == ({"a@lrz"} if is_left else set())
+    assert find_offboarded(["a@lrz", "b@lrz"]) == ({"a@lrz"} if is_left else set())

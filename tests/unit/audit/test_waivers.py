@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.waivers import read
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.waivers import read_waivers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 
 TODAY = date(2026, 11, 21)
@@ -28,13 +28,13 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    (waiver,) = read(written(tmp_path, GOOD), TODAY)
+    (waiver,) = read_waivers(written(tmp_path, GOOD), TODAY)
     assert (waiver.rule, waiver.account, waiver.resource, waiver.by) == ("ENV-001", "*@lrz", "*", "ada")
     assert waiver.where.endswith("waivers.yml:2")
 
 
 def test_a_day_needs_no_quotes(tmp_path: Path) -> None:
-    assert read(written(tmp_path, GOOD.replace('"2027-03-01"', "2027-03-01")), TODAY)[0].expires == "2027-03-01"
+    assert read_waivers(written(tmp_path, GOOD.replace('"2027-03-01"', "2027-03-01")), TODAY)[0].expires == "2027-03-01"
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_a_day_needs_no_quotes(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, old: str, new: str, line: int, said: str) -> None:
     with pytest.raises(Mistakes) as raised:
-        read(written(tmp_path, GOOD.replace(old, new)), TODAY)
+        read_waivers(written(tmp_path, GOOD.replace(old, new)), TODAY)
     text = str(raised.value)
     assert said in text
     assert f"waivers.yml:{line}" in text or not line
 
 
 def test_no_waivers_are_none(tmp_path: Path) -> None:
-    assert read(written(tmp_path, "waivers: []\n"), TODAY) == []
-    assert read(written(tmp_path, "waivers:\n"), TODAY) == []
+    assert read_waivers(written(tmp_path, "waivers: []\n"), TODAY) == []
+    assert read_waivers(written(tmp_path, "waivers:\n"), TODAY) == []

@@ -131,7 +131,7 @@ def test_a_baseline_of_another_format_is_refused(tmp_path: Path, schema: str, wh
     file = tmp_path / "baseline.json"
     file.write_text(json.dumps({"schema": schema, "findings": {}}))
     with pytest.raises(AccountError, match=why):
-        accepted.read(
+        accepted.read_accepted(
             {}, {"audit_waivers": "", "audit_baseline": str(file), "audit_baseline_write": False}, date.today()
         )
 

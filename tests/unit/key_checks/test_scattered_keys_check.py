@@ -91,10 +91,10 @@ def test_every_place_of_a_home_is_looked_at(scene: Scene) -> None:
 
 def test_a_key_that_is_known_is_called_by_name(scene: Scene) -> None:
     scene.make({"~/.bashrc": line("another-form-of-key-0123")})
-    known = {mark(scene, "another-form-of-key-0123"): "the key of 'ngc' that was replaced"}
+    known = {mark(scene, "another-form-of-key-0123"): "a replaced key of 'ngc'"}
     found = looked(scene, known=known).found
     assert list(found) == ["SEC-004 ~/.bashrc:1"]
-    assert found["SEC-004 ~/.bashrc:1"].startswith("the key of 'ngc' that was replaced is in this file, key ")
+    assert found["SEC-004 ~/.bashrc:1"].startswith("a replaced key of 'ngc' is in this file, key ")
     assert looked(scene).found == {}
 
 

@@ -60,7 +60,7 @@ def test_an_account_is_looked_through_once_the_old_key_is_deactivated(step: str,
     assert bool(entries) == due
     assert len(Plan.of(entries, str).entries) == due
     for entry in entries:
-        assert entry["options"]["known"] == {"key " + "0" * 12: "the key of 'ngc' that was replaced"}
+        assert entry["options"]["known"] == {"key " + "0" * 12: "a replaced key of 'ngc'"}
         assert entry["options"]["own"] == ["~/enroot/.credentials"]
         assert "~/.cache/enroot" in entry["options"]["caches"]
 

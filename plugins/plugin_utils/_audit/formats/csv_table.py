@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The audit's report as CSV (RFC 4180): a header, and a line for each finding.
 
-A spreadsheet takes a cell for a formula by its first character; such a cell gets an apostrophe in front.
+A spreadsheet treats a cell as a formula if it begins with certain characters. Such a cell gets a leading apostrophe.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Mapping
 
 from ..._documents.finding import AuditReport, Finding
 from ..._documents.fix import render_in_one_line
-from .groups import age
-from .shared import declared, fields, harmless
+from .groups import describe_age
+from .shared import list_fields, make_harmless, show_declaration
 
 LONGEST = 120  # characters of a value
 FORMULA = ("=", "+", "-", "@")
@@ -23,39 +23,41 @@ MEMBERS = ("severity", "rule", "account", "capability", "resource", "place", "cl
 HEADER = (*MEMBERS, "cluster", "seen", "baseline", "waived_until", "difference", "fix", "declared", "fingerprint")
 
 
-def text(report: AuditReport) -> str:
+def render(report: AuditReport) -> str:
     """Return the whole table."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(HEADER)
-    report = harmless(report)
+    report = make_harmless(report)
     clusters = {account["name"]: account["cluster"] for account in report["accounts"]}
     writer.writerows(
-        map(as_text, _row(finding, clusters.get(finding["account"], ""))) for finding in report["findings"]
+        map(as_text, _list_cells(finding, clusters.get(finding["account"], ""))) for finding in report["findings"]
     )
     return out.getvalue()
 
 
-def _row(finding: Finding, cluster: str) -> list[str]:
+def _list_cells(finding: Finding, cluster: str) -> list[str]:
     difference = "; ".join(
-        f"{name}: {_short(actual)} instead of {_short(desired)}"
-        for name, desired, actual in fields(finding)
-        if name.partition(" ")[0] != finding["rule"]  # of an audit check, whose text says it
+        f"{name}: {_shorten(actual)} instead of {_shorten(desired)}"
+        for name, desired, actual in list_fields(finding)
+        if name.partition(" ")[0] != finding["rule"]  # a field of an audit check, whose value is the text already
     )
     waiver = finding["waiver"]
     members: Mapping[str, object] = finding
     return [
         *(str(members[name]) for name in MEMBERS),
-        *(cluster, age(finding), finding["baseline"], waiver["expires"] if waiver else "", difference),
-        *(render_in_one_line(finding["fix"]), declared(finding), finding["fingerprint"]),
+        *(cluster, describe_age(finding), finding["baseline"], waiver["expires"] if waiver else "", difference),
+        *(render_in_one_line(finding["fix"]), show_declaration(finding), finding["fingerprint"]),
     ]
 
 
-def _short(value: str) -> str:
-    return value if 0 < len(value) <= LONGEST else f"{value[:LONGEST]}…" if value else "nothing"
+def _shorten(value: str) -> str:
+    if not value:
+        return "nothing"
+    return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
 
 
 def as_text(cell: str) -> str:
-    """Return a cell that no spreadsheet calculates, however its first character is written."""
-    begins = unicodedata.normalize("NFKC", cell.lstrip()[:1])
-    return f"'{cell}" if begins.startswith(FORMULA) else cell
+    """Return a cell that no spreadsheet treats as a formula."""
+    first = unicodedata.normalize("NFKC", cell.lstrip()[:1])  # a full-width "=" begins a formula, too
+    return f"'{cell}" if first.startswith(FORMULA) else cell

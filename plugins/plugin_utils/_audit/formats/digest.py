@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The digest of an audit as plain text for a mail or a chat: at most 30 lines, whatever the number of accounts."""
+"""The digest of an audit as plain text for a mail or a chat, in at most 30 lines."""
 
 from __future__ import annotations
 
@@ -11,48 +11,50 @@ from ..._documents.digest import AuditDigest, DigestEvent
 from ..._documents.finding import AuditReport
 from ..._text.amounts import count
 from .digest_json import build_digest
-from .shared import in_two_lines, moment
+from .shared import format_time, join_in_two_lines
 
 LONGEST = 160  # characters of a line
-RECENT, KNOWN, RESOLVED, UNKNOWN, COMMANDS = 7, 4, 2, 2, 2  # lines of each part
+RECENT, OLDER, RESOLVED, UNKNOWN, COMMANDS = 7, 4, 2, 2, 2  # lines of each part, at most
 
 
-def text(report: AuditReport) -> str:
+def render(report: AuditReport) -> str:
     """Return the whole digest."""
     return "".join(
         f"{line if len(line) <= LONGEST else line[: LONGEST - 1] + '…'}\n"
-        for line in _lines(build_digest(report, RECENT))
+        for line in _list_lines(build_digest(report, RECENT))
     )
 
 
-def _lines(digest: AuditDigest) -> Iterator[str]:
-    yield f"Audit {moment(digest['started'])}: {digest['verdict']}."
+def _list_lines(digest: AuditDigest) -> Iterator[str]:
+    yield f"Audit {format_time(digest['started'])}: {digest['verdict']}."
     if digest["failed"]:
         yield f"The audit fails: {'; '.join(digest['reasons'])}."
-    yield _since(digest)
-    recent, known = ([one for one in digest["events"] if one["recent"] is wanted] for wanted in (True, False))
-    yield from _part("New or changed:", [_event(one) for one in recent], RECENT)
-    yield from _part("Unchanged:", [_event(one) for one in known], KNOWN)
+    yield _compare_with_last(digest)
+    recent = [_describe_event(event) for event in digest["events"] if event["recent"]]
+    older = [_describe_event(event) for event in digest["events"] if not event["recent"]]
+    yield from _list_part("New or changed:", recent, RECENT)
+    yield from _list_part("Unchanged:", older, OLDER)
     resolved = [
-        f"{_who(one['accounts'], one['some'])}: {one['resource']} ({one['rule']})" for one in digest["resolutions"]
+        f"{_name_accounts(group['accounts'], group['some'])}: {group['resource']} ({group['rule']})"
+        for group in digest["resolutions"]
     ]
-    yield from _part("Resolved:", resolved, RESOLVED)
-    unknown = [f"{_who(one['accounts'], one['some'])}: {one['reason']}" for one in digest["unknown"]]
-    yield from _part("Unknown:", unknown, UNKNOWN)
-    yield from _part("Next:", in_two_lines([shlex.join(one) for one in digest["next"]]), COMMANDS)
+    yield from _list_part("Resolved:", resolved, RESOLVED)
+    unknown = [f"{_name_accounts(group['accounts'], group['some'])}: {group['reason']}" for group in digest["unknown"]]
+    yield from _list_part("Unknown:", unknown, UNKNOWN)
+    yield from _list_part("Next:", join_in_two_lines([shlex.join(command) for command in digest["next"]]), COMMANDS)
 
 
-def _since(digest: AuditDigest) -> str:
-    """Return what happened since the last audit."""
+def _compare_with_last(digest: AuditDigest) -> str:
+    """Return a sentence with the numbers of new, changed, resolved and unchanged findings since the last audit."""
     if not digest["last"]:
-        return "There is no earlier audit of the same accounts."
+        return "This is the first audit of these accounts."
     new, changed, resolved, unchanged = (digest[name] for name in ("new", "changed", "resolved", "unchanged"))
-    said = f"{new:,} new, {changed:,} changed, {resolved:,} resolved, {unchanged:,} unchanged"
-    return f"Since {moment(digest['last'])}: {said}."
+    numbers = f"{new:,} new, {changed:,} changed, {resolved:,} resolved, {unchanged:,} unchanged"
+    return f"Since {format_time(digest['last'])}: {numbers}."
 
 
-def _part(title: str, entries: Sequence[str], most: int) -> Iterator[str]:
-    """Yield a title with its entries; a last line counts the ones left out."""
+def _list_part(title: str, entries: Sequence[str], most: int) -> Iterator[str]:
+    """Yield a title and at most so many entries; if there are more, the last line is their number."""
     if not entries:
         return
     shown = entries if len(entries) <= most else entries[: most - 1]
@@ -62,11 +64,12 @@ def _part(title: str, entries: Sequence[str], most: int) -> Iterator[str]:
         yield f"- and {len(entries) - len(shown):,} more"
 
 
-def _event(event: DigestEvent) -> str:
-    about = ", ".join(filter(None, (event["rule"], event["age"])))
+def _describe_event(event: DigestEvent) -> str:
+    details = ", ".join(filter(None, (event["rule"], event["age"])))
     many = f", {count(event['findings'], 'finding')}" if event["findings"] > event["accounts"] else ""
-    return f"{event['severity']}: {_who(event['accounts'], event['some'])}{many}: {event['text']} ({about})"
+    return f"{event['severity']}: {_name_accounts(event['accounts'], event['some'])}{many}: {event['text']} ({details})"
 
 
-def _who(number: int, some: Sequence[str]) -> str:
+def _name_accounts(number: int, some: Sequence[str]) -> str:
+    """Return the name of a single account, else the number of accounts."""
     return some[0] if number == 1 else count(number, "account")

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The digest of an audit for programs: events instead of findings, with their number of accounts."""
+"""The digest of an audit as JSON: events on many accounts instead of single findings."""
 
 from __future__ import annotations
 
@@ -9,54 +9,54 @@ from collections.abc import Iterator, Sequence
 
 from ..._documents.digest import AuditDigest, DigestEvent, DigestResolved, DigestUnknown
 from ..._documents.finding import AuditReport, Finding
-from .groups import group_findings, group_resolved, is_recent, last_started
-from .shared import fixing_commands, harmless, unwaived, verdict
+from .groups import find_last_start, group_findings, group_resolved, is_recent
+from .shared import describe_result, list_fixing_commands, list_unwaived, make_harmless
 
 SCHEMA = "hpc.onboard/audit-digest/1.0"
-MOST = 50  # groups of each kind
-SOME = 5  # names of accounts
+MOST = 50  # events, resolved findings or unknown accounts that are listed
+SOME = 5  # accounts that are named of each of them
 
 
-def text(report: AuditReport) -> str:
-    """Return the whole document, in ASCII."""
+def render(report: AuditReport) -> str:
+    """Return the digest as a JSON document in ASCII."""
     return json.dumps(build_digest(report), indent=1) + "\n"
 
 
 def build_digest(report: AuditReport, most: int = MOST) -> AuditDigest:
-    """Return the digest. Information is left out, and so is what waivers accept.
+    """Return the digest of all findings except for waived ones and those of severity info.
 
-    most: the number of events up to which they are told apart by more than their rule.
+    most: with more groups than this, findings are grouped more coarsely.
     """
-    report = harmless(report)
+    report = make_harmless(report)
     summary, run = report["summary"], report["run"]
-    counted = [one for one in unwaived(report["findings"]) if one["severity"] != "info" and one["rule"] != "RUN-002"]
-    fresh, known = ([one for one in counted if is_recent(one) is recent] for recent in (True, False))
-    events = [
-        *_events(fresh, most, recent=True),
-        *(_events(known, most, recent=False) if run["since"] != "last" else ()),
-    ]
+    unwaived = list_unwaived(report["findings"])
+    # The accounts of RUN-002 are listed in "unknown".
+    listed = [finding for finding in unwaived if finding["severity"] != "info" and finding["rule"] != "RUN-002"]
+    events = list(_list_events([finding for finding in listed if is_recent(finding)], most, recent=True))
+    if run["since"] != "last":  # with --since last, the user wants recent events only
+        events += _list_events([finding for finding in listed if not is_recent(finding)], most, recent=False)
     return {
         "schema": SCHEMA,
         "run": run["id"],
         "started": run["started"],
         "since": run["since"],
-        "last": last_started(report),
-        "verdict": verdict(report),
+        "last": find_last_start(report),
+        "verdict": describe_result(report),
         "failed": summary["failed"],
         "reasons": summary["reasons"],
         "by_severity": summary["by_severity"],
         "new": summary["new"],
         "changed": summary["changed"],
         "resolved": summary["resolved"],
-        "unchanged": sum(not is_recent(one) for one in unwaived(report["findings"])),
+        "unchanged": sum(not is_recent(finding) for finding in unwaived),
         "events": events,
-        "resolutions": list(_resolutions(report)),
-        "unknown": list(_unknown(report)),
-        "next": [command for command, _names in fixing_commands(report)],
+        "resolutions": list(_list_resolved(report)),
+        "unknown": list(_list_unknown(report)),
+        "next": [command for command, _names in list_fixing_commands(report)],
     }
 
 
-def _events(findings: Sequence[Finding], most: int, *, recent: bool) -> Iterator[DigestEvent]:
+def _list_events(findings: Sequence[Finding], most: int, *, recent: bool) -> Iterator[DigestEvent]:
     for group in group_findings(findings, most)[:MOST]:
         yield {
             "severity": group.severity,
@@ -71,15 +71,15 @@ def _events(findings: Sequence[Finding], most: int, *, recent: bool) -> Iterator
         }
 
 
-def _resolutions(report: AuditReport) -> Iterator[DigestResolved]:
+def _list_resolved(report: AuditReport) -> Iterator[DigestResolved]:
     for rule, resource, names in group_resolved(report["resolved"])[:MOST]:
         yield {"rule": rule, "resource": resource, "accounts": len(names), "some": names[:SOME]}
 
 
-def _unknown(report: AuditReport) -> Iterator[DigestUnknown]:
+def _list_unknown(report: AuditReport) -> Iterator[DigestUnknown]:
     reasons: dict[str, list[str]] = {}
     for account in report["accounts"]:
         if account["state"] == "unknown":
             reasons.setdefault(account["reason"], []).append(account["name"])
-    for reason, names in sorted(reasons.items(), key=lambda one: -len(one[1]))[:MOST]:
+    for reason, names in sorted(reasons.items(), key=lambda group: -len(group[1]))[:MOST]:
         yield {"reason": reason, "accounts": len(names), "some": names[:SOME]}

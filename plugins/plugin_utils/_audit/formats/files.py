@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit's report as files in the requested formats, complete or not at all, and private to the user."""
+"""The files of the audit's report, one for each requested format. Only the user can read them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from ....module_utils._core.errors import errno_name
 from ....module_utils._core.files import replace
 from ..._documents.finding import AuditReport
-from .groups import recent
+from .groups import select_recent
 
 FORMATS = {
     "json": "audit.json",
@@ -38,30 +38,30 @@ WRITERS = {
     "digest": "digest",
     "digest-json": "digest_json",
 }
-"""The module of each format, which is loaded when it is needed."""
+"""The module of each format. A module is imported only if its format is requested, to save time."""
 LISTS = ("md", "html", "csv")
-"""The formats that list findings for people, and so only the recent ones if the run says so."""
+"""The formats that list findings for people. With --since last, they contain only the recent findings."""
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class ReportError(Exception):
-    """A report cannot be written. The message says what to do."""
+    """The report cannot be written."""
 
 
 def render_report(report: AuditReport, name: str) -> str:
-    """Return the report in the format of that name. JSON is in ASCII, so invisible characters are spelled out."""
+    """Return the report in a format of FORMATS. Raises ReportError for an unknown name."""
     if name not in FORMATS:
         raise ReportError(f"{name!r} is not a report format; available: {', '.join(FORMATS)}")
     if name == "json":
-        return json.dumps(report, indent=1) + "\n"
-    shown = recent(report) if name in LISTS else report
-    return str(import_module(f".{WRITERS[name]}", __package__).text(shown))
+        return json.dumps(report, indent=1) + "\n"  # in ASCII, so that invisible characters become visible
+    shown = select_recent(report) if name in LISTS else report
+    return str(import_module(f".{WRITERS[name]}", __package__).render(shown))
 
 
 def write_files(report: AuditReport, folder: str, formats: Sequence[str]) -> list[str]:
     """Write the formats into the folder, which is created if missing; return the paths.
 
-    All of them are rendered before the first one is written. An existing file or link is replaced.
+    All formats are rendered before the first file is written. An existing file or link is replaced.
     """
     rendered = [(render_report(report, name).encode(), FORMATS[name]) for name in dict.fromkeys(formats)]
     handle = open_folder(folder)
@@ -74,22 +74,22 @@ def write_files(report: AuditReport, folder: str, formats: Sequence[str]) -> lis
 
 
 def open_folder(folder: str) -> int:
-    """Return a handle of the folder, created with mode 0700 if missing. Raises ReportError."""
+    """Return a file descriptor of the folder, which is created with mode 0700 if missing. Raises ReportError."""
     try:
         os.makedirs(os.path.dirname(os.path.abspath(folder)), exist_ok=True)
         if not os.path.isdir(folder):
             os.mkdir(folder, 0o700)
         return os.open(folder, FOLDER)
     except OSError as error:
-        raise _not_writable(folder, error) from None
+        raise _write_error(folder, error) from None
 
 
 def _replace(handle: int, name: str, content: bytes, folder: str) -> None:
     try:
         replace(handle, name, content, 0o600, {})
     except OSError as error:
-        raise _not_writable(str(Path(folder) / name), error) from None
+        raise _write_error(str(Path(folder) / name), error) from None
 
 
-def _not_writable(path: str, error: OSError) -> ReportError:
-    return ReportError(f"{path}: {errno_name(error)}: the report cannot be written there; name another folder")
+def _write_error(path: str, error: OSError) -> ReportError:
+    return ReportError(f"{path}: {errno_name(error)}: the report cannot be written; set a different folder")

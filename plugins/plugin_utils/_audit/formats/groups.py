@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings that are shown together: one event on many accounts, and what happened since the last audit.
+"""Groups of findings for lists: one event on many accounts, and changes since the last audit.
 
-A list for people has a limited number of entries. It takes the finest level of grouping that fits.
+A list for people has a limited number of entries, so findings are grouped as coarsely as the limit requires.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ LEVELS: tuple[Callable[[Finding], Hashable], ...] = (
     lambda finding: finding["event"],
     lambda finding: (),
 )
-"""What findings of one group have in common besides severity and rule, the finest first."""
+"""What the findings of a group have in common in addition to severity and rule, from the finest to the coarsest."""
 
 
 class FindingGroup(NamedTuple):
-    """Findings that are shown together. text, place, since, diff: what all of them share, or empty."""
+    """Findings of one rule and severity. text, place, since, diff: empty unless all findings have the same."""
 
     findings: Sequence[Finding]
     accounts: list[str]
@@ -51,36 +51,38 @@ class FindingGroup(NamedTuple):
 
 
 def group_findings(findings: Sequence[Finding], most: int) -> list[FindingGroup]:
-    """Return the findings in groups of one rule and severity, the worst first, and in each the most accounts first.
+    """Return the findings in groups, the worst severity first, then the most accounts first.
 
-    most: the number of groups up to which a finer level is taken.
+    most: the finest level with at most this number of groups is used, else the coarsest level.
     """
-    found: dict[Hashable, list[Finding]] = {}
+    members: dict[Hashable, list[Finding]] = {}
     for level in LEVELS:
-        found = {}
+        members = {}
         for finding in findings:
-            found.setdefault((finding["severity"], finding["rule"], level(finding)), []).append(finding)
-        if len(found) <= most:
+            members.setdefault((finding["severity"], finding["rule"], level(finding)), []).append(finding)
+        if len(members) <= most:
             break
-    groups = [_group(alike) for alike in found.values()]
-    return sorted(groups, key=lambda one: (SEVERITIES.index(one.severity), -len(one.accounts)))
+    groups = [_build_group(findings) for findings in members.values()]
+    return sorted(groups, key=lambda group: (SEVERITIES.index(group.severity), -len(group.accounts)))
 
 
-def _group(alike: Sequence[Finding]) -> FindingGroup:
-    accounts = list(dict.fromkeys(finding["account"] for finding in alike))
-    text = shared([one["text"] for one in alike]) or shared([one["event"] for one in alike])
-    place = shared([one["place"] or one["resource"] for one in alike])
-    since = shared([age(one) for one in alike])
-    diff = alike[0]["diff"] if all(one["diff"] == alike[0]["diff"] for one in alike) else []
-    return FindingGroup(alike, accounts, text or f"{RULES[alike[0]['rule']].title}.", place, since, diff)
+def _build_group(findings: Sequence[Finding]) -> FindingGroup:
+    first = findings[0]
+    accounts = list(dict.fromkeys(finding["account"] for finding in findings))
+    text = _find_common([finding["text"] for finding in findings])
+    text = text or _find_common([finding["event"] for finding in findings]) or f"{RULES[first['rule']].title}."
+    place = _find_common([finding["place"] or finding["resource"] for finding in findings])
+    since = _find_common([describe_age(finding) for finding in findings])
+    diff = first["diff"] if all(finding["diff"] == first["diff"] for finding in findings) else []
+    return FindingGroup(findings, accounts, text, place, since, diff)
 
 
-def shared(texts: Sequence[str]) -> str:
-    """Return the text that all of them are, or an empty one."""
+def _find_common(texts: Sequence[str]) -> str:
+    """Return the text if all texts are equal, else an empty one."""
     return texts[0] if len(set(texts)) == 1 else ""
 
 
-def age(finding: Finding) -> str:
+def describe_age(finding: Finding) -> str:
     """Return 'new', 'changed, since 2026-11-20' or 'since 2026-11-20'."""
     if finding["new"]:
         return "new"
@@ -88,26 +90,26 @@ def age(finding: Finding) -> str:
 
 
 def is_recent(finding: Finding) -> bool:
-    """Return True if the last audit did not find this, or found it in another state."""
+    """Return True if the last audit did not have this finding, or had it with a different state."""
     return finding["new"] or finding["changed"]
 
 
-def recent(report: AuditReport) -> AuditReport:
-    """Return the report without the findings that the last audit found already, if the run asks for that."""
+def select_recent(report: AuditReport) -> AuditReport:
+    """Return the report with only the recent findings if --since last is set, else the whole report."""
     if report["run"]["since"] != "last":
         return report
-    return {**report, "findings": [one for one in report["findings"] if is_recent(one)]}
+    return {**report, "findings": [finding for finding in report["findings"] if is_recent(finding)]}
 
 
-def last_started(report: AuditReport) -> str:
-    """Return when the last audit of the same accounts and roles started; empty for a first one."""
+def find_last_start(report: AuditReport) -> str:
+    """Return the start of the last audit of the same accounts and roles; empty for the first audit."""
     return report["history"][-1]["started"] if report["history"] else ""
 
 
 def group_resolved(resolved: Sequence[ResolvedFinding]) -> list[tuple[str, str, list[str]]]:
-    """Return rule, resource and accounts of the resolved findings, those of the most accounts first."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
-    for one in resolved:
-        found.setdefault((one["rule"], one["resource"]), {})[one["account"]] = None
-    groups = [(rule, resource, list(names)) for (rule, resource), names in found.items()]
-    return sorted(groups, key=lambda one: -len(one[2]))
+    """Return rule, resource and accounts of the resolved findings, the most accounts first."""
+    accounts: dict[tuple[str, str], dict[str, None]] = {}  # each name once, in order
+    for finding in resolved:
+        accounts.setdefault((finding["rule"], finding["resource"]), {})[finding["account"]] = None
+    groups = [(rule, resource, list(names)) for (rule, resource), names in accounts.items()]
+    return sorted(groups, key=lambda group: -len(group[2]))

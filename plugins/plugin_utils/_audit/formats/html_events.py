@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The findings of the HTML page: an entry for each event with what its findings share, and a row for each finding."""
+"""The findings of the HTML page: an entry for each event, with the common facts of its findings and a row for each."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import NamedTuple
 from ..._documents.finding import Finding
 from ..._documents.fix import Fix, FixPart, describe_fix, render_in_one_line
 from ..rules.catalogue import RULES, SEVERITIES
-from .groups import FindingGroup, age, group_findings
-from .shared import CAUSES, declared, fields, help_url, without_choice, words
+from .groups import FindingGroup, describe_age, group_findings
+from .shared import CAUSES, help_url, list_fields, remove_selection, show_declaration, spell_out
 
-MOST = 300  # events; with more of them, those of one rule are one
-LEFT_OUT = ("fingerprint", "declared in")  # facts that no two accounts share, and that no row has room for
+MOST = 300  # events; if there are more, findings are grouped more coarsely
+NOT_IN_ROWS = ("fingerprint", "declared in")  # facts that differ for each account and are too long for a row
 LONGEST = 80  # characters of a value in a row
 
 States = Sequence[tuple[str, str, str]]
 
 
 class FindingRow(NamedTuple):
-    """One finding of an event: its number in the report, and what it does not share with the others."""
+    """One finding of an event: its number in the report, and what differs from the event's other findings."""
 
     number: int
     finding: Finding
@@ -34,7 +34,7 @@ class FindingRow(NamedTuple):
 
 
 class PageEvent(NamedTuple):
-    """The findings of one event, and what all of them share. clusters: name and rows of each."""
+    """An event with the common parts of its findings. clusters: name of each cluster, and the rows of its findings."""
 
     group: FindingGroup
     is_new: bool
@@ -51,100 +51,99 @@ class PageEvent(NamedTuple):
 def list_events(findings: Sequence[Finding]) -> Iterator[tuple[str, int, list[PageEvent]]]:
     """Yield each severity with its number of findings and its events."""
     numbers = {id(finding): number for number, finding in enumerate(findings)}
-    events = [_event(group, numbers) for group in group_findings(findings, MOST)]
+    events = [_build_event(group, numbers) for group in group_findings(findings, MOST)]
     for severity in SEVERITIES:
         alike = [event for event in events if event.group.severity == severity]
         if alike:
             yield severity, sum(event.group.number for event in alike), alike
 
 
-def _event(group: FindingGroup, numbers: Mapping[int, int]) -> PageEvent:
-    first, every = group.first, group.findings
-    facts, states, fixes = _shared_facts(every), _shared_states(every), [_unchosen(one["fix"]) for one in every]
-    is_one_fix = all(one == fixes[0] for one in fixes)
-    is_one_text = len({one["text"] for one in every}) == 1
-    rows = sorted(
-        (_row(group, one, numbers[id(one)], facts, (is_one_text, bool(states), is_one_fix)) for one in every),
-        key=_cluster,
-    )
+def _build_event(group: FindingGroup, numbers: Mapping[int, int]) -> PageEvent:
+    """Return the event of a group. numbers: id() of a finding -> its number in the report."""
+    first, findings = group.first, group.findings
+    facts, states = _find_common_facts(findings), _find_common_states(findings)
+    fixes = [_generalise_fix(finding["fix"]) for finding in findings]
+    is_one_fix = all(fix == fixes[0] for fix in fixes)
+    is_one_text = len({finding["text"] for finding in findings}) == 1
+    is_common = is_one_text, bool(states), is_one_fix
+    rows = [_build_row(group, finding, numbers[id(finding)], facts, is_common) for finding in findings]
+    rows.sort(key=_name_cluster)
+    fix = first["fix"] if len(findings) == 1 else fixes[0]
     rule = RULES.get(first["rule"])
     return PageEvent(
         group,
-        all(one["new"] for one in every),
-        all(one["waiver"] for one in every),
+        all(finding["new"] for finding in findings),
+        all(finding["waiver"] for finding in findings),
         group.place,
         states,
-        _shared_fix(every, fixes[0]) if is_one_fix else [],
+        describe_fix(fix) if is_one_fix else [],
         facts,
-        f"{first['rule']}: {rule.title if rule else 'a rule of another version'}",
+        f"{first['rule']}: {rule.title if rule else 'a rule of a different version'}",
         help_url(first["help"]),
-        [(name, list(alike)) for name, alike in groupby(rows, key=_cluster)],
+        [(cluster, list(of_cluster)) for cluster, of_cluster in groupby(rows, key=_name_cluster)],
     )
 
 
-def _row(
-    group: FindingGroup, finding: Finding, number: int, facts: Mapping[str, str], shared: tuple[bool, bool, bool]
+def _build_row(
+    group: FindingGroup, finding: Finding, number: int, facts: Mapping[str, str], is_common: tuple[bool, bool, bool]
 ) -> FindingRow:
-    """Return the row of a finding. facts: those of the whole event; shared: whether text, states and fix are, too."""
-    is_one_text, has_states, is_one_fix = shared
-    left_out = {*facts, *LEFT_OUT, *(() if is_one_text else ("resource",))}  # which the text names
-    states = (
-        [] if has_states else [(name, _cut(wanted), _cut(found)) for name, wanted, found in fields(finding) if found]
-    )
+    """Return the row of a finding, without the parts that the event shows.
+
+    facts: those of the event. is_common: whether the event shows the text, the states and the fix.
+    """
+    is_one_text, has_states, is_one_fix = is_common
+    hidden = {*facts, *NOT_IN_ROWS, *(() if is_one_text else ("resource",))}  # the row's text names the resource
+    fields = [] if has_states else list_fields(finding)
     return FindingRow(
         number,
         finding,
         "" if is_one_text else finding["text"],
-        states,
+        [(name, _cut(desired), _cut(actual)) for name, desired, actual in fields if actual],
         [] if group.diff else finding["diff"],
-        {name: value for name, value in _facts(finding).items() if name not in left_out},
+        {name: value for name, value in _list_facts(finding).items() if name not in hidden},
         "" if is_one_fix else render_in_one_line(finding["fix"]),
     )
 
 
-def _shared_states(findings: Sequence[Finding]) -> States:
-    first = fields(findings[0])
-    return first if all(fields(one) == first for one in findings) else []
+def _find_common_states(findings: Sequence[Finding]) -> States:
+    first = list_fields(findings[0])
+    return first if all(list_fields(finding) == first for finding in findings) else []
 
 
-def _shared_facts(findings: Sequence[Finding]) -> dict[str, str]:
-    every = [_facts(one) for one in findings]
-    return {name: value for name, value in every[0].items() if all(one.get(name) == value for one in every)}
+def _find_common_facts(findings: Sequence[Finding]) -> dict[str, str]:
+    every = [_list_facts(finding) for finding in findings]
+    return {name: value for name, value in every[0].items() if all(facts.get(name) == value for facts in every)}
 
 
 def _cut(value: str) -> str:
     return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
 
 
-def _cluster(row: FindingRow) -> str:
+def _name_cluster(row: FindingRow) -> str:
     return row.finding["account"].rpartition("@")[2]
 
 
-def _shared_fix(findings: Sequence[Finding], unchosen: Fix) -> list[FixPart]:
-    """Return the steps for all findings: without -l and --tags a command does the work of all accounts."""
-    return describe_fix(findings[0]["fix"] if len(findings) == 1 else unchosen)
-
-
-def _unchosen(fix: Fix) -> Fix:
+def _generalise_fix(fix: Fix) -> Fix:
+    """Return the fix for all accounts and roles, with commands that do not select any."""
     return [
-        {**step, "command": list(without_choice(step["command"]))}
+        {**step, "command": list(remove_selection(step["command"]))}
         if step["kind"] == "command" and step["where"] == "here"
         else step
         for step in fix
     ]
 
 
-def _facts(finding: Finding) -> dict[str, str]:
-    """Return the further facts about a finding by name."""
+def _list_facts(finding: Finding) -> dict[str, str]:
+    """Return label -> value of the facts about a finding. Empty facts are omitted."""
     waiver = finding["waiver"]
     facts = {
         "resource": finding["resource"],
         "place": finding["place"],
-        "capability": words(finding["capability"]),
-        "class": words(finding["class"]),
+        "capability": spell_out(finding["capability"]),
+        "class": spell_out(finding["class"]),
         "cause": CAUSES[finding["cause"]],
-        "seen": age(finding),
-        "declared in": declared(finding),
+        "seen": describe_age(finding),
+        "declared in": show_declaration(finding),
         "fingerprint": finding["fingerprint"][:23],
     }
     if waiver:

@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit's report as one page that needs only a browser: no network and no other file.
+"""The audit's report as one HTML page that needs neither a network nor another file.
 
-It can be read without JavaScript, which only filters. A policy in the page allows its one style and its one script, by
-their hashes, and nothing else. The layout is in page/page.html; jinja2 escapes all values except for three parts of the
-page itself that the template marks as safe.
+The page can be read without JavaScript, which is only needed for filters. Its content security policy allows only the
+page's own style and script, by their hashes. The layout is in page/page.html. jinja2 escapes all values except for the
+style, the script and the embedded document, which the template marks as safe.
 """
 
 from __future__ import annotations
@@ -19,54 +19,60 @@ from typing import Any, NamedTuple
 from ..._documents.finding import AuditReport, Finding, FormerAudit
 from ..._text.amounts import count, format_duration
 from ..rules.catalogue import SEVERITIES
-from .groups import last_started
+from .groups import find_last_start
 from .html_events import list_events
 from .shared import (
-    capabilities,
-    harmless,
-    moment,
-    state,
-    verdict,
-    word,
-    words,
-    worst_first,
+    describe_result,
+    describe_state,
+    find_state,
+    format_time,
+    list_roles,
+    make_harmless,
+    sort_accounts,
+    spell_out,
 )
 from .templates import PAGE, template_environment
 
 INCOMPLETE = {"fail": "unknown fails", "ignore": "unknown is ignored"}
 NO_FINDING = ("ok", "not_applicable", "unknown")
-WIDE, HIGH, EDGE = 520, 30, 4  # size and margin of a plot, in units of its own
+WIDTH, HEIGHT, MARGIN = 520, 30, 4  # of a plot, in its own units
 
 
 class Plot(NamedTuple):
-    """The history of one severity: its paths in SVG and its description."""
+    """The history of one severity: SVG paths of the base line and the graph, and a description for screen readers."""
 
     severity: str
     base: str
     line: str
-    told: str
+    label: str
     now: int
     most: int
-    wide: int = WIDE
-    high: int = HIGH
+    width: int = WIDTH
+    height: int = HEIGHT
 
 
-def text(report: AuditReport) -> str:
+def render(report: AuditReport) -> str:
     """Return the whole page."""
     style, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     environment = template_environment(autoescape=True)
-    environment.filters.update(word=word, thousands=lambda number: f"{number:,}")
-    parts = {"policy": _policy(style, script), "style": style, "script": script, "document": embedded(report)}
-    return environment.get_template("page.html").render(**parts, **_contents(harmless(report)))
+    environment.filters.update(word=describe_state, thousands=lambda number: f"{number:,}")
+    parts = {
+        "policy": _build_policy(style, script),
+        "style": style,
+        "script": script,
+        "document": embed_document(report),
+    }
+    return environment.get_template("page.html").render(**parts, **_list_variables(make_harmless(report)))
 
 
-def embedded(report: AuditReport) -> str:
-    """Return the report as JSON, compressed by gzip, in base64: the browser unpacks it to save it."""
+def embed_document(report: AuditReport) -> str:
+    """Return the report as JSON, compressed by gzip, in base64. The page offers it for download."""
     document = json.dumps(report, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(document, mtime=0)).decode()
 
 
-def _policy(style: str, script: str) -> str:
+def _build_policy(style: str, script: str) -> str:
+    """Return a content security policy that allows only this style and this script."""
     hashes = {
         name: base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
         for name, content in (("style-src", style), ("script-src", script))
@@ -75,7 +81,7 @@ def _policy(style: str, script: str) -> str:
     return "; ".join(["default-src 'none'", *parts, "base-uri 'none'", "form-action 'none'"])
 
 
-def _contents(report: AuditReport) -> dict[str, Any]:
+def _list_variables(report: AuditReport) -> dict[str, Any]:
     """Return the variables of the template."""
     run, summary, findings = report["run"], report["summary"], report["findings"]
     runs = _list_runs(report)
@@ -83,37 +89,39 @@ def _contents(report: AuditReport) -> dict[str, Any]:
         "run": run,
         "summary": summary,
         "severities": list(SEVERITIES),
-        "verdict": verdict(report),
-        "accounts_said": count(summary["accounts"], "account"),
-        "time_said": format_duration(run["seconds"]),
+        "verdict": describe_result(report),
+        "number_text": count(summary["accounts"], "account"),
+        "duration_text": format_duration(run["seconds"]),
         "missed": [account for account in report["accounts"] if account["state"] == "unknown"],
-        "columns": ["account", *map(words, capabilities(report))],
-        "rows": list(_matrix(report)),
-        "choices": [(name, sorted({str(one[name]) for one in findings})) for name in ("account", "class", "cause")],
+        "columns": ["account", *map(spell_out, list_roles(report))],
+        "rows": list(_list_rows(report)),
+        "choices": [
+            (name, sorted({str(finding[name]) for finding in findings})) for name in ("account", "class", "cause")
+        ],
         "groups": list(list_events(findings)),
-        "since": f"Only what is new, changed or resolved since {moment(last_started(report)) or 'the last audit'}."
+        "since": f"Changes since {format_time(find_last_start(report)) or 'the last audit'} only."
         if run["since"]
         else "",
-        "plots": _plots(runs),
+        "plots": _list_plots(runs),
         "runs": runs,
-        "lists": list(_lists(report)),
+        "lists": list(_list_tables(report)),
         "incomplete": INCOMPLETE[run["incomplete"]],
     }
 
 
-def _matrix(report: AuditReport) -> Iterator[dict[str, Any]]:
-    """Yield each account with its cells: the state of a role, and the number of the finding to link to."""
-    numbers = _first_numbers(report["findings"])
-    columns = capabilities(report)
-    for account in worst_first(report["accounts"]):
+def _list_rows(report: AuditReport) -> Iterator[dict[str, Any]]:
+    """Yield a row for each account. A cell has the state of a role and the number of the finding that it links to."""
+    numbers = _number_worst(report["findings"])
+    columns = list_roles(report)
+    for account in sort_accounts(report["accounts"]):
         name = account["name"]
-        states = [(state(account, column), numbers.get((name, column))) for column in columns]
+        states = [(find_state(account, column), numbers.get((name, column))) for column in columns]
         cells = [{"state": found, "is_found": found not in NO_FINDING, "number": number} for found, number in states]
         yield {"name": name, "site": account["site"], "cells": cells}
 
 
-def _first_numbers(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
-    """Return the number of the worst finding that counts, by account and role."""
+def _number_worst(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
+    """Return the number of the first finding without a waiver, which is the worst, by account and role."""
     numbers: dict[tuple[str, str], int] = {}
     for number, finding in enumerate(findings):
         if not finding["waiver"]:
@@ -121,8 +129,8 @@ def _first_numbers(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
     return numbers
 
 
-def _lists(report: AuditReport) -> Iterator[dict[str, Any]]:
-    """Yield the plain tables: what is resolved, and the waivers."""
+def _list_tables(report: AuditReport) -> Iterator[dict[str, Any]]:
+    """Yield the tables of resolved findings and of waivers, unless they are empty."""
     if report["resolved"]:
         names = ["account", "rule", "resource", "since"]
         yield {"anchor": "resolved", "title": "Resolved", "names": names, "entries": report["resolved"]}
@@ -148,20 +156,20 @@ def _list_runs(report: AuditReport) -> list[FormerAudit]:
     return [this, *reversed(report["history"])]
 
 
-def _plots(runs: Sequence[FormerAudit]) -> list[Plot]:
-    """Return a plot for each severity but info; none for a first run."""
+def _list_plots(runs: Sequence[FormerAudit]) -> list[Plot]:
+    """Return a plot for each severity except for info; none for the first run."""
     if len(runs) < 2:
         return []
-    return [_plot(name, [run["by_severity"][name] for run in reversed(runs)]) for name in SEVERITIES[:-1]]
+    return [_draw_plot(name, [run["by_severity"][name] for run in reversed(runs)]) for name in SEVERITIES[:-1]]
 
 
-def _plot(name: str, numbers: Sequence[int]) -> Plot:
-    """Return a line in steps, because nothing is known between two runs; its last point is this run."""
+def _draw_plot(name: str, numbers: Sequence[int]) -> Plot:
+    """Return a plot with a line in steps, because nothing is known about the time between two runs."""
     most = max(*numbers, 1)
-    step = (WIDE - 2 * EDGE) / (len(numbers) - 1)
-    points = [
-        (EDGE + index * step, HIGH - EDGE - (HIGH - 2 * EDGE) * number / most) for index, number in enumerate(numbers)
-    ]
-    line = f"M{points[0][0]:.1f} {points[0][1]:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:]) + f"h{EDGE}"
-    told = f"{name}: {numbers[-1]:,} now, at most {most if any(numbers) else 0:,} in {len(numbers)} runs"
-    return Plot(name, f"M0 {HIGH - EDGE}H{WIDE}", line, told, numbers[-1], max(numbers))
+    step = (WIDTH - 2 * MARGIN) / (len(numbers) - 1)
+    scale = (HEIGHT - 2 * MARGIN) / most
+    points = [(MARGIN + index * step, HEIGHT - MARGIN - scale * number) for index, number in enumerate(numbers)]
+    x, y = points[0]
+    line = f"M{x:.1f} {y:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:]) + f"h{MARGIN}"
+    label = f"{name}: {numbers[-1]:,} now, at most {most if any(numbers) else 0:,} in {len(numbers)} runs"
+    return Plot(name, f"M0 {HEIGHT - MARGIN}H{WIDTH}", line, label, numbers[-1], max(numbers))

@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit's report as JUnit's XML, for the boards of GitLab and Jenkins.
+"""The audit's report as JUnit XML, which GitLab and Jenkins show.
 
-A suite is an account; a case is a finding, or a capability that is in order. A finding that makes the audit fail is
-a failure, an account or a part of a role that is unknown is an error. What is waived or does not apply, and an audit
-check that is unknown, is skipped. A milder finding passes with its words as output.
+Each account is a test suite. Each finding, and each role without findings, is a test case. A finding that makes the
+audit fail is a failure. An unmeasured account or resource is an error. Waived findings, findings that do not apply, and
+audit checks that could not run are skipped. Milder findings pass, with their text as output.
 """
 
 from __future__ import annotations
@@ -14,55 +14,51 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ..._documents.finding import AuditedAccount, AuditReport, Finding
 from ..._documents.fix import render_in_one_line
-from .shared import CAUSES, declared, fields, harmless, reaches, words
+from .shared import CAUSES, is_failure, list_fields, make_harmless, show_declaration, spell_out
 
 
-def text(report: AuditReport) -> str:
-    """Return the whole document."""
-    report = harmless(report)
+def render(report: AuditReport) -> str:
+    """Return the report as JUnit XML."""
+    report = make_harmless(report)
     top = Element("testsuites", name="hpc.onboard audit", time=f"{report['run']['seconds']:.3f}")
     for account in report["accounts"]:
-        _suite(top, account, report)
-    for name, number in _numbers(top).items():
-        if name != "skipped":  # which JUnit's schema has for a suite alone
+        _add_suite(top, account, report)
+    for name, number in _count_cases(top).items():
+        if name != "skipped":  # JUnit's schema allows this attribute only for a suite
             top.set(name, str(number))
     indent(top)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(top, encoding="unicode")}\n'
 
 
-def _suite(top: Element, account: AuditedAccount, report: AuditReport) -> None:
+def _add_suite(top: Element, account: AuditedAccount, report: AuditReport) -> None:
     suite = SubElement(top, "testsuite", name=account["name"], time=f"{account['seconds']:.3f}")
     suite.set("timestamp", report["run"]["started"].removesuffix("Z"))
     profile = account["profile"]
-    known = {name: account[name] for name in ("cluster", "site")}
+    status = ", ".join(filter(None, (profile["status"], profile["verified_on"])))
     properties = SubElement(suite, "properties")
-    for name, value in {
-        **known,
-        "profile": ", ".join(filter(None, (profile["status"], profile["verified_on"]))),
-    }.items():
+    for name, value in {"cluster": account["cluster"], "site": account["site"], "profile": status}.items():
         SubElement(properties, "property", name=name, value=value)
-    for case in _cases(account, report):
-        suite.append(case)
-    for name, number in _numbers(suite).items():
+    suite.extend(_list_cases(account, report))
+    for name, number in _count_cases(suite).items():
         suite.set(name, str(number))
 
 
-def _cases(account: AuditedAccount, report: AuditReport) -> Iterator[Element]:
-    """Yield a case for each finding and for each role that is up to date."""
-    own = [finding for finding in report["findings"] if finding["account"] == account["name"]]
+def _list_cases(account: AuditedAccount, report: AuditReport) -> Iterator[Element]:
+    """Yield a case for each finding, and for each role that is up to date or does not apply."""
+    findings = [finding for finding in report["findings"] if finding["account"] == account["name"]]
     if account["state"] == "unknown":
         case = _case(account, "account", "reached and measured")
         error = SubElement(case, "error", type="unknown", message=account["reason"])
         error.text = "\n".join(line for line in (account["reason"], render_in_one_line(account["next"])) if line)
         yield case
-        own = [finding for finding in own if finding["rule"] != "RUN-002"]
-    for finding in own:
-        yield _finding(account, finding, report["run"]["fail_on"])
-    for name, found in account["capabilities"].items():
-        case = _case(account, name, f"{words(name)} up to date")
-        if found == "not_applicable":
-            SubElement(case, "skipped", message="does not apply here")
-        if found in ("ok", "not_applicable"):
+        findings = [finding for finding in findings if finding["rule"] != "RUN-002"]  # the error has its text
+    for finding in findings:
+        yield _finding_case(account, finding, report["run"]["fail_on"])
+    for name, cell in account["capabilities"].items():
+        case = _case(account, name, f"{spell_out(name)} up to date")
+        if cell == "not_applicable":
+            SubElement(case, "skipped", message="does not apply to this account")
+        if cell in ("ok", "not_applicable"):
             yield case
 
 
@@ -70,7 +66,7 @@ def _case(account: AuditedAccount, capability: str, name: str) -> Element:
     return Element("testcase", name=name, classname=f"{account['name']}.{capability}", time="0")
 
 
-def _finding(account: AuditedAccount, finding: Finding, fail_on: str) -> Element:
+def _finding_case(account: AuditedAccount, finding: Finding, fail_on: str) -> Element:
     name = " ".join(part for part in (finding["rule"], finding["resource"]) if part)
     place = f" at {finding['place']}" if finding["place"] else ""
     case = _case(account, finding["capability"], name + place)
@@ -78,31 +74,35 @@ def _finding(account: AuditedAccount, finding: Finding, fail_on: str) -> Element
     if waiver:
         why = f"waived until {waiver['expires']} by {waiver['by']}: {waiver['justification']} ({waiver['where']})"
         SubElement(case, "skipped", message=why)
-    elif finding["class"] == "not_applicable" or _is_idle_check(finding):
+    elif finding["class"] == "not_applicable" or _is_unmeasured_check(finding):
         SubElement(case, "skipped", message=finding["text"])
     elif finding["class"] == "unknown":
-        SubElement(case, "error", type="unknown", message=finding["text"]).text = _details(finding)
-    elif reaches(finding["severity"], fail_on):
-        SubElement(case, "failure", type=finding["severity"], message=finding["text"]).text = _details(finding)
+        SubElement(case, "error", type="unknown", message=finding["text"]).text = _list_details(finding)
+    elif is_failure(finding["severity"], fail_on):
+        SubElement(case, "failure", type=finding["severity"], message=finding["text"]).text = _list_details(finding)
     else:
-        SubElement(case, "system-out").text = f"{finding['severity']}: {finding['text']}\n{_details(finding)}"
+        SubElement(case, "system-out").text = f"{finding['severity']}: {finding['text']}\n{_list_details(finding)}"
     return case
 
 
-def _is_idle_check(finding: Finding) -> bool:
-    """Return True for an audit check that could not look, which is information and fails no audit."""
+def _is_unmeasured_check(finding: Finding) -> bool:
+    """Return True for an audit check that could not run, which is only information and does not fail an audit."""
     return finding["class"] == "unknown" and finding["severity"] == "info" and finding["capability"] == "watch"
 
 
-def _details(finding: Finding) -> str:
-    lines = [f"{finding['severity']}, {words(finding['class'])}, {CAUSES[finding['cause']]}, since {finding['since']}"]
-    lines += [f"{name}: wanted {wanted or '-'}, found {actual or '-'}" for name, wanted, actual in fields(finding)]
-    lines += [f"declared in {declared(finding)}"] if finding["declared"] else []
+def _list_details(finding: Finding) -> str:
+    lines = [
+        f"{finding['severity']}, {spell_out(finding['class'])}, {CAUSES[finding['cause']]}, since {finding['since']}"
+    ]
+    lines += [
+        f"{name}: desired {desired or '-'}, found {actual or '-'}" for name, desired, actual in list_fields(finding)
+    ]
+    lines += [f"declared in {show_declaration(finding)}"] if finding["declared"] else []
     lines += [f"do: {render_in_one_line(finding['fix'])}"] if finding["fix"] else []
     return "\n".join([*lines, finding["help"]])
 
 
-def _numbers(element: Element) -> dict[str, int]:
-    """Return the counts that JUnit wants of a suite or of the document."""
-    kinds = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
-    return {name: sum(1 for _one in element.iter(tag)) for name, tag in kinds.items()}
+def _count_cases(element: Element) -> dict[str, int]:
+    """Return the numbers of cases that JUnit requires as attributes of a suite and of the document."""
+    tags = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+    return {name: sum(1 for _case in element.iter(tag)) for name, tag in tags.items()}

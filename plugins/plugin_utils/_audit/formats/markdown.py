@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit's report in Markdown (GitHub's and GitLab's), for tickets and wikis.
+"""The audit's report in the Markdown of GitHub and GitLab, for tickets and wikis.
 
-Names, paths and commands are code; sentences are escaped, so that nothing in them is a link, a picture, HTML or a
+Names, paths and commands are written as code. Sentences are escaped, so that they contain no link, picture, HTML or
 mention of a user. The layout is in page/report.md.
 """
 
@@ -18,64 +18,70 @@ from ..rules.catalogue import SEVERITIES
 from .shared import (
     CAUSES,
     SYMBOLS,
-    capabilities,
-    declared,
-    harmless,
+    describe_result,
+    describe_state,
+    find_state,
     help_url,
-    in_order,
-    state,
-    unwaived,
-    verdict,
-    word,
-    words,
-    worst_first,
+    is_in_order,
+    list_roles,
+    list_unwaived,
+    make_harmless,
+    show_declaration,
+    sort_accounts,
+    spell_out,
 )
 from .templates import template_environment
 
 SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$]|:(?=//)|(?<=www)\.")
 MENTION = re.compile(r"([@#])(?=\w)")
 ROWS = 50
-"""With more accounts than this, those that are in order have no row of their own."""
+"""With more accounts than this, accounts without problems are only counted."""
 
 
-def text(report: AuditReport) -> str:
+def render(report: AuditReport) -> str:
     """Return the whole report."""
     environment = template_environment(autoescape=False)
-    filters = {"prose": prose, "code": code, "cell": cell, "declared": declared, "rule": _rule}
+    filters = {
+        "prose": escape_prose,
+        "code": format_code,
+        "cell": format_cell,
+        "declared": show_declaration,
+        "rule": _link_rule,
+    }
     environment.filters.update(filters)
-    return environment.get_template("report.md").render(_contents(harmless(report))) + "\n"
+    return environment.get_template("report.md").render(_list_variables(make_harmless(report))) + "\n"
 
 
-def prose(sentence: str) -> str:
-    """Return a sentence in which no character has a meaning in Markdown."""
+def escape_prose(sentence: str) -> str:
+    """Return a sentence in which every special character of Markdown is escaped."""
     return MENTION.sub(r"\1<!-- -->", SPECIAL.sub(r"\\\g<0>", sentence))
 
 
-def code(literal: str) -> str:
-    """Return a text as code."""
+def format_code(literal: str) -> str:
+    """Return a text as code in Markdown, between more backticks than it contains."""
     fence = "`" * (max(map(len, re.findall("`+", literal)), default=0) + 1)
     needs_space = literal[:1] in ("`", " ") or literal[-1:] in ("`", " ") or not literal
     inner = f" {literal} " if needs_space else literal
     return f"{fence}{inner}{fence}"
 
 
-def cell(literal: str) -> str:
-    """Return a text as code in a table. Even in code a bar begins the next cell, and its escapes differ by reader."""
+def format_cell(literal: str) -> str:
+    """Return a text as code in a table. A bar would begin the next cell even in code, so it needs HTML."""
     if "|" not in literal:
-        return code(literal)
+        return format_code(literal)
     return "<code>" + "".join(c if c.isalnum() or c in " /" else f"&#{ord(c)};" for c in literal) + "</code>"
 
 
-def _contents(report: AuditReport) -> dict[str, Any]:
+def _list_variables(report: AuditReport) -> dict[str, Any]:
     """Return the variables of the template."""
     run, summary, accounts = report["run"], report["summary"], report["accounts"]
-    columns, found = capabilities(report), unwaived(report["findings"])
-    groups = [(name, [one for one in found if one["severity"] == name]) for name in SEVERITIES]
-    fine = [account for account in accounts if in_order(account)] if len(accounts) > ROWS else []
-    shown = worst_first(account for account in accounts if account not in fine)
+    columns, findings = list_roles(report), list_unwaived(report["findings"])
+    groups = [(name, [finding for finding in findings if finding["severity"] == name]) for name in SEVERITIES]
+    fine = [account for account in accounts if is_in_order(account)] if len(accounts) > ROWS else []
+    shown = sort_accounts(account for account in accounts if account not in fine)
     numbers = [*(summary["by_severity"][name] for name in SEVERITIES), summary["new"], summary["resolved"]]
     numbers += [summary["waived"], summary["accepted"], summary["unknown"]]
-    excused = [(one, one["waiver"]) for one in report["findings"] if one["waiver"]]
+    waived = [(finding, finding["waiver"]) for finding in report["findings"] if finding["waiver"]]
     limit = f" -l {run['limit']}" if run["limit"] else ""
     tags = f" --tags {','.join(run['tags'])}" if run["tags"] else ""
     return {
@@ -83,48 +89,62 @@ def _contents(report: AuditReport) -> dict[str, Any]:
         "summary": summary,
         "accounts": accounts,
         "causes": CAUSES,
-        "verdict": verdict(report),
+        "verdict": describe_result(report),
         "number_heads": [
             *(f"{SYMBOLS[name][0]} {name}" for name in SEVERITIES),
             *("new", "resolved", "waived", "in the baseline", "unknown", "up to date"),
         ],
         "numbers": [*numbers, f"{summary['ok']} of {summary['checks']}"],
-        "matrix_heads": ["account", *(prose(words(name)) for name in columns)],
-        "matrix": [[cell(one["name"]), *(_state(state(one, name)) for name in columns)] for one in shown],
+        "matrix_heads": ["account", *(escape_prose(spell_out(name)) for name in columns)],
+        "matrix": [
+            [format_cell(account["name"]), *(_label_state(find_state(account, name)) for name in columns)]
+            for account in shown
+        ],
         "fine": len(fine),
         "groups": [(name, alike) for name, alike in groups if alike],
         "waived": [
-            _cells(
-                *(one["account"], one["rule"], one["resource"]),
+            _format_cells(
+                *(finding["account"], finding["rule"], finding["resource"]),
                 *(waiver["justification"], waiver["by"], waiver["expires"], waiver["where"]),
             )
-            for one, waiver in excused
+            for finding, waiver in waived
         ],
         "idle": [
-            [one["state"], *_cells(one["rule"], one["account"], one["resource"], one["expires"], one["where"])]
-            for one in report["waivers"]
-            if one["state"] != "used"
+            [
+                waiver["state"],
+                *_format_cells(
+                    *(waiver["rule"], waiver["account"], waiver["resource"], waiver["expires"], waiver["where"])
+                ),
+            ]
+            for waiver in report["waivers"]
+            if waiver["state"] != "used"
         ],
         "missed": [
-            [*_cells(one["name"], one["reason"]), cell(render_in_one_line(one["next"])) if one["next"] else ""]
-            for one in accounts
-            if one["state"] == "unknown"
+            [
+                *_format_cells(account["name"], account["reason"]),
+                format_cell(render_in_one_line(account["next"])) if account["next"] else "",
+            ]
+            for account in accounts
+            if account["state"] == "unknown"
         ],
-        "resolved": [_cells(one["account"], one["rule"], one["resource"], one["since"]) for one in report["resolved"]],
+        "resolved": [
+            _format_cells(finding["account"], finding["rule"], finding["resource"], finding["since"])
+            for finding in report["resolved"]
+        ],
         "command": run["playbook"] + limit + tags,
     }
 
 
-def _cells(*literals: str) -> Iterable[str]:
-    return [cell(literal) for literal in literals]
+def _format_cells(*literals: str) -> Iterable[str]:
+    return [format_cell(literal) for literal in literals]
 
 
-def _state(found: str) -> str:
-    return "" if found == "not_applicable" else f"{SYMBOLS[found][0]} {word(found)}"
+def _label_state(cell: str) -> str:
+    return "" if cell == "not_applicable" else f"{SYMBOLS[cell][0]} {describe_state(cell)}"
 
 
-def _rule(finding: Finding) -> str:
-    """Return the rule's id, as a link if its address is safe."""
+def _link_rule(finding: Finding) -> str:
+    """Return the id of the rule, as a link if its address contains no special characters."""
     url = help_url(finding["help"])
     is_safe = re.fullmatch(r"[\w:/.#-]+", url)
-    return f"[{prose(finding['rule'])}]({url})" if is_safe else prose(finding["rule"])
+    return f"[{escape_prose(finding['rule'])}]({url})" if is_safe else escape_prose(finding["rule"])

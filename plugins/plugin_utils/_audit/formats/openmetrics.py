@@ -1,9 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit's numbers as OpenMetrics, which Prometheus and node exporter's textfile collector read.
+"""The numbers of the audit as OpenMetrics, for Prometheus and the textfile collector of its node exporter.
 
-A label is a cluster, a severity or another word of a short list, never an account or a path: the number of time series
-stays that of the clusters.
+Labels have few values (clusters, severities, states), never accounts or paths, to keep the number of time series small.
 """
 
 from __future__ import annotations
@@ -14,34 +13,34 @@ from datetime import datetime
 
 from ..._documents.finding import AuditReport
 from ..rules.catalogue import SEVERITIES
-from .shared import harmless, unwaived
+from .shared import list_unwaived, make_harmless
 
 PREFIX = "hpc_onboard_audit"
 Labels = Mapping[str, str]
 Sample = tuple[Labels, float]
 
 
-def text(report: AuditReport) -> str:
-    """Return the whole exposition."""
-    lines = [
-        line for name, unit, told, samples in _metrics(harmless(report)) for line in _lines(name, unit, told, samples)
-    ]
+def render(report: AuditReport) -> str:
+    """Return the report as OpenMetrics."""
+    lines = [line for metric in _list_metrics(make_harmless(report)) for line in _list_lines(*metric)]
     return "\n".join([*lines, "# EOF"]) + "\n"
 
 
-def _metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sample]]]:
+def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sample]]]:
     """Yield name, unit, description and samples of each metric."""
     summary, run = report["summary"], report["run"]
-    clusters = {one["name"]: one["cluster"] for one in report["accounts"]}
+    clusters = {account["name"]: account["cluster"] for account in report["accounts"]}
     names = sorted(set(clusters.values()))
-    counts = Counter((clusters.get(one["account"], ""), one["severity"]) for one in unwaived(report["findings"]))
-    states = Counter((one["cluster"], one["state"]) for one in report["accounts"])
+    counts = Counter(
+        (clusters.get(finding["account"], ""), finding["severity"]) for finding in list_unwaived(report["findings"])
+    )
+    states = Counter((account["cluster"], account["state"]) for account in report["accounts"])
     changes = {"new": summary["new"], "changed": summary["changed"], "resolved": summary["resolved"]}
     started = datetime.fromisoformat(run["started"]).timestamp()
     yield (
         "findings",
         "",
-        "Findings that count, without waived ones.",
+        "Findings, without waived ones.",
         [
             ({"cluster": name, "severity": severity}, counts[name, severity])
             for name in names
@@ -51,18 +50,23 @@ def _metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sample]]
     yield (
         "accounts",
         "",
-        "Accounts by what the audit could do.",
+        "Accounts that were measured, and accounts that could not be measured.",
         [
             ({"cluster": name, "state": state}, states[name, state])
             for name in names
             for state in ("measured", "unknown")
         ],
     )
-    yield "changes", "", "Findings since the last audit.", [({"change": one}, changes[one]) for one in changes]
+    yield (
+        "changes",
+        "",
+        "Findings that are new, changed or resolved since the last audit.",
+        [({"change": change}, number) for change, number in changes.items()],
+    )
     yield (
         "checks",
         "",
-        "Checks, and how many of them are up to date.",
+        "Checks that found nothing (up_to_date), and other checks.",
         [({"state": "up_to_date"}, summary["ok"]), ({"state": "other"}, summary["checks"] - summary["ok"])],
     )
     yield "waived_findings", "", "Findings with a waiver.", [({}, summary["waived"])]
@@ -71,20 +75,20 @@ def _metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sample]]
     yield "duration_seconds", "seconds", "How long the audit took.", [({}, run["seconds"])]
 
 
-def _lines(name: str, unit: str, told: str, samples: list[Sample]) -> Iterator[str]:
+def _list_lines(name: str, unit: str, description: str, samples: list[Sample]) -> Iterator[str]:
     full = f"{PREFIX}_{name}"
     yield f"# TYPE {full} gauge"
     if unit:
         yield f"# UNIT {full} {unit}"
-    yield f"# HELP {full} {told}"
-    for labels, value in samples:
-        inner = ",".join(f'{label}="{_escape(word)}"' for label, word in labels.items())
-        yield f"{full}{{{inner}}} {_number(value)}" if inner else f"{full} {_number(value)}"
+    yield f"# HELP {full} {description}"
+    for labels, number in samples:
+        inner = ",".join(f'{label}="{_escape(value)}"' for label, value in labels.items())
+        yield f"{full}{{{inner}}} {_format(number)}" if inner else f"{full} {_format(number)}"
 
 
-def _number(value: float) -> str:
+def _format(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
 
 
-def _escape(word: str) -> str:
-    return word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _escape(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The audit's report as SARIF 2.1.0, for GitHub's code scanning and for editors.
 
-The location of a result is the line that declares the resource, because paths on an account are in no repository; those
-are its logical location. An undeclared resource has the playbook as location: readers refuse a result without a file.
+The location of a result is the line of the accounts file that declares the account. The path on the account is the
+logical location, because no repository contains it. Without a line, the playbook is the location: readers of SARIF
+refuse results without a file.
 """
 
 from __future__ import annotations
@@ -18,51 +19,53 @@ from urllib.parse import quote
 from ..._documents.finding import AuditReport, Excuse, Finding, ResolvedFinding, SourceLine
 from ..._documents.fix import render_in_one_line
 from ..rules.catalogue import RULES
-from .shared import SOURCE, harmless, help_url
+from .shared import SOURCE, help_url, make_harmless
 
-Sarif = dict[str, Any]  # a part of the document: its standard is another's, and the tests hold it
+Sarif = dict[str, Any]  # a part of the document; tests compare the document with the schema of SARIF
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
 SECURITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0", "info": "1.0"}
-"""The numbers by which GitHub sorts what is tagged as security: from 9 critical, from 7 high, from 4 medium."""
+"""Scores for results with the tag "security", in GitHub's scale: from 9 critical, from 7 high, from 4 medium."""
 MOST = 5000
-"""Results of a run that GitHub shows: docs.github.com, SARIF support for code scanning, limits."""
-NUMBERS = {name: number for number, name in enumerate(RULES)}
+"""Results that GitHub accepts from one run (docs.github.com, SARIF support for code scanning, limits)."""
+RULE_INDEX = {name: number for number, name in enumerate(RULES)}
 
 
-def text(report: AuditReport) -> str:
-    """Return the whole document, in ASCII."""
-    report = harmless(report)
-    results = [*(_result(finding, report) for finding in report["findings"][:MOST]), *_absent(report)][:MOST]
+def render(report: AuditReport) -> str:
+    """Return the report as a SARIF document in ASCII."""
+    report = make_harmless(report)
+    results = [*(_build_result(finding, report) for finding in report["findings"][:MOST]), *_list_resolved(report)][
+        :MOST
+    ]
     left_out = len(report["findings"]) + len(report["resolved"]) - len(results)
     run = {
-        "tool": {"driver": _driver(report)},
+        "tool": {"driver": _describe_tool(report)},
         "automationDetails": {"id": f"hpc.onboard/audit/{report['run']['id']}"},
         "columnKind": "unicodeCodePoints",
-        "invocations": [_invocation(report, left_out)],
+        "invocations": [_describe_run(report, left_out)],
         "results": results,
         "properties": {"summary": report["summary"]},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
-def message(said: str) -> dict[str, str]:
-    """Return a text in which nothing is a link or a placeholder."""
-    return {"text": re.sub(r"\{(?=\d)", "{{", re.sub(r"(?<=\d)\}", "}}", said)).replace("](", "] (") or "-"}
+def build_message(text: str) -> dict[str, str]:
+    """Return a SARIF message. Links and placeholders ({0}) in the text are made ineffective."""
+    return {"text": re.sub(r"\{(?=\d)", "{{", re.sub(r"(?<=\d)\}", "}}", text)).replace("](", "] (") or "-"}
 
 
-def _driver(report: AuditReport) -> Sarif:
+def _describe_tool(report: AuditReport) -> Sarif:
     return {
         "name": "hpc.onboard audit",
         "version": report["run"]["tool"],
         "informationUri": SOURCE,
-        "rules": [_rule(name) for name in RULES],
+        "rules": [_describe_rule(name) for name in RULES],
     }
 
 
-def _rule(name: str) -> Sarif:
+def _describe_rule(name: str) -> Sarif:
     rule, url = RULES[name], help_url(f"docs/rules.md#{name.lower()}")
-    safety = {"security-severity": SECURITY[rule.severity]} if name.startswith("SEC-") else {}
+    security = {"security-severity": SECURITY[rule.severity]} if name.startswith("SEC-") else {}
     return {
         "id": name,
         "shortDescription": {"text": rule.title},
@@ -70,25 +73,25 @@ def _rule(name: str) -> Sarif:
         "help": {"text": f"What it means and what to do: {url}"},
         "helpUri": url,
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
-        "properties": {"tags": ["security"] if safety else ["drift"], **safety},
+        "properties": {"tags": ["security"] if security else ["drift"], **security},
     }
 
 
-def _invocation(report: AuditReport, left_out: int) -> Sarif:
-    """Return what the run came to. left_out: how many results, the least severe, the document has no room for."""
+def _describe_run(report: AuditReport, left_out: int) -> Sarif:
+    """Return time and result of the run. left_out: number of results, the mildest ones, that exceed the limit."""
     started = datetime.fromisoformat(report["run"]["started"])
     ended = started + timedelta(seconds=round(report["run"]["seconds"]))
-    missed = [account for account in report["accounts"] if account["state"] == "unknown"]
-    said = [
-        f"{one['name']} could not be examined: {one['reason']} {render_in_one_line(one['next'])}".strip()
-        for one in missed
+    unmeasured = [account for account in report["accounts"] if account["state"] == "unknown"]
+    texts = [
+        f"{account['name']} could not be checked: {account['reason']} {render_in_one_line(account['next'])}".strip()
+        for account in unmeasured
     ]
-    notifications = [{"level": "error", "message": message(text)} for text in said]
+    notifications = [{"level": "error", "message": build_message(text)} for text in texts]
     if left_out:
-        more = f"{left_out:,} more results, the least severe ones, are not in this file; audit.json has all of them."
-        notifications.append({"level": "warning", "message": message(more)})
+        warning = f"{left_out:,} more results, the mildest ones, are not in this file; audit.json contains all results."
+        notifications.append({"level": "warning", "message": build_message(warning)})
     return {
-        "executionSuccessful": not missed,
+        "executionSuccessful": not unmeasured,
         "exitCode": report["summary"]["exit"],
         "startTimeUtc": report["run"]["started"],
         "endTimeUtc": ended.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -96,14 +99,14 @@ def _invocation(report: AuditReport, left_out: int) -> Sarif:
     }
 
 
-def _result(finding: Finding, report: AuditReport) -> Sarif:
+def _build_result(finding: Finding, report: AuditReport) -> Sarif:
     place = finding["place"] or finding["resource"]
     applies = finding["class"] != "not_applicable"
     result = {
-        **_named(finding),
+        **_identify(finding),
         "kind": "fail" if applies else "notApplicable",
         "level": LEVELS[finding["severity"]] if applies else "none",
-        "message": message(f"{finding['account']}: {finding['text']}{_advice(finding)}"),
+        "message": build_message(f"{finding['account']}: {finding['text']}{_describe_advice(finding)}"),
         "locations": [
             _location(
                 place, (finding["account"], finding["capability"], finding["resource"]), finding["declared"], report
@@ -118,52 +121,53 @@ def _result(finding: Finding, report: AuditReport) -> Sarif:
     return {**result, "suppressions": [_suppression(finding["waiver"])]} if finding["waiver"] else result
 
 
-def _named(finding: Finding | ResolvedFinding) -> Sarif:
-    """Return the members that identify a result in every run.
+def _identify(finding: Finding | ResolvedFinding) -> Sarif:
+    """Return the fields that identify a result in every run.
 
-    GitHub distinguishes results by file, rule and primaryLocationLineHash alone, and ours share the line of an account.
+    GitHub distinguishes results only by file, rule and primaryLocationLineHash, and all results of an account have the
+    same line: so the fingerprint is used instead of a hash of the line.
     """
-    known = finding["fingerprint"].removeprefix("sha256:")
+    fingerprint = finding["fingerprint"].removeprefix("sha256:")
     return {
         "ruleId": finding["rule"],
-        "ruleIndex": NUMBERS[finding["rule"]],
-        "partialFingerprints": {"hpcOnboard/v1": known, "primaryLocationLineHash": f"{known[:16]}:1"},
+        "ruleIndex": RULE_INDEX[finding["rule"]],
+        "partialFingerprints": {"hpcOnboard/v1": fingerprint, "primaryLocationLineHash": f"{fingerprint[:16]}:1"},
     }
 
 
-def _advice(finding: Finding) -> str:
+def _describe_advice(finding: Finding) -> str:
     return f" Do: {render_in_one_line(finding['fix'])}" if finding["fix"] else ""
 
 
 def _location(place: str, names: tuple[str, str, str], declared: SourceLine | None, report: AuditReport) -> Sarif:
-    """Return the declaring line, and the resource on the account. names: account, role and resource."""
+    """Return the line of the accounts file, and the place on the account. names: account, role and resource."""
     file: SourceLine = declared or {"file": report["run"]["playbook"], "line": 1}
     return {
-        "physicalLocation": _physical(file["file"], file["line"]),
+        "physicalLocation": _point_to_line(file["file"], file["line"]),
         "logicalLocations": [{"name": place, "fullyQualifiedName": "/".join(names), "kind": "resource"}],
     }
 
 
-def _physical(file: str, line: int) -> Sarif:
+def _point_to_line(file: str, line: int) -> Sarif:
     return {"artifactLocation": {"uri": quote(file.lstrip("/")) or "."}, "region": {"startLine": line}}
 
 
 def _suppression(waiver: Excuse) -> Sarif:
     file, _colon, line = waiver["where"].rpartition(":")
-    told = f"{waiver['justification']} (until {waiver['expires']}, {waiver['by']})"
-    suppression = {"kind": "external", "status": "accepted", "justification": told}
+    text = f"{waiver['justification']} (until {waiver['expires']}, {waiver['by']})"
+    suppression = {"kind": "external", "status": "accepted", "justification": text}
     if not file or not line.isascii() or not line.isdigit() or int(line) == 0:
         return suppression
-    return {**suppression, "location": {"physicalLocation": _physical(file, int(line))}}
+    return {**suppression, "location": {"physicalLocation": _point_to_line(file, int(line))}}
 
 
-def _absent(report: AuditReport) -> Iterator[Sarif]:
-    """Yield the resolved findings."""
-    for gone in report["resolved"]:
+def _list_resolved(report: AuditReport) -> Iterator[Sarif]:
+    """Yield a result for each resolved finding, which SARIF calls absent."""
+    for finding in report["resolved"]:
         yield {
-            **_named(gone),
-            "level": LEVELS[RULES[gone["rule"]].severity],
-            "message": message(f"{gone['account']}: {gone['resource']} is up to date again."),
-            "locations": [_location(gone["resource"], (gone["account"], "", gone["resource"]), None, report)],
+            **_identify(finding),
+            "level": LEVELS[RULES[finding["rule"]].severity],
+            "message": build_message(f"{finding['account']}: {finding['resource']} is up to date again."),
+            "locations": [_location(finding["resource"], (finding["account"], "", finding["resource"]), None, report)],
             "baselineState": "absent",
         }

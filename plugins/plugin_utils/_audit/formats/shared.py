@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts that all formats of the audit's report share: harmless text, orders, words and numbers.
+"""Functions for all formats of the audit's report: escaping, sorting, and texts for states and numbers.
 
-The report is the document of docs/schemas/audit.schema.json. Much of its text was written on accounts: each
-format first makes it harmless() and then escapes it by its own rules.
+The report is the document of docs/schemas/audit.schema.json. Much of its text was written on accounts: each format
+first makes the whole report harmless, and then escapes each text by the rules of the format.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 Document = TypeVar("Document")
 
-CHOOSING = ("-l", "--tags")  # options that choose accounts and roles
+SELECTING = ("-l", "--tags")  # options that select accounts and roles
 SOURCE = "https://github.com/hpc-onboard/hpc.onboard"
 
-SYMBOLS = {  # each with its replacement in ASCII
+SYMBOLS = {  # symbol, and its replacement in ASCII
     "critical": ("◆", "#"),
     "high": ("▲", "!"),
     "medium": ("●", "~"),
@@ -33,7 +33,7 @@ SYMBOLS = {  # each with its replacement in ASCII
     "not_applicable": ("-", "-"),
     "unknown": ("?", "?"),
 }
-WORDS = {"not_applicable": "does not apply"}
+STATE_TEXTS = {"not_applicable": "does not apply"}
 CAUSES = {
     "spec": "the settings were changed",
     "hand": "changed by hand on the account",
@@ -43,147 +43,145 @@ CAUSES = {
 }
 
 
-def harmless(document: Document) -> Document:
-    """Return a copy of the document in which every text is visible()."""
-    copy: Document = _harmless(document)
+def make_harmless(document: Document) -> Document:
+    """Return a copy of the document without control characters and invisible characters in its texts."""
+    copy: Document = _make_visible(document)
     return copy
 
 
-def _harmless(document: Any) -> Any:
+def _make_visible(document: Any) -> Any:
     if isinstance(document, str):
         return visible(document)
     if isinstance(document, Mapping):
-        return {visible(name): _harmless(value) for name, value in document.items()}
+        return {visible(name): _make_visible(value) for name, value in document.items()}
     if isinstance(document, (list, tuple)):
-        return [_harmless(value) for value in document]
+        return [_make_visible(value) for value in document]
     return document
 
 
-def word(state: str) -> str:
-    """Return a severity or another state of a cell in words."""
-    return WORDS.get(state, state)
+def describe_state(state: str) -> str:
+    """Return the text for a severity or for another state of a cell."""
+    return STATE_TEXTS.get(state, state)
 
 
-def words(name: str) -> str:
-    """Return a name of the document, such as at_risk, in words."""
+def spell_out(name: str) -> str:
+    """Return a name of the report, such as at_risk, with spaces."""
     return name.replace("_", " ")
 
 
-def rank(state: str) -> int:
-    """Return the rank of a state of a cell, the worst first; unmeasured ranks between low and info."""
+def rank_state(state: str) -> int:
+    """Return the rank of a cell's state, 0 for the worst. The rank of "unknown" is between low and info."""
     order = ("critical", "high", "medium", "low", "unknown", "info", "ok", "not_applicable")
     return order.index(state)
 
 
-def reaches(severity: str, fail_on: str) -> bool:
-    """Return True if a finding of this severity makes an audit fail that fails on that one."""
+def is_failure(severity: str, fail_on: str) -> bool:
+    """Return True if a finding of this severity makes the audit fail. fail_on: the least severity that does."""
     return fail_on != "never" and SEVERITIES.index(severity) <= SEVERITIES.index(fail_on)
 
 
-def unwaived(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings that count."""
+def list_unwaived(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings without a waiver."""
     return [finding for finding in findings if not finding["waiver"]]
 
 
-def capabilities(report: AuditReport) -> list[str]:
-    """Return the roles of all accounts, in the order in which accounts name them."""
+def list_roles(report: AuditReport) -> list[str]:
+    """Return the names of the roles of all accounts, each once."""
     return list(dict.fromkeys(name for account in report["accounts"] for name in account["capabilities"]))
 
 
-def state(account: AuditedAccount, capability: str) -> Cell:
-    """Return the state of a cell; a role that an account does not name does not apply to it."""
-    unnamed: Cell = "not_applicable" if account["state"] == "measured" else "unknown"
-    return account["capabilities"].get(capability, unnamed)
+def find_state(account: AuditedAccount, role: str) -> Cell:
+    """Return the state of a role on an account. A role that a measured account does not have is not applicable."""
+    default: Cell = "not_applicable" if account["state"] == "measured" else "unknown"
+    return account["capabilities"].get(role, default)
 
 
-def worst_first(accounts: Iterable[AuditedAccount]) -> list[AuditedAccount]:
-    """Return the accounts with the worst first; among equals the one with more of it, then by name."""
+def sort_accounts(accounts: Iterable[AuditedAccount]) -> list[AuditedAccount]:
+    """Return the accounts: unknown ones first, then by the worst state, by the numbers of bad states, and by name."""
 
     def key(account: AuditedAccount) -> tuple[Any, ...]:
-        states = [rank(found) for found in account["capabilities"].values()]
-        first = 0 if account["state"] == "unknown" else 1
-        return (
-            min(states, default=9) if first else -1,
-            [-states.count(number) for number in range(6)],
-            account["name"],
-        )
+        ranks = [rank_state(state) for state in account["capabilities"].values()]
+        worst = -1 if account["state"] == "unknown" else min(ranks, default=9)
+        return worst, [-ranks.count(rank) for rank in range(6)], account["name"]  # 6: all states worse than ok
 
     return sorted(accounts, key=key)
 
 
-def in_order(account: AuditedAccount) -> bool:
-    """Return True if the account has nothing worse than info."""
+def is_in_order(account: AuditedAccount) -> bool:
+    """Return True if the account was measured and has no finding worse than info."""
     fine = ("ok", "not_applicable", "info")
-    return account["state"] == "measured" and all(found in fine for found in account["capabilities"].values())
+    return account["state"] == "measured" and all(state in fine for state in account["capabilities"].values())
 
 
-def severities(numbers: BySeverity) -> str:
+def describe_severities(numbers: BySeverity) -> str:
     """Return '1 critical, 2 high', or 'nothing found'."""
-    said = ", ".join(f"{numbers[name]:,} {name}" for name in SEVERITIES if numbers[name])
-    return said or "nothing found"
+    text = ", ".join(f"{numbers[name]:,} {name}" for name in SEVERITIES if numbers[name])
+    return text or "nothing found"
 
 
-def moment(started: str) -> str:
-    """Return '2026-11-21 18:00 UTC' for a time of the document."""
+def format_time(started: str) -> str:
+    """Return a time of the report as '2026-11-21 18:00 UTC'."""
     return f"{started[:10]} {started[11:16]} UTC"
 
 
 def help_url(target: str) -> str:
-    """Return the public address of a rule's description."""
+    """Return the public address of a rule's description. target: docs/rules.md#ID; any other text is not a link."""
     return f"{SOURCE}/blob/main/{target}" if target.startswith("docs/") else ""
 
 
-def fields(finding: Finding) -> list[tuple[str, str, str]]:
+def list_fields(finding: Finding) -> list[tuple[str, str, str]]:
     """Return name, desired and actual value of each field of a finding."""
     names = dict.fromkeys([*finding["desired"], *finding["actual"]])
     return [(name, finding["desired"].get(name, ""), finding["actual"].get(name, "")) for name in names]
 
 
-def declared(finding: Finding) -> str:
-    """Return 'inventory/accounts.yml:12', or empty."""
+def show_declaration(finding: Finding) -> str:
+    """Return file and line that declare the account, 'inventory/accounts.yml:12'; empty if they are not known."""
     where = finding["declared"]
     return f"{where['file']}:{where['line']}" if where else ""
 
 
-def verdict(report: AuditReport) -> str:
-    """Return the result of the audit in a few words."""
+def describe_result(report: AuditReport) -> str:
+    """Return the result of the audit in a few words, without a full stop."""
     numbers, accounts = report["summary"]["by_severity"], report["accounts"]
-    missed = report["summary"]["unknown"]
+    unknown = report["summary"]["unknown"]
     if not accounts:
-        return "No account was looked at"
-    bad = {finding["account"] for finding in unwaived(report["findings"]) if finding["severity"] != "info"}
+        return "No account was audited"
+    bad = {finding["account"] for finding in list_unwaived(report["findings"]) if finding["severity"] != "info"}
     if not any(numbers[name] for name in SEVERITIES[:-1]) or not bad:
-        if missed == len(accounts):
-            return "Nothing could be measured"
-        return "All is as it should be" if not missed else f"What was measured is as it should be, {missed:,} was not"
-    found = severities({**numbers, "info": 0})
-    return f"{found}, on {len(bad):,} of {count(len(accounts), 'account')}"
+        if unknown == len(accounts):
+            return "No account could be measured"
+        rest = f"; {count(unknown, 'account')} could not be measured" if unknown else ""
+        return f"No problems found{rest}"
+    problems = describe_severities({**numbers, "info": 0})
+    return f"{problems}, on {len(bad):,} of {count(len(accounts), 'account')}"
 
 
-def fixing_commands(report: AuditReport) -> list[tuple[list[str], list[str]]]:
-    """Return the commands that fix the findings, those for the most findings first, each with its accounts.
+def list_fixing_commands(report: AuditReport) -> list[tuple[list[str], list[str]]]:
+    """Return the commands that fix the findings, each with its accounts. The command for the most findings is first.
 
-    Commands for single accounts and roles are one: without -l and --tags it does the work of all of them. Accounts that
-    are unknown have commands of their own.
+    Commands that differ only in accounts and roles are merged into one without -l and --tags. Unknown accounts are
+    skipped: their commands are listed with their reasons.
     """
-    gone = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
-    found: dict[tuple[str, ...], list[str]] = {}
-    for finding in unwaived(report["findings"]):
-        if finding["severity"] == "info" or finding["account"] in gone:
+    unknown = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
+    accounts: dict[tuple[str, ...], list[str]] = {}  # one name for each finding that the command fixes
+    for finding in list_unwaived(report["findings"]):
+        if finding["severity"] == "info" or finding["account"] in unknown:
             continue
         for step in finding["fix"]:
             if step["kind"] == "command" and step["where"] == "here":
-                found.setdefault(without_choice(step["command"]), []).append(finding["account"])
-    most = sorted(found, key=lambda one: -len(found[one]))
-    return [(list(one), list(dict.fromkeys(found[one]))) for one in most]
+                accounts.setdefault(remove_selection(step["command"]), []).append(finding["account"])
+    commands = sorted(accounts, key=lambda command: -len(accounts[command]))
+    return [(list(command), list(dict.fromkeys(accounts[command]))) for command in commands]
 
 
-def without_choice(command: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a command without the options that choose accounts and roles."""
-    chosen = {position + step for position, word in enumerate(command) if word in CHOOSING for step in (0, 1)}
-    return tuple(word for position, word in enumerate(command) if position not in chosen)
+def remove_selection(command: Sequence[str]) -> tuple[str, ...]:
+    """Return the arguments of a command without the options that select accounts and roles, and their values."""
+    options = [position for position, argument in enumerate(command) if argument in SELECTING]
+    removed = {*options, *(position + 1 for position in options)}
+    return tuple(argument for position, argument in enumerate(command) if position not in removed)
 
 
-def in_two_lines(commands: Sequence[str]) -> list[str]:
-    """Return at most two lines for a shell that run all of the commands: the first, then the rest in one line."""
+def join_in_two_lines(commands: Sequence[str]) -> list[str]:
+    """Return at most two shell lines that run all commands: the first command, then all others."""
     return [*commands[:1], *(["; ".join(commands[1:])] if commands[1:] else [])]

@@ -1,8 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All rules of the audit, and the words for severities, classes and causes.
+"""All rules of the audit, and the values of severity, class and cause.
 
-An id never changes its meaning, and a retired id stays reserved: waivers, baselines and other programs name them.
+The meaning of an id never changes, and a retired id is never used again, because waivers, baselines and other programs
+refer to ids.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ..._documents.outcome import Severity
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
-"""The worst first."""
+"""From the worst to the mildest."""
 
 CLASSES: tuple[Class, ...] = (
     "missing",
@@ -33,9 +34,9 @@ CLASSES: tuple[Class, ...] = (
     "not_applicable",
     "unknown",
 )
-"""What a finding can be; what is up to date is no finding."""
+"""The classes of findings. A resource that is up to date has no finding."""
 
 CAUSES: tuple[Cause, ...] = ("spec", "hand", "site", "time", "unknown")
-"""What has changed: the settings, something by hand on the account, the site, the date."""
+"""The causes of findings: the settings changed, the account was changed by hand, the site changed, or time passed."""
 
 RULES: dict[str, Rule] = {**KEY_RULES, **PLACE_RULES, **FILE_RULES, **SOFTWARE_RULES}

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rules about scripts, about files that users keep on this machine, and about manual steps."""
+"""The rules about scripts, copies of files from this machine, and manual steps."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FILE_RULES = {
         title="The content of a script differs from the declared one",
         severity="medium",
         owner="path_scripts",
-        why="The content of the script differs from the declared one. The script was changed on the account, or it is"
-        " your own script with the same name.",
+        why="The content of the script differs from the declared one. The script was changed on the account, or you"
+        " have a script with the same name there.",
         fix="Copy your changes into the file that the accounts file names, then run `hpc-onboard onboard ACCOUNT --tags"
         " path_scripts`.",
     ),
@@ -61,8 +61,8 @@ FILE_RULES = {
         severity="info",
         owner=CHECKS,
         why="You did a yearly step more than a year ago. Or the date that you set in the accounts file (`steps:`) has"
-        " passed or is less than 30 days ahead. Sites may close your account without further notice if you miss the"
-        " step.",
+        " passed or is less than 30 days ahead. A site may close your account without further notice if you do not do"
+        " the step in time.",
         fix="Do the step, then run `hpc-onboard done ACCOUNT STEP`, which records the date.",
         found_class="stale",
         found_cause="time",

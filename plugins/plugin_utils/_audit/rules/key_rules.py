@@ -49,7 +49,7 @@ KEY_RULES = {
         severity="high",
         owner=CHECKS,
         why="A start-up file, a shell history, a job script, a notebook, a log or another text contains a key. The"
-        " audit recognises the keys of your keyring, and keys with an issuer's form and checksum. Such files are"
+        " audit recognises the keys of your keyring, and keys with an issuer's key format and checksum. Such files are"
         " copied, shared and mailed to support teams, and a rotation does not replace the key in them. Lines with"
         " `hpc.onboard:allow` are not reported.",
         fix="`hpc-onboard fix ACCOUNT` removes a variable that contains only a key of your keyring (the current key or"
@@ -92,12 +92,12 @@ KEY_RULES = {
         cases={"unknown_key": "{keep} Then remove {place}."},
     ),
     "SEC-007": Rule(
-        title="A password begins with '$', which enroot passes to a shell",
+        title="A password begins with '$', so a shell expands it",
         severity="high",
         owner=CHECKS,
-        why="A password in enroot's credentials begins with `$`. enroot passes the password to a shell, which expands"
-        " it. The value is then empty, or the shell runs it as a command.",
-        fix="Onboarding does not change such a line. Delete the line, then run `hpc-onboard onboard ACCOUNT --tags"
+        why="A password in enroot's credentials file begins with `$`. enroot passes the password to a shell, which"
+        " treats it as a variable or as a command. The password is then empty, or the command runs.",
+        fix="Onboarding does not change this line. Delete it, then run `hpc-onboard onboard ACCOUNT --tags"
         " enroot_credentials`, which writes the key itself. For a machine that no role sets up, write the password"
         " itself into the file by hand.",
         advice="Onboarding does not change this line. Delete {place}, then run: {onboard}. For a machine that"
@@ -109,11 +109,11 @@ KEY_RULES = {
         owner=CHECKS,
         why="A start-up file sets a variable such as `WANDB_API_KEY` or `HF_TOKEN`. Its program uses this variable"
         " instead of the file that hpc-onboard writes. So the program may use an old key although the file has the"
-        " current one. In addition, each of your processes contains the variable.",
+        " current one. In addition, the key is in the environment of each of your processes.",
         fix="Remove the line from the file that the finding names, log in again, and check with `env | grep -i key`. A"
-        " variable that points to another file (`HF_HOME`, `NETRC`) may have other purposes, such as a cache of models."
-        " In this case, set the path of that file in the accounts file (`path`). Or remove the variable, if nothing"
-        " else needs it.",
+        " variable that points to a different file or folder (`NETRC`, `HF_HOME`) may have other purposes, such as a"
+        " cache of models. In this case, set this path in the accounts file (`path`). If nothing else needs the"
+        " variable, remove it.",
         advice="Remove the variable from {place}. Its program then reads the key from the file.",
         cases={
             "unknown_key": "{keep} Then remove the variable from {place}.",
@@ -126,9 +126,9 @@ KEY_RULES = {
         title="A container tool has stored tokens of former logins",
         severity="low",
         owner=CHECKS,
-        why="A container tool has stored tokens of former logins, for example in enroot's cache of tokens. The tokens"
-        " expire. Until then, anyone who has a token can use it like the key.",
-        fix="`hpc-onboard fix ACCOUNT` removes the tokens. The next pull gets a new one.",
+        why="A container tool has stored tokens of former logins, for example in enroot's token cache. Until a token"
+        " expires, anyone who has it can use it like the key.",
+        fix="`hpc-onboard fix ACCOUNT` removes the tokens. The next pull gets a new token.",
         advice="Remove {place} while no pull is running.",
     ),
     "SEC-010": Rule(
@@ -136,10 +136,10 @@ KEY_RULES = {
         severity="critical",
         owner=CHECKS,
         why="Another user can change or replace a file that your shells, ssh or services run or trust. Such files are"
-        " start-up files, programs that they run, files of hpc-onboard, programs on your PATH, files in `~/.ssh`, units"
-        " of systemd, and plugins of editors. At your next login, that user can do everything that you can do, and can"
-        " read every key. The same holds for a server of yours that asks for no token, such as Jupyter's. A group that"
-        " has no other members is not reported.",
+        " start-up files, programs that they run, files of hpc-onboard, programs on your PATH, files in `~/.ssh`,"
+        " units of systemd, and plugins of editors. At your next login, that user gets all of your permissions, and"
+        " can read all of your keys. The rule also reports a server of yours that requires no token, such as a Jupyter"
+        " server. It does not report access for a group that has no other members.",
         fix="Run `hpc-onboard fix ACCOUNT`, or `chmod go-w FILE` on the account, to remove the permission. If the file"
         " belongs to another user, check its content, and replace it with your own copy.",
         advice="Check who has changed {place}, then run chmod go-w {place}.",
@@ -149,9 +149,9 @@ KEY_RULES = {
         severity="info",
         owner=CHECKS,
         why="A file in a folder such as `tests`, `fixtures`, `examples` or `docs` contains a key that was never in your"
-        " keyring. The key has an issuer's form and checksum. It may be made up, or it may be a real key.",
-        fix="Check the key. If it is real, replace it on its issuer's page and remove it from the file. If it is made"
-        " up, write `hpc.onboard:allow` on its line. The audit then no longer reports it.",
+        " keyring. The key has an issuer's key format and checksum. It may be an example or a real key.",
+        fix="Check the key. If it is real, replace it on its issuer's page and remove it from the file. If it is an"
+        " example, write `hpc.onboard:allow` on its line. The audit then no longer reports it.",
         advice="Check the key in {place}. If it is real, replace it on its issuer's page and remove it from the file.",
     ),
     "SEC-012": Rule(
@@ -161,19 +161,19 @@ KEY_RULES = {
         why="A setting of git, conda, pip, npm, curl, wget, ssh (for every host) or a container tool turns off the"
         " check of certificates or host keys. An attacker on the network can then read the key that is sent, and can"
         " change the files that you download.",
-        fix="Remove the line. If a server has a certificate from its own authority, set the file with that authority's"
+        fix="Remove the line. If a server uses a certificate of a private authority, set the file with the authority's"
         " certificate instead (`http.sslCAInfo`, `ssl_verify: FILE`, `cert = FILE`).",
-        advice="Remove {place}. If a server has a certificate from its own authority, set the authority's certificate"
+        advice="Remove {place}. If a server uses a certificate of a private authority, set the authority's certificate"
         " instead.",
     ),
     "KEY-001": Rule(
         title="A key is missing",
         severity="high",
         owner=KEEPERS,
-        why="A key file has no line for a machine that needs one. enroot needs two lines for nvcr.io: one for the"
-        " registry and one for its token service. Without the line, pulls fail with error 401, often only inside a"
+        why="A key file has no entry for a machine that needs one. For nvcr.io, enroot needs two entries: one for the"
+        " registry and one for its token service. Without an entry, pulls fail with error 401, often only inside a"
         " job.",
-        fix="`hpc-onboard onboard ACCOUNT --tags enroot_credentials` writes the line. If the finding names a different"
+        fix="`hpc-onboard onboard ACCOUNT --tags enroot_credentials` writes the entry. If the finding names a different"
         " role, use that role's name. If the key is not in your keyring and only the site asks for it, the severity is"
         " info. In this case, store the key, or set `without: [registry_auth]`.",
     ),
@@ -187,29 +187,30 @@ KEY_RULES = {
         fix="After a rotation, run `hpc-onboard rotate --resume`. Otherwise, run `hpc-onboard onboard ACCOUNT`.",
     ),
     "KEY-003": Rule(
-        title="A machine has several lines, and programs use only the first one",
+        title="A key file has several entries for a machine, and programs use only the first one",
         severity="high",
         owner=BOTH,
-        why="A key file has several lines for one machine, and programs use only the first one. A new key in a later"
-        " line is never used. If the lines have different logins, the severity is medium, because no rotation replaces"
+        why="A key file has several entries for one machine, and programs use only the first one. A new key in a later"
+        " entry is never used. If the entries have different logins, the severity is medium: rotations do not replace"
         " the key of the second login.",
-        fix="Delete the lines that you do not need, or run `hpc-onboard onboard ACCOUNT`, which changes the line that"
-        " programs use.",
+        fix="Delete the entries that you do not need, or run `hpc-onboard onboard ACCOUNT`, which changes the entry"
+        " that programs use.",
         found_class="broken",
-        advice="Keep one line for each machine in {place}.",
+        advice="Keep one entry for each machine in {place}.",
     ),
     "KEY-004": Rule(
         title="A key has a form that its program cannot read",
         severity="high",
         owner=BOTH,
-        why="The file contains the key, but in a form that its program cannot read: an entry over several lines,"
-        " quotes, a wrong order, or a carriage return at its end. Or the file names a helper program for the registry"
-        " (`credsStore`, `credHelpers`). The program then ignores the key without a message.",
-        fix="`hpc-onboard onboard ACCOUNT` rewrites an entry that is on one line. It does not change an entry over"
-        " several lines, a carriage return, a byte-order mark, a space that is not an ASCII space, or a helper program."
-        " Change these by hand as the finding says, then run the command again.",
+        why="The file contains the key, but in a form that its program cannot read: an entry that spans several"
+        " lines, quotation marks, fields in the wrong order, or a carriage return at the end. Or the file sets a"
+        " credential helper for the registry (`credsStore`, `credHelpers`). The program then ignores the key without a"
+        " message.",
+        fix="`hpc-onboard onboard ACCOUNT` rewrites an entry on a single line. It cannot fix an entry that spans"
+        " several lines, a carriage return, a byte-order mark, a space that is not an ASCII space, or a credential"
+        " helper. Fix these by hand as the finding describes, then run the command again.",
         found_class="broken",
-        advice="Edit {place} by hand as the finding says. Onboarding does not change this line.",
+        advice="Edit {place} by hand as the finding describes. Onboarding does not change this line.",
     ),
     "KEY-005": Rule(
         title="The issuer refuses the key",
@@ -224,8 +225,8 @@ KEY_RULES = {
         title="The key is valid, but lacks permissions",
         severity="high",
         owner=CHECKS,
-        why="The key is valid, but it gives no access to private images of the registry. Its services or its"
-        " organisation are wrong. Pulls of public images work, so users often notice this late.",
+        why="The key is valid, but it gives no access to the private images of the registry, because it was created for"
+        " other services or another organisation. Pulls of public images work, so users often notice this late.",
         fix="Create a key with the same services as the old key, then run `hpc-onboard rotate`.",
         advice="Add the services to the key on its issuer's page, or create a new key: {rotate}",
     ),
@@ -233,8 +234,8 @@ KEY_RULES = {
         title="A key expires soon",
         severity="medium",
         owner=CHECKS,
-        why="The key expires within a month. In its last week, the severity is high. A job that still runs on that day"
-        " fails in the middle.",
+        why="The key expires within a month. In its last week, the severity is high. A job that uses the key after"
+        " that day fails.",
         fix="Create a new key while the old one works, and install it with `hpc-onboard rotate`.",
         found_class="at_risk",
         found_cause="time",
@@ -267,8 +268,8 @@ KEY_RULES = {
         title="Jobs cannot read the key",
         severity="info",
         owner=CHECKS,
-        why="The key is in a place that jobs cannot read. This is a home directory that jobs have no ticket for, or a"
-        " file system that compute nodes do not mount. Programs on the login node can read the key, but jobs cannot.",
+        why="Programs on the login node can read the key, but jobs cannot. The file is in a home directory for which"
+        " jobs have no ticket, or on a file system that compute nodes do not mount.",
         fix="Pass the key in the environment of each job that needs it: run `sbatch --export=ALL,WANDB_API_KEY=…` in a"
         " shell that has the key. Never write the key into the script.",
         found_class="broken",
@@ -279,8 +280,8 @@ KEY_RULES = {
         title="A replaced key may still work",
         severity="medium",
         owner=CHECKS,
-        why="A rotation has replaced a key, but no test has shown yet that the old key is dead. Until then, the old key"
-        " in old files and backups may still be valid.",
+        why="A rotation has replaced a key, but no test has confirmed yet that the old key no longer works. Until then,"
+        " copies of the old key in files and backups can be used.",
         fix="Deactivate the old key on the issuer's page, then run `hpc-onboard rotate --resume --retired`.",
         found_class="at_risk",
         advice="Deactivate the old key on its issuer's page, then run: {resume}",

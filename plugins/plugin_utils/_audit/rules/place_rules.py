@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rules about links, folders, shells, scripts, files, quotas and purges."""
+"""The rules about links, folders, start-up files, caches, quotas and purges."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PLACE_RULES = {
         title="A link does not point to its declared target",
         severity="high",
         owner="storage_links",
-        why="The link exists, but it points to a target that differs from the declared one. So your data is written to"
-        " a folder where you do not expect it. If the site has changed the value of its own variable ($SCRATCH), the"
-        " finding names both targets (cause *site*).",
+        why="The link points to a target that differs from the declared one. So your data is written to a folder that"
+        " you do not expect. If the site has changed the value of its own variable (such as `$SCRATCH`), the finding"
+        " names both targets, and its cause is *site*.",
         fix="If the current target is right, set it in the accounts file. Otherwise, run `hpc-onboard onboard ACCOUNT"
-        " --tags storage_links`. It changes only a link that hpc-onboard created and that was not changed since then."
+        " --tags storage_links`. It changes only links that hpc-onboard created and that were not changed since then."
         " It moves no data, and it does not change your own links. If the site has changed its variable, first copy the"
         " data that you need, because the site will empty the old folder.",
     ),
@@ -33,9 +33,9 @@ PLACE_RULES = {
         title="The target of a link does not exist",
         severity="high",
         owner=f"storage_links, {CHECKS}",
-        why="The file system of the target is not mounted or was moved, or the target was purged. Jobs fail when they"
-        " first write to it. A link to a folder of one node or job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`,"
-        " `/dev/shm`, `$TMPDIR`) is not reported, because its target may exist on another login node.",
+        why="The file system of the target is not mounted or was moved, or the target was purged. A job fails when it"
+        " first writes to the target. A link to a folder of one node or job (`/run`, `/tmp`, `/local`, `/var/tmp`,"
+        " `/var/run`, `/dev/shm`, `$TMPDIR`) is not reported, because its target may exist on another login node.",
         fix="Check the target with `ls -ld TARGET` on the account. Ask the site, or run `hpc-onboard onboard ACCOUNT`,"
         " which creates the folder. `hpc-onboard fix ACCOUNT` removes a broken link that no role creates.",
         found_class="broken",
@@ -46,8 +46,8 @@ PLACE_RULES = {
         title="A file or folder has the name of a declared link",
         severity="high",
         owner="storage_links",
-        why="A real folder or file has the path of a declared link. hpc-onboard does not change it, because it is"
-        " yours.",
+        why="A file or folder has the path of a declared link. hpc-onboard does not change it, because it did not"
+        " create it.",
         fix="Move it away (`mv ~/work ~/work.mine`), then run hpc-onboard again. After that, copy the files that you"
         " want to keep through the new link.",
     ),
@@ -56,7 +56,7 @@ PLACE_RULES = {
         severity="medium",
         owner=CHECKS,
         why="The link points to itself, or its name suggests permanent storage but its target is purged by the site."
-        " Files on purged storage are deleted without a message.",
+        " The site deletes files on such storage without a message.",
         fix="In the accounts file, set a folder that is not purged. Then run `hpc-onboard onboard ACCOUNT --tags"
         " storage_links`.",
         found_class="broken",
@@ -74,8 +74,8 @@ PLACE_RULES = {
         title="A folder has a wrong mode, group or type",
         severity="medium",
         owner="storage_links",
-        why="The mode, group or type of a folder differs from the declared one. Colleagues cannot read the folder, or"
-        " too many users can.",
+        why="The mode, group or type of a folder differs from the declared one. As a result, your colleagues cannot"
+        " read the folder, or other users can.",
         fix="If the change is intended, declare it in the accounts file. Otherwise, run `hpc-onboard onboard ACCOUNT`.",
     ),
     "DIR-003": Rule(
@@ -133,9 +133,9 @@ PLACE_RULES = {
         title="Start-up files take seconds, or end the shell",
         severity="low",
         owner=CHECKS,
-        why="Every login waits for the start-up files. Each command over ssh and each step of a job that starts a shell"
-        " waits too. A start-up file that exits, sets -e, or starts another program in place of the shell can prevent"
-        " or stop commands: scp, rsync and other programs fail.",
+        why="Start-up files delay each login, each command over ssh, and each step of a job that starts a shell. A"
+        " start-up file that exits, sets -e, or replaces the shell with another program can stop commands, so that scp,"
+        " rsync and other programs fail.",
         fix="Measure the time with `time bash -lic exit` on the account. Load modules and conda only in the jobs and"
         " scripts that need them.",
         advice="Check the commands that {place} runs.",
@@ -148,16 +148,16 @@ PLACE_RULES = {
         " first. You then run a different version than you expect. The audit also checks `sbatch`, `srun`, `salloc`,"
         " `enroot` and `apptainer`. Scripts for `sbatch` need not be on PATH. If the current folder is on PATH, anyone"
         " who can write to a folder can choose the programs that you start in it.",
-        fix="Check with `type -a PROGRAM` on the account. If the script's folder is not on PATH, log in again. If it is"
-        " still missing, look in your start-up file for a line after the line of hpc-onboard that sets PATH. If a"
-        " different program comes first, remove it, or move its folder to the end of PATH.",
+        fix="Check with `type -a PROGRAM` on the account. If the script's folder is not on PATH, log in again. If it"
+        " is still missing, look in your start-up file for a line that replaces PATH, below the line of hpc-onboard."
+        " If a different program comes first, remove it, or move its folder to the end of PATH.",
         found_class="changed",
         advice="Remove {place}, or remove its folder from PATH, or put the folder after the folder of hpc-onboard's"
         " script.",
         cases={
             "not_on_path": "Log in again. If the script is still not on PATH, look in your start-up file for a line"
-            " after the line of hpc-onboard that sets PATH. Add the folder in that line: export PATH={folder}:$PATH (in"
-            " tcsh: set path = ({folder} $path)).",
+            " that replaces PATH, below the line of hpc-onboard. Add the folder in that line: export"
+            " PATH={folder}:$PATH (in tcsh: set path = ({folder} $path)).",
             "path_replaced": "Keep the earlier value of PATH in {place}: write export PATH=FOLDER:$PATH, or move the"
             " line above the line of hpc-onboard.",
             "name_taken": "Remove the alias or the function from {place}, or rename it.",
@@ -178,11 +178,11 @@ PLACE_RULES = {
         owner=CHECKS,
         why="A variable of hpc-onboard is missing or has a different value in a shell. A start-up file sets or unsets"
         " it after the line of hpc-onboard, or returns before that line. Often, such a line comes from a tutorial. As a"
-        " result, a cache may be in the home directory again. The audit checks a login shell, a command over ssh, a"
-        " terminal and a batch job.",
+        " result, a cache may be in the home directory again. The audit checks a login shell, an interactive shell, a"
+        " command over ssh and a batch job.",
         fix="Remove the line. `hpc-onboard fix ACCOUNT` removes it if nothing else depends on it. To keep the value of"
         " the line, declare it in the accounts file. If the line points to a folder with files, the finding names the"
-        " folder. The folder stays, but without the line no program uses it, and later audits do not report it.",
+        " folder. Without the line, no program uses this folder, and later audits do not report it.",
         found_class="changed",
         advice="Remove the line from {place}, or declare its value in the accounts file.",
         cases={
@@ -206,11 +206,12 @@ PLACE_RULES = {
         why="A start-up file sets a variable (`HF_HOME`, `TRANSFORMERS_CACHE`, `XDG_CACHE_HOME`,"
         " `SINGULARITY_CACHEDIR`), but a variable of hpc-onboard takes precedence. Programs then do not find earlier"
         " downloads. This rule also covers the settings file of a tool (`enroot.config`, `environ.d`, `environment.d`,"
-        " `pip.conf`, `.condarc`, `.npmrc`), a file that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), a job script,"
-        " and the settings of a project (`.env`, `uv.toml`, `.vscode`). The folder in such a file differs from"
-        " hpc-onboard's, does not exist, or is in the home directory although the site wants no caches in it. A service"
-        " of systemd, a kernel of Jupyter or a script in `~/bin` whose program no longer exists is reported too.",
-        fix="Remove the line. To keep using your folder, declare it: `tool_caches_paths: {huggingface: /data/ada/hf}`."
+        " `pip.conf`, `.condarc`, `.npmrc`), a file that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), a job"
+        " script, and the settings of a project (`.env`, `uv.toml`, `.vscode`). The folder in such a file differs from"
+        " the folder of hpc-onboard, does not exist, or is in the home directory of a site that does not want caches"
+        " there. The rule also reports a systemd service, a Jupyter kernel or a script in `~/bin` whose program does"
+        " not exist.",
+        fix="Remove the line. To keep your folder, declare it: `tool_caches_paths: {huggingface: /data/ada/hf}`."
         " Then run `hpc-onboard onboard ACCOUNT`. `hpc-onboard adopt ACCOUNT` finds such folders.",
         advice="Remove the line from {place}, or declare its folder in the accounts file (tool_caches_paths).",
     ),
@@ -262,8 +263,8 @@ PLACE_RULES = {
         title="The home directory is more than half full",
         severity="low",
         owner=CHECKS,
-        why="More than half of the home directory is used. The finding names its largest folders, so that you can move"
-        " them in time.",
+        why="More than half of the home directory is used. The finding names its largest folders. Move them before the"
+        " home directory is full.",
         fix="Move large folders to a storage area, or remove them.",
         found_class="at_risk",
         found_cause="time",
@@ -273,8 +274,8 @@ PLACE_RULES = {
         title="Files were purged, or will be purged soon",
         severity="medium",
         owner=CHECKS,
-        why="The site deletes files in this storage area that were not used for some days. Some of your files were"
-        " deleted or will be deleted soon. Most sites forbid touching files only to keep them.",
+        why="The site deletes files in this storage area that were not used for a number of days. Some of your files"
+        " were deleted or will be deleted soon. Most sites forbid running `touch` on files only to keep them.",
         fix="Copy the files that you need to permanent storage: `rsync -a SOURCE TARGET`.",
         found_class="at_risk",
         found_cause="time",

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The form of a rule of the audit. The tables are key_rules.py, place_rules.py and software_rules.py."""
+"""The type of a rule of the audit. The tables of rules are in the other modules of this package."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 
 NO_CASES: Mapping[str, str] = MappingProxyType({})
 UNPLACED = "unplaced"
-"""The case of a finding whose place is a variable that no start-up file sets."""
+"""The case for a finding whose place is a variable that is set, but not by a start-up file."""
 
 
 class Rule(NamedTuple):
-    """All that is stated of a rule. docs/rules.md is generated from it.
+    """A rule with its texts, from which docs/rules.md is generated.
 
-    title: the finding in one sentence, without its full stop. owner: the role or part that reports it. why: what it
-    means and what it costs. fix: what to do, as the page says it. found_class, found_cause: of a finding that an audit
-    check reports; a role's resource finds out its own. advice: the step of a finding that no command fixes, with
-    {place} and the like (see fixes.py). cases: advice for special cases of the rule.
+    title: the finding in one sentence, without a full stop. owner: the role or part that reports the finding. why: its
+    meaning and its consequences. fix: what the user can do. found_class, found_cause: those of a finding of an audit
+    check; for a declared resource they are computed. advice: the step in the report if no command fixes the finding;
+    placeholders such as {place} are filled in by fixes.py. cases: case of a finding -> advice that replaces the usual
+    one.
     """
 
     title: str

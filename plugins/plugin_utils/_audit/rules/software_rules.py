@@ -13,7 +13,7 @@ SOFTWARE_RULES = {
         title="conda is in a place that the site forbids, or on purged storage",
         severity="medium",
         owner=CHECKS,
-        why="A conda installation has thousands of small files, which slow a parallel file system down for every user."
+        why="A conda installation has thousands of small files, which slow down a parallel file system for all users."
         " On purged storage, these files are deleted one by one, so environments slowly break.",
         fix="First save each environment (`conda env export -n NAME > NAME.yml`). If the site allows conda, set a"
         " different place, run `hpc-onboard onboard ACCOUNT --tags conda` and create the environments again. Otherwise,"
@@ -107,8 +107,8 @@ SOFTWARE_RULES = {
         why="The profile, your job script or a variable such as `SBATCH_PARTITION` names a partition that Slurm does"
         " not list for you. The partition was removed or renamed, or is reserved for other users. If jobs of"
         " hpc-onboard use the partition, Slurm refuses them, and the severity is medium.",
-        fix="List the partitions with `sinfo -s` on the account, use one of them for your job, and tell the profile's"
-        " maintainers.",
+        fix="List the partitions with `sinfo -s` on the account, and use one of them for your job. Inform the profile's"
+        " maintainers of the change.",
         found_class="changed",
         found_cause="site",
         advice="Use a different partition, and inform the profile's maintainers of the change: {place}.",
@@ -143,8 +143,8 @@ SOFTWARE_RULES = {
         title="A job script uses the home directory, which jobs cannot access",
         severity="low",
         owner=CHECKS,
-        why="At this site, jobs cannot access the home directory, cannot write to it, or have no ticket for it. The job"
-        " fails at its first file.",
+        why="At this site, jobs cannot read or write the home directory, or have no ticket for it. The job fails when"
+        " it opens its first file there.",
         fix="Use a folder of a storage area: `#SBATCH --chdir=/work1/...`.",
         advice="Use a folder of a storage area in {place}.",
     ),
@@ -152,9 +152,9 @@ SOFTWARE_RULES = {
         title="A job requests resources that are not available",
         severity="low",
         owner=CHECKS,
-        why="Your job script, alias or variable requests GPUs that no partition has, more of them than a node has, a"
-        " time limit that its partition does not allow, or an image, an environment or a folder that does not exist."
-        " Slurm refuses the job, or stops it silently. Slurm also refuses a script whose first line does not name a"
+        why="Your job script, alias or variable requests GPUs that no partition has, more GPUs than a node has, or a"
+        " time limit that its partition does not allow. Or it uses an image, an environment or a folder that does not"
+        " exist. Slurm refuses the job, or the job fails. Slurm also refuses a script whose first line does not name a"
         " shell, and ignores `#SBATCH` lines below the first command.",
         fix="Change the line. `hpc-onboard cheatsheet ACCOUNT` lists partitions, limits and GPUs.",
         advice="Change {place}, or remove the line if it is for another site.",
@@ -180,8 +180,8 @@ SOFTWARE_RULES = {
         title="A container image is in the home directory",
         severity="medium",
         owner=CHECKS,
-        why="A `.sqsh` or `.sif` image has a size of gigabytes, and the home directory is small and slow. Jobs wait for"
-        " it. If the home directory is full, even a login fails.",
+        why="A `.sqsh` or `.sif` image has a size of gigabytes, and the home directory is small and slow. Jobs start"
+        " slowly. If the home directory is full, even a login can fail.",
         fix="Move the image to a storage area. Or declare it in `container_images` and remove it from the home"
         " directory.",
         advice="Move {place} to a storage area, or declare it in container_images and remove it.",
@@ -191,7 +191,7 @@ SOFTWARE_RULES = {
         severity="medium",
         owner=CHECKS,
         why="Unpacked containers need gigabytes and have many files. No program can create them again. If no variable"
-        " points to their folder any more, their program cannot find them.",
+        " points to their folder, their program cannot find them.",
         fix="Move each container with its own program. For enroot, run `enroot export -o NAME.sqsh NAME`. Set"
         " `ENROOT_DATA_PATH` to a folder of the storage area, and run `enroot create -n NAME NAME.sqsh`. Then remove"
         " the old folder.",
@@ -204,13 +204,13 @@ SOFTWARE_RULES = {
         owner=CHECKS,
         why="A certificate or a ticket has expired, or expires within hours. After that, jobs lose access to the home"
         " directory, or the next login is refused.",
-        fix="Get a new one as usual: `kinit`, `cscs-key sign`, or the command that the site recommends.",
+        fix="Get a new certificate or ticket: run `kinit`, `cscs-key sign`, or the command that the site recommends.",
         found_class="at_risk",
         found_cause="time",
         advice="Renew it, then run the audit again.",
     ),
     "PRO-001": Rule(
-        title="The cluster's profile was not checked for months",
+        title="The cluster's profile was last checked months ago",
         severity="low",
         owner=CHECKS,
         why="The facts about this cluster were last checked months ago. Sites move file systems and change rules, so"
@@ -236,8 +236,8 @@ SOFTWARE_RULES = {
         title="A resource created by hpc-onboard is no longer declared",
         severity="low",
         owner="the receipt",
-        why="hpc-onboard created this resource earlier, but the settings no longer declare it. It does no harm, but is"
-        " no longer updated.",
+        why="hpc-onboard created this resource earlier, but the settings no longer declare it. The resource does no"
+        " harm, but it is no longer updated.",
         fix="Run `hpc-onboard offboard ACCOUNT --only undeclared` to remove it, or declare it again.",
     ),
     "RUN-001": Rule(
@@ -247,7 +247,7 @@ SOFTWARE_RULES = {
         why="One part of the account could not be checked. Permission was denied, a file system did not respond, or a"
         " command was missing. The other parts were checked. The audit makes no statement about this part.",
         fix="Check this part by hand, then run `hpc-onboard audit ACCOUNT` again.",
-        advice="Solve the problems above, then run again.",
+        advice="Solve the problems above, then run the audit again.",
     ),
     "RUN-002": Rule(
         title="An account could not be checked",
@@ -256,7 +256,7 @@ SOFTWARE_RULES = {
         why="The state of an account that could not be checked is unknown. By default, the audit then fails"
         " (`audit_incomplete: fail`).",
         fix="Follow the advice in the finding. For example, run `kinit`, or open a connection with `ssh -MNf HOST`."
-        " Then run it again with `-l ACCOUNT`.",
+        " Then run `hpc-onboard audit ACCOUNT` again.",
         advice="Solve the problems above, then run the audit again.",
     ),
     "RUN-003": Rule(
@@ -264,8 +264,8 @@ SOFTWARE_RULES = {
         severity="high",
         owner="the receipt",
         why="The receipt of the account (`~/.config/hpc.onboard/receipt.json`) lists the resources that hpc-onboard"
-        " created. The receipt is damaged, a newer version wrote it, or something else has its path. Until this is"
-        " fixed, onboarding creates nothing on the account, and offboarding removes nothing.",
+        " created. The receipt is damaged or was written by a newer version, or something else is in its place."
+        " Until this is fixed, onboarding creates nothing on the account, and offboarding removes nothing.",
         fix="Follow the advice in the finding: run `pip install -U hpc-onboard`, or restore the receipt from a backup."
         " If you have no backup, move the receipt away on the account: `mv -n ~/.config/hpc.onboard/receipt.json"
         " ~/receipt.json.damaged`. Then run hpc-onboard again. It uses the copy of the receipt on your machine."

@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files i
     render_report,
     write_files,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import harmless
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import make_harmless
 from report_example import REPORTS, copy, example
 
 
@@ -56,7 +56,7 @@ def test_an_unknown_format_is_told_before_anything_is_written(tmp_path: Path) ->
 
 def test_what_cannot_be_written_is_told_and_leaves_no_draft(tmp_path: Path) -> None:
     (tmp_path / "audit.json").mkdir()
-    with pytest.raises(ReportError, match=r"audit\.json: EISDIR: the report cannot be written there"):
+    with pytest.raises(ReportError, match=r"audit\.json: EISDIR: the report cannot be written"):
         write_files(example(), str(tmp_path), ["json"])
     assert os.listdir(tmp_path) == ["audit.json"]
     (tmp_path / "file").write_text("")
@@ -78,6 +78,6 @@ def test_a_format_loads_no_other_one() -> None:
 
 
 def test_every_text_of_a_document_is_made_visible() -> None:
-    assert harmless({"a\u202e": ["\u200b", 1, None, {"b": "\u3164"}]}) == {
+    assert make_harmless({"a\u202e": ["\u200b", 1, None, {"b": "\u3164"}]}) == {
         "a\\u202e": ["\\u200b", 1, None, {"b": "\\u3164"}]
     }

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_page import embedded, text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_page import embed_document, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import SOURCE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents import fix
 from hypothesis import given, settings
@@ -52,7 +52,7 @@ class Reader(HTMLParser):
 
 def check(document: dict[str, Any]) -> Reader:
     """Nothing runs but our script, nothing leads elsewhere but to the rules."""
-    page = text(document)
+    page = render(document)
     reader = Reader(page)
     tags = [tag for tag, _attributes in reader.elements]
     assert (tags.count("script"), tags.count("style"), tags.count("svg")) == (2, 1, tags.count("path") // 2)
@@ -100,16 +100,16 @@ assert "jinja2" in sys.modules
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_document_is_in_it_whole_and_cannot_end_its_element(name: str) -> None:
-    said = embedded(REPORTS[name])
+    said = embed_document(REPORTS[name])
     assert said.isascii()
     assert not set("<>&") & set(said)
     assert json.loads(gzip.decompress(base64.b64decode(said))) == REPORTS[name]
-    (found,) = re.findall(r'<script type="application/gzip" id="document">(.*?)</script>', text(REPORTS[name]))
+    (found,) = re.findall(r'<script type="application/gzip" id="document">(.*?)</script>', render(REPORTS[name]))
     assert found == said
 
 
 def test_its_policy_allows_its_own_style_and_script_alone() -> None:
-    page = text(example())
+    page = render(example())
     policy = next(one["content"] for _tag, one in Reader(page).elements if one.get("http-equiv")) or ""
     rules = dict(part.split(" ", 1) for part in policy.split("; "))
     assert rules.keys() == {"default-src", "style-src", "script-src", "base-uri", "form-action"}
@@ -120,7 +120,7 @@ def test_its_policy_allows_its_own_style_and_script_alone() -> None:
 
 
 def test_its_policy_comes_before_anything_that_it_is_for() -> None:
-    page = text(example())
+    page = render(example())
     assert page.index("Content-Security-Policy") < page.index("<title") < page.index("<style") < page.index("<script")
 
 
@@ -164,7 +164,7 @@ def test_every_colour_of_text_can_be_read_on_both_papers() -> None:
 
 
 def test_5290_findings_of_300_accounts_are_a_page_that_a_mail_can_carry() -> None:
-    page = text(large(300, 5290))
+    page = render(large(300, 5290))
     assert len(page.encode()) <= 3_000_000
     assert len(Reader(page).elements) <= 60_000
     assert page.count("<li id=") == 5290
@@ -172,7 +172,7 @@ def test_5290_findings_of_300_accounts_are_a_page_that_a_mail_can_carry() -> Non
 
 def test_one_event_on_many_accounts_is_one_entry_with_what_they_share_once() -> None:
     found = [finding("LNK-003", f"u{n}@{site}", "link ~/x", place="~/x") for site in ("lrz", "daint") for n in range(9)]
-    page = text(report([], found))
+    page = render(report([], found))
     assert page.count('class="event"') == 1
     assert "18 accounts" in page
     assert page.count("<code>~/x</code>") == 1

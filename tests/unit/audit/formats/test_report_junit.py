@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.junit import text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.junit import render
 from hypothesis import given, settings
 from junitparser import Error, Failure, JUnitXml, Skipped
 from lxml import etree
@@ -23,26 +23,26 @@ TAGS = {
 
 def cases(document: dict[str, Any]) -> dict[str, list[type]]:
     """Name of each case, with what came of it."""
-    suites = JUnitXml.fromstring(text(document).encode())
+    suites = JUnitXml.fromstring(render(document).encode())
     return {f"{case.classname} {case.name}": [type(one) for one in case.result] for suite in suites for case in suite}
 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_it_is_valid(name: str) -> None:
-    SCHEMA.assertValid(etree.fromstring(text(REPORTS[name]).encode()))
+    SCHEMA.assertValid(etree.fromstring(render(REPORTS[name]).encode()))
 
 
 @settings(max_examples=50, deadline=None)
 @given(reports)
 def test_nothing_strange_is_markup(document: dict[str, Any]) -> None:
-    root = etree.fromstring(text(document).encode())
+    root = etree.fromstring(render(document).encode())
     SCHEMA.assertValid(root)
     assert {element.tag for element in root.iter()} <= TAGS
     assert len(root.findall(".//failure")) <= len(document["findings"])
 
 
 def test_a_suite_is_an_account_and_its_numbers_are_right() -> None:
-    suites = JUnitXml.fromstring(text(example()).encode())
+    suites = JUnitXml.fromstring(render(example()).encode())
     assert [suite.name for suite in suites] == [one["name"] for one in example()["accounts"]]
     told = [(one.tests, one.failures, one.errors, one.skipped) for one in suites]
     suites.update_statistics()

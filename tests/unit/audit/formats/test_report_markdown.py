@@ -8,7 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.markdown import cell, code, prose, text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.markdown import (
+    escape_prose,
+    format_cell,
+    format_code,
+    render,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import SOURCE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
 from hypothesis import given, settings
@@ -39,18 +44,18 @@ def check(said: str) -> None:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_nothing_of_an_account_is_markup(name: str) -> None:
-    check(text(REPORTS[name]))
+    check(render(REPORTS[name]))
 
 
 @settings(max_examples=50, deadline=None)
 @given(reports)
 def test_nothing_strange_is_markup(document: dict[str, Any]) -> None:
-    check(text(document))
+    check(render(document))
 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_row_of_a_table_has_all_its_cells(name: str) -> None:
-    said = text(REPORTS[name])
+    said = render(REPORTS[name])
     rows = [re.split(r"(?<!\\)\|", line) for line in said.splitlines() if line.lstrip().startswith("| ")]
     assert all(len(row) > 2 for row in rows)
     width = 0
@@ -67,7 +72,7 @@ def test_every_row_of_a_table_has_all_its_cells(name: str) -> None:
 @given(texts)
 def test_prose_is_read_as_it_was(said: str) -> None:
     said = visible(said).strip()
-    inline = READER.parseInline(f"x{prose(said)}x")[0].children or []
+    inline = READER.parseInline(f"x{escape_prose(said)}x")[0].children or []
     read = "".join(token.content for token in inline if token.type not in ("html_inline",))
     assert read == f"x{said}x"
 
@@ -76,7 +81,7 @@ def test_prose_is_read_as_it_was(said: str) -> None:
 @given(texts)
 def test_code_is_read_as_it_was(said: str) -> None:
     said = visible(said)
-    (token,) = READER.parseInline(code(said))[0].children or []
+    (token,) = READER.parseInline(format_code(said))[0].children or []
     assert token.type == "code_inline"
     assert token.content.strip() == said.strip()
 
@@ -85,7 +90,7 @@ def test_code_is_read_as_it_was(said: str) -> None:
 @given(texts)
 def test_a_cell_is_one_cell(said: str) -> None:
     said = visible(said)
-    found = list(tokens(f"| a | b |\n| --- | --- |\n| {cell(said)} | end |\n"))
+    found = list(tokens(f"| a | b |\n| --- | --- |\n| {format_cell(said)} | end |\n"))
     assert sum(token.type == "td_open" for token in found) == 2
     inline = [token for token in found if token.type == "inline"][2]
     read = "".join(token.content for token in inline.children or [] if token.type != "html_inline")
@@ -94,11 +99,11 @@ def test_a_cell_is_one_cell(said: str) -> None:
 
 @pytest.mark.parametrize("said", HOSTILE)
 def test_nobody_is_called_and_no_issue_is_named(said: str) -> None:
-    assert not re.search(r"[@#]\w", prose(visible(said)))
+    assert not re.search(r"[@#]\w", escape_prose(visible(said)))
 
 
 def test_it_tells_what_there_is() -> None:
-    said = text(example())
+    said = render(example())
     assert said.startswith("# Audit: 1 critical, 3 high, 2 medium, 1 low, on 5 of 5 accounts\n")
     assert "Do: `ansible-playbook onboard.yml -l go42tum@lrz --tags enroot_credentials`" in said
     assert "Do: Ask the site whether /wclustre was moved, then: `ansible-playbook onboard.yml`" in said
@@ -108,6 +113,6 @@ def test_it_tells_what_there_is() -> None:
 
 
 def test_of_300_accounts_those_in_order_are_counted() -> None:
-    said = text(REPORTS["large"])
+    said = render(REPORTS["large"])
     assert "✓ 270 accounts in order." in said
     assert said.count("\n| `u") == 30 + 8  # of the matrix, and waived ones

@@ -25,14 +25,14 @@ DIGEST = Draft202012Validator(json.loads((SCHEMAS / "audit-digest.schema.json").
 
 def table(document: dict[str, Any]) -> list[dict[str, str]]:
     """The lines as Python's csv reads them, which must be those of RFC 4180."""
-    written = csv_table.text(document)
+    written = csv_table.render(document)
     assert written.count("\r\n") == written.count("\n") == len(document["findings"]) + 1
     return list(csv.DictReader(io.StringIO(written, newline=""), strict=True))
 
 
 def metrics(document: dict[str, Any]) -> dict[tuple[Any, ...], float]:
     """Each sample by its name and labels, as the parser of OpenMetrics reads them."""
-    written = openmetrics.text(document)
+    written = openmetrics.render(document)
     assert written.endswith("# EOF\n")
     samples = [one for family in text_string_to_metric_families(written) for one in family.samples]
     return {(one.name.removeprefix("hpc_onboard_audit_"), *one.labels.values()): one.value for one in samples}
@@ -44,7 +44,7 @@ def test_every_report_has_a_line_a_number_and_a_digest(name: str) -> None:
     assert [one["fingerprint"] for one in table(document)] == [one["fingerprint"] for one in document["findings"]]
     assert metrics(document)["failed",] == document["summary"]["failed"]
     DIGEST.validate(build_digest(document))
-    assert len(digest.text(document).splitlines()) <= 30
+    assert len(digest.render(document).splitlines()) <= 30
 
 
 @settings(max_examples=50, deadline=None)
@@ -54,7 +54,7 @@ def test_nothing_strange_calculates_or_starts_a_line(document: dict[str, Any]) -
         assert not [cell for cell in line.values() if cell.lstrip().startswith(("=", "+", "-", "@"))]
     metrics(document)
     DIGEST.validate(build_digest(document))
-    assert all(line.isprintable() for line in digest.text(document).splitlines())
+    assert all(line.isprintable() for line in digest.render(document).splitlines())
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(1)", " =1", "\uff1d1", "\t=1"])
@@ -79,14 +79,14 @@ def test_the_number_of_series_is_that_of_the_clusters_and_units_are_in_the_names
 
 
 def test_a_digest_says_what_is_new_what_was_known_and_what_is_resolved() -> None:
-    lines = digest.text(example()).splitlines()
+    lines = digest.render(example()).splitlines()
     assert lines[0] == ("Audit 2026-11-21 18:00 UTC: 1 critical, 3 high, 2 medium, 1 low, on 5 of 5 accounts.")
     assert lines[2] == "Since 2026-10-18 18:00 UTC: 2 new, 0 changed, 1 resolved, 6 unchanged."
     new, known = lines.index("New or changed:"), lines.index("Unchanged:")
     assert (known - new, lines.index("Resolved:") - known) == (3, 5)
     assert lines[new + 1].startswith("- critical: go42tum@lrz: The file with the key for nvcr.io can be read")
     since = {**example(), "run": {**example()["run"], "since": "last"}}
-    assert "Unchanged:" not in digest.text(since)
+    assert "Unchanged:" not in digest.render(since)
 
 
 def test_a_digest_of_hundreds_of_accounts_is_30_lines_and_one_event_is_one_of_them() -> None:
@@ -97,9 +97,9 @@ def test_a_digest_of_hundreds_of_accounts_is_30_lines_and_one_event_is_one_of_th
     ]  # fmt: skip
     document = large(300, 5290)
     document = report(document["accounts"], [*document["findings"], *moved], history=document["history"])
-    lines = digest.text(document).splitlines()
+    lines = digest.render(document).splitlines()
     assert len(lines) <= 30
-    assert "- high: 97 accounts: ~/s leads to /old/$USER. (LNK-003, new)" in digest.text(
+    assert "- high: 97 accounts: ~/s leads to /old/$USER. (LNK-003, new)" in digest.render(
         report(document["accounts"], moved)
     )
 

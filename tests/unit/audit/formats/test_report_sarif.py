@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.sarif import message, text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.sarif import build_message, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
 from hypothesis import given, settings
 from jsonschema import Draft4Validator
@@ -23,7 +23,7 @@ VALIDATOR = Draft4Validator(SCHEMA, format_checker=Draft4Validator.FORMAT_CHECKE
 
 def run(document: dict[str, Any]) -> Any:
     """The one run."""
-    (found,) = json.loads(text(document))["runs"]
+    (found,) = json.loads(render(document))["runs"]
     return found
 
 
@@ -34,7 +34,7 @@ def results(document: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_it_is_valid(name: str) -> None:
-    said = text(REPORTS[name])
+    said = render(REPORTS[name])
     assert said.isascii()
     VALIDATOR.validate(json.loads(said))
 
@@ -42,18 +42,18 @@ def test_it_is_valid(name: str) -> None:
 @settings(max_examples=30, deadline=None)
 @given(reports)
 def test_what_is_strange_is_valid_too(document: dict[str, Any]) -> None:
-    VALIDATOR.validate(json.loads(text(document)))
+    VALIDATOR.validate(json.loads(render(document)))
 
 
 @settings(deadline=None)
 @given(texts)
 def test_no_message_has_a_link_or_a_place_to_fill_in(said: str) -> None:
-    made = message(said)["text"]
+    made = build_message(said)["text"]
     assert not re.search(r"\]\(|(?<!\{)\{\d+\}(?!\})", made)
 
 
 def test_a_reader_finds_all_of_it(tmp_path: Path) -> None:
-    (tmp_path / "audit.sarif").write_text(text(example()), encoding="utf-8")
+    (tmp_path / "audit.sarif").write_text(render(example()), encoding="utf-8")
     read = load_sarif_file(str(tmp_path / "audit.sarif"))
     assert read.get_distinct_tool_names() == ["hpc.onboard audit"]
     counts = read.get_report().get_issue_type_histogram_for_severity("error")
@@ -114,7 +114,7 @@ def test_github_tells_all_results_apart() -> None:
 def test_an_account_that_was_not_measured_makes_the_run_unsuccessful() -> None:
     (said,) = run(example())["invocations"]
     assert (said["executionSuccessful"], said["exitCode"]) == (False, 2)
-    assert "ada@narval could not be examined" in said["toolExecutionNotifications"][0]["message"]["text"]
+    assert "ada@narval could not be checked" in said["toolExecutionNotifications"][0]["message"]["text"]
     assert said["endTimeUtc"] == "2026-11-21T18:00:41Z"
     assert run(REPORTS["in_order"])["invocations"][0]["executionSuccessful"] is True
 
@@ -122,12 +122,12 @@ def test_an_account_that_was_not_measured_makes_the_run_unsuccessful() -> None:
 def test_github_gets_the_5000_most_severe_results_and_the_rest_is_counted() -> None:
     document = large(300, 5290)
     found = run(document)
-    VALIDATOR.validate(json.loads(text(document)))
+    VALIDATOR.validate(json.loads(render(document)))
     severities = [one["properties"]["severity"] for one in found["results"]]
     assert severities == [one["severity"] for one in document["findings"][:5000]]
     (note,) = found["invocations"][0]["toolExecutionNotifications"]
     assert note["level"] == "warning"
-    assert note["message"]["text"].startswith("290 more results, the least severe ones, are not in this file")
+    assert note["message"]["text"].startswith("290 more results, the mildest ones, are not in this file")
     assert found["invocations"][0]["executionSuccessful"]
 
 
