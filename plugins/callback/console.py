@@ -67,13 +67,13 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import signals
 
             self._typing = signals.Typing()
-            signals.set_back_when_ended(BOARD.is_hushed, self._typing.show)
+            signals.restore_terminal_on_signals(BOARD.is_hushed, self._typing.show)
         if sys.stdout.isatty():  # what draws is loaded here, not by the thread: a fork then would leave a lock behind
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line
 
             if live_line.is_live(os.environ, True, self._display.verbosity):
                 self._line = live_line.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
-                live_line.guard(self._display, self._lock, self._line.clear)
+                live_line.call_before_output(self._display, self._lock, self._line.clear)
         self._watch = Ticker(self._live if self._line else self._say_steps, self._clear)
 
     # What is shown, and how
@@ -92,23 +92,23 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         width = layout.limit_width(self._columns())
         letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         number = max(self._clock.total, len(self._story.accounts))
-        detail = account.detail_of(number, self._display.verbosity, bool(context.CLIARGS.get("diff")))
+        detail = account.choose_detail(number, self._display.verbosity, bool(context.CLIARGS.get("diff")))
         return account.View(layout.Terminal(width, letters != "utf8"), check, detail)
 
     def _say(self, lines: list[layout.Line]) -> None:
         BOARD.wait_for_answers()
         for line in lines:
             self._display.display("".join(map(painted, line)), screen_only=True)
-            self._display.display(layout.plain(line), log_only=True)
+            self._display.display(layout.plain_text(line), log_only=True)
 
     def _live(self) -> None:  # drawn by a thread
         with self._lock:
             if BOARD.is_hushed() or not self._clock.under_way:
                 self._line.clear()
                 return
-            line = self._line.at(self._clock.moment(), BOARD.entries, lambda: self._view(False).terminal)
+            line = self._line.render(self._clock.moment(), BOARD.entries, lambda: self._view(False).terminal)
             if line is not None:
-                self._line.draw("".join(map(painted, line)), layout.count_cells(layout.plain(line)))
+                self._line.draw("".join(map(painted, line)), layout.count_cells(layout.plain_text(line)))
 
     def _say_steps(self) -> None:
         if BOARD.is_hushed():
@@ -116,7 +116,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         for name, step in BOARD.new_steps(self._steps).items():
             self._steps[name] = step
             for line in layout.indented_lines(f"{name}  {flat(step)}", 0, self._view(False).terminal):
-                self._display.display(layout.plain(line))
+                self._display.display(layout.plain_text(line))
 
     def _clear(self) -> None:
         if self._line:
@@ -194,7 +194,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def v2_runner_on_skipped(self, result: Any) -> None:
         if self._is_ours(result):
             self._clock.end(result.host.get_name())
-            if _renderer(result).tells_skips:
+            if _renderer(result).shows_skips:
                 self._say([(layout.Span(f"- {result.host.get_name()}  skipped", "note"),)])
         elif result.task.action not in META:
             super().v2_runner_on_skipped(result)
@@ -218,14 +218,14 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._display.warning(f"How this run ended is not remembered here: {trouble}")
         if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
-            self._say(summary.keys(tuple(self._story.keyrings), self._view(False).terminal))
-        elif self._story.accounts or self._story.then:
+            self._say(summary.keyring_lines(tuple(self._story.keyrings), self._view(False).terminal))
+        elif self._story.accounts or self._story.next_command:
             view = self._view(bool(context.CLIARGS.get("check", False)))
-            self._say_plans(summary.took(self._clock.elapsed()))
-            self._say(summary.recap(self._story.accounts, view, self._run()))
+            self._say_plans(summary.describe_duration(self._clock.elapsed()))
+            self._say(summary.summary_lines(self._story.accounts, view, self._run()))
             self._remind(view.terminal)
         else:
-            self._say(summary.practised(self._near(), self._view(False).terminal))
+            self._say(summary.sandbox_lines(self._near(), self._view(False).terminal))
 
     def _is_ours(self, result: Any) -> bool:
         return self._speaks(result.task) and "results" not in result.result  # Ansible has shown the items of a loop
@@ -241,8 +241,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._recorder.add_result(result.task.action, name, shown)
         self._handle_warnings(result.result)
         view = self._view(bool(result.task.check_mode))
-        if renderer.error(shown):
-            self._display.error(renderer.error(shown), wrap_text=False)
+        if renderer.find_error(shown):
+            self._display.error(renderer.find_error(shown), wrap_text=False)
         if renderer.is_quiet(shown, view) and not renderer.is_planned(shown, view):
             return
         shown.update({} if seconds is None else {"seconds": seconds})
@@ -251,13 +251,13 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if renderer.is_planned(shown, view):
             self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), shown)
             return
-        lines = renderer.lines(name, shown, view, self._story.same_as(name, end))
+        lines = renderer.lines(name, shown, view, self._story.find_same_failure(name, end))
         apart = bool(self._said) and max(len(lines), self._said) > 1  # more is said than a line
         self._said = len(lines)
         self._say([(), *lines] if apart else lines)
 
-    def _say_plans(self, took: str = "") -> None:
-        lines = self._story.take_plans(self._view(True).terminal, took)
+    def _say_plans(self, duration: str = "") -> None:
+        lines = self._story.pop_plan_lines(self._view(True).terminal, duration)
         self._say([*([()] if lines and self._said else []), *lines])
 
     def _remind(self, terminal: layout.Terminal) -> None:
@@ -278,7 +278,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
 
 def _renderer(result: Any) -> account.Renderer:
-    return account.renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
+    return account.load_renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
 
 
 def _command_line() -> Any:
