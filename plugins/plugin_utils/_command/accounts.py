@@ -41,7 +41,7 @@ def list_default_paths(environment: Mapping[str, str]) -> list[Path]:
 def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> AccountsSource | None:
     """Return the inventory of -i, else of the variable, else the first file in a default path; None without one.
 
-    inventory: the values of -i. Raises CommandError if a named file does not exist, or other users could write it.
+    inventory: the values of -i. Raises CommandError if a named file is missing, or others can write the default file.
     """
     for path in inventory:
         is_host_list = "," in path
@@ -65,7 +65,7 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
     return AccountsSource((str(file),), False)
 
 
-def as_missing_file_error(environment: Mapping[str, str]) -> CommandError:
+def missing_file_error(environment: Mapping[str, str]) -> CommandError:
     """Return the error for a missing accounts file."""
     searched = ", ".join(abbreviate_home(path) for path in list_default_paths(environment))
     return CommandError(f"no accounts file found. Searched: {searched}.\n{CREATE_ADVICE}")

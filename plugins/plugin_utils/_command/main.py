@@ -115,10 +115,7 @@ def _describe_versions() -> str:
 
 
 def _run_playbook(options: argparse.Namespace) -> int:
-    """Run a subcommand that starts ansible-playbook, and return the exit code. Raises CommandError.
-
-    A second playbook runs if the user agrees: onboard after a plan, or onboard that replaces existing keys.
-    """
+    """Run a subcommand that starts ansible-playbook, and return the exit code. Raises CommandError."""
     from . import settings
     from .parser import to_playbook_words
 
@@ -127,7 +124,7 @@ def _run_playbook(options: argparse.Namespace) -> int:
         import_module(f"{PACKAGE}_command.probe").prepare(options)
     source = accounts.find_source(options.inventory, os.environ)
     if source is None and name != "doctor":  # doctor runs without an accounts file, and reports that it is missing
-        raise _find_misspelt_subcommand(options) or accounts.as_missing_file_error(os.environ)
+        raise _find_misspelt_subcommand(options) or accounts.missing_file_error(os.environ)
     if name == "import-result":
         options.account = _read_result_account(options.file)
     words = to_playbook_words(options)
@@ -144,6 +141,12 @@ def _run_playbook(options: argparse.Namespace) -> int:
         if sys.stderr.isatty():
             display_path = ", ".join(abbreviate_home(Path(path)) for path in source.paths)
             print(f"Accounts from {display_path}", file=sys.stderr, flush=True)
+    return _run_with_follow_up(options, words, environment)
+
+
+def _run_with_follow_up(options: argparse.Namespace, words: list[str], environment: dict[str, str]) -> int:
+    """Run the playbook and, if the user agrees, onboard: to apply a plan, or to replace existing keys."""
+    name = options.subcommand
     code, totals = _start_playbook(name or "onboard", words, environment)
     is_check = not {"--check", "-C"}.isdisjoint(options.passed)
     if name == "plan" and totals.changed and not is_check and (_is_interactive() or "--yes" in options.given):

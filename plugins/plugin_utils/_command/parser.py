@@ -72,7 +72,7 @@ class CommandParser(argparse.ArgumentParser):
         import difflib  # only a mistake needs these
         import re
 
-        first = find_first_word(words)
+        first = find_first_word(words)  # in the place of a subcommand
         if first not in SUBCOMMANDS and (near := difflib.get_close_matches(first, SUBCOMMANDS, 1)):
             return f'"{first}" is not a subcommand; did you mean "{near[0]}"?'
         if not word.startswith("-"):
@@ -174,10 +174,12 @@ def to_playbook_words(options: argparse.Namespace) -> list[str]:
 
 
 def _name_arguments(name: str) -> str:
+    """Return the positional arguments of a subcommand for its usage line."""
     return {"doctor": "", "import-result": "FILE "}.get(name, "[NAME...] ")
 
 
 def _render_epilog(name: str) -> str:
+    """Return the end of a subcommand's help: examples and exit codes."""
     subcommand = SUBCOMMANDS[name]
     codes = [f"  {code}  {text}" for code, text in zip((0, 2, 4), subcommand.exits, strict=False)]
     width = max((len(command) for command, _text in subcommand.examples), default=0)
@@ -186,6 +188,7 @@ def _render_epilog(name: str) -> str:
 
 
 def _add_playbook_options(parser: CommandParser, name: str) -> None:
+    """Add the names, the subcommand's own options, and those of ansible-playbook, of which the help lists a few."""
     parser.set_defaults(given={}, passed=[], limits=[])
     if name == "import-result":
         parser.add_argument("file", metavar="FILE", type=_read_path, help="the result of the script")
@@ -198,18 +201,18 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     listed = (*SUBCOMMANDS[name].ansible, *ALWAYS_LISTED)
     defined = {"--help", "--version", "--inventory", "--key-file"}  # by hpc-onboard itself
     defined |= {option.flag for option in SETTING_OPTIONS.get(name, ())}
-    for table, nargs in ((FLAGS, 0), (VALUED, None)):
-        for flag, others in table.items():
+    for table, has_value in ((FLAGS, False), (VALUED, True)):
+        for flag, other_names in table.items():
             if flag in defined:
                 continue
-            aliases = [alias for alias in (*others, flag) if alias not in defined]
+            names = [option for option in (*other_names, flag) if option not in defined]
             text = ANSIBLE_HELP[flag] if flag in listed else argparse.SUPPRESS
             if flag == "--limit":
-                action: Any = group.add_argument(*aliases, action="append", dest="limits", help=text)
+                action: Any = group.add_argument(*names, action="append", dest="limits", help=text)
             else:
-                shape: Any = {"nargs": 0} if nargs == 0 else {"metavar": METAVARS.get(flag, "VALUE")}
+                shape: Any = {"metavar": METAVARS.get(flag, "VALUE")} if has_value else {"nargs": 0}
                 reader: Any = {"type": _read_number} if METAVARS.get(flag) in NUMBERS else {}
-                action = group.add_argument(*aliases, action=PassOption, dest="passed", help=text, **shape, **reader)
+                action = group.add_argument(*names, action=PassOption, dest="passed", help=text, **shape, **reader)
             if flag in ("--limit", "--tags", "--skip-tags"):
                 complete_by(action, "list_names" if flag == "--limit" else "list_roles")
 

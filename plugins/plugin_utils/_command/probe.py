@@ -101,5 +101,6 @@ def _write_minimal_profile(host: str, name: str, output: Path, folder: Path) -> 
     port = {} if settings.get("port", "22") == "22" else {"port": int(settings["port"])}
     profile = {"format": 2, "id": name, "login": {"host": host if "." in host else hostname, **port}, "home": {}}
     (folder / f"{name}.yml").write_text(json.dumps(profile), encoding="utf-8")
+    # at a terminal, ssh can ask for a password or code
     auth = {"auth": "ask"} if sys.stdin.isatty() and sys.stdout.isatty() else {}
     return {**auth, **({"ssh": host} if hostname != host else {})}

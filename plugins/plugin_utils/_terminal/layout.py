@@ -81,8 +81,10 @@ def table_row(mark: str, style: str, name: str, text: str, column: int, terminal
     if terminal.width < NARROW or column > terminal.width // 2:
         return _wrap_after_head(Span(head, style), clean(f"{name}: {text}"), "", count_cells(head), terminal)
     name = clean(name).ljust(column) + "  "
-    first, *others = _wrap_after_head(Span(head + name), clean(text), "", count_cells(head + name), terminal)
-    return [(Span(head, style), Span(name), *first[1:]), *others]  # the head in its style, the name without it
+    (_head_and_name, *first), *others = _wrap_after_head(
+        Span(head + name), clean(text), "", count_cells(head + name), terminal
+    )
+    return [(Span(head, style), Span(name), *first), *others]  # only the head has the style
 
 
 def indented_lines(text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
@@ -131,7 +133,7 @@ def wrap_spans(line: Line, terminal: Terminal) -> list[Line]:
     current: list[Span] = []
     used = 0  # cells of the current line
     for span in line:
-        if not span.text.strip():
+        if not span.text.strip():  # a gap between spans
             current.append(span)
             used += len(span.text)
             continue

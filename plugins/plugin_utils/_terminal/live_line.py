@@ -92,7 +92,7 @@ def _is_foreground() -> bool:
     """Return True if this process is in the foreground of its terminal, not a background job."""
     try:
         return os.tcgetpgrp(sys.stdout.fileno()) == os.getpgrp()
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # no terminal
         return True
 
 

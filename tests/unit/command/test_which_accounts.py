@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import (
     AccountsSource,
     CommandError,
-    as_missing_file_error,
     find_source,
+    missing_file_error,
     read_names,
     read_names_and_groups,
 )
@@ -73,7 +73,7 @@ def test_a_named_file_that_is_not_there_is_refused(desk: Path) -> None:
 
 
 def test_without_a_file_all_places_are_named(desk: Path) -> None:
-    text = str(as_missing_file_error({"HOME": str(desk)}))
+    text = str(missing_file_error({"HOME": str(desk)}))
     assert "accounts.yml, inventory/accounts.yml, ~/.config/hpc.onboard/accounts.yml" in text
     assert "hpc-onboard init" in text
 
