@@ -67,13 +67,13 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import signals
 
             self._typing = signals.Typing()
-            signals.set_back_when_ended(BOARD.is_hushed, self._typing.show)
+            signals.restore_terminal_on_signals(BOARD.is_hushed, self._typing.show)
         if sys.stdout.isatty():  # imported here, not in the thread: a fork during an import leaves its lock held
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line
 
             if live_line.is_live(os.environ, True, self._display.verbosity):
                 self._line = live_line.LiveLine(self._count_columns, bool(color.ANSIBLE_COLOR))
-                live_line.guard(self._display, self._lock, self._line.clear)
+                live_line.call_before_output(self._display, self._lock, self._line.clear)
         self._ticker = Ticker(self._draw_live_line if self._line else self._print_steps, self._clear_live_line)
 
     def _is_own_task(self, task: Any) -> bool:
@@ -91,23 +91,23 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         width = layout.limit_width(self._count_columns())
         encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         number = max(self._clock.total, len(self._story.accounts))
-        detail = account.detail_of(number, self._display.verbosity, bool(context.CLIARGS.get("diff")))
+        detail = account.choose_detail(number, self._display.verbosity, bool(context.CLIARGS.get("diff")))
         return account.View(layout.Terminal(width, encoding != "utf8"), check, detail)
 
     def _print(self, lines: list[layout.Line]) -> None:
         BOARD.wait_for_answers()
         for line in lines:
             self._display.display("".join(map(add_color, line)), screen_only=True)
-            self._display.display(layout.plain(line), log_only=True)
+            self._display.display(layout.plain_text(line), log_only=True)
 
     def _draw_live_line(self) -> None:  # runs in a thread
         with self._lock:
             if BOARD.is_hushed() or not self._clock.under_way:
                 self._line.clear()
                 return
-            line = self._line.at(self._clock.read_moment(), BOARD.entries, lambda: self._make_view(False).terminal)
+            line = self._line.render(self._clock.read_moment(), BOARD.entries, lambda: self._make_view(False).terminal)
             if line is not None:
-                self._line.draw("".join(map(add_color, line)), layout.count_cells(layout.plain(line)))
+                self._line.draw("".join(map(add_color, line)), layout.count_cells(layout.plain_text(line)))
 
     def _print_steps(self) -> None:  # runs in a thread
         if BOARD.is_hushed():
@@ -115,7 +115,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         for name, step in BOARD.new_steps(self._steps).items():
             self._steps[name] = step
             for line in layout.indented_lines(f"{name}  {clean_line(step)}", 0, self._make_view(False).terminal):
-                self._display.display(layout.plain(line))
+                self._display.display(layout.plain_text(line))
 
     def _clear_live_line(self) -> None:
         if self._line:
@@ -192,7 +192,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def v2_runner_on_skipped(self, result: Any) -> None:
         if self._is_own_result(result):
             self._clock.end(result.host.get_name())
-            if _renderer(result).tells_skips:
+            if _renderer(result).shows_skips:
                 self._print([(layout.Span(f"- {result.host.get_name()}  skipped", "note"),)])
         elif result.task.action not in META:
             super().v2_runner_on_skipped(result)
@@ -216,14 +216,14 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._display.warning(f"The results of this run could not be stored: {reason}")
         if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
-            self._print(summary.keys(tuple(self._story.keyrings), self._make_view(False).terminal))
-        elif self._story.accounts or self._story.then:
+            self._print(summary.keyring_lines(tuple(self._story.keyrings), self._make_view(False).terminal))
+        elif self._story.accounts or self._story.next_command:
             view = self._make_view(bool(context.CLIARGS.get("check", False)))
-            self._print_plans(summary.took(self._clock.elapsed()))
-            self._print(summary.recap(self._story.accounts, view, self._summarise_run()))
+            self._print_plans(summary.describe_duration(self._clock.elapsed()))
+            self._print(summary.summary_lines(self._story.accounts, view, self._summarise_run()))
             self._print_reminders(view.terminal)
         else:
-            self._print(summary.practised(self._list_sandboxes(), self._make_view(False).terminal))
+            self._print(summary.sandbox_lines(self._list_sandboxes(), self._make_view(False).terminal))
 
     def _is_own_result(self, result: Any) -> bool:
         # of a loop, the items were shown: "results" repeats them
@@ -240,8 +240,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._recorder.add_result(result.task.action, name, shown)
         self._handle_warnings(result.result)
         view = self._make_view(bool(result.task.check_mode))
-        if renderer.error(shown):
-            self._display.error(renderer.error(shown), wrap_text=False)
+        if renderer.find_error(shown):
+            self._display.error(renderer.find_error(shown), wrap_text=False)
         if renderer.is_quiet(shown, view) and not renderer.is_planned(shown, view):
             return
         shown.update({} if seconds is None else {"seconds": seconds})
@@ -250,13 +250,13 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if renderer.is_planned(shown, view):
             self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), shown)
             return
-        lines = renderer.lines(name, shown, view, self._story.same_as(name, end))
+        lines = renderer.lines(name, shown, view, self._story.find_same_failure(name, end))
         is_separated = bool(self._last_length) and max(len(lines), self._last_length) > 1  # by an empty line
         self._last_length = len(lines)
         self._print([(), *lines] if is_separated else lines)
 
     def _print_plans(self, took: str = "") -> None:
-        lines = self._story.take_plans(self._make_view(True).terminal, took)
+        lines = self._story.pop_plan_lines(self._make_view(True).terminal, took)
         self._print([*([()] if lines and self._last_length else []), *lines])
 
     def _print_reminders(self, terminal: layout.Terminal) -> None:
@@ -277,7 +277,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
 
 def _renderer(result: Any) -> account.Renderer:
-    return account.renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
+    return account.load_renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
 
 
 def _import_command_line() -> Any:

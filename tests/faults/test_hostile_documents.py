@@ -25,9 +25,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Detail, View, account
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Detail, View, account_lines
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import build_sheet
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain_text
 
 from tests.effort import EXHAUSTIVE, chance
 from tests.hostile_documents import accounts, changed, documents, hosts_of, laid, profile
@@ -128,7 +128,10 @@ def shown(host: InventoryHost, answer: Mapping[str, Any] = MappingProxyType({}))
         **{"notes": [], "remarks": [], "introduction": known, "human_steps": cluster["human_steps"]},
     }
     view = View(Terminal(width=80), check=False, detail=Detail.EVERYTHING)
-    return [plain(line) for line in [*account(host.name, result, view), *cheatsheet(cluster, None, Terminal(width=80))]]
+    return [
+        plain_text(line)
+        for line in [*account_lines(host.name, result, view), *build_sheet(cluster, None, Terminal(width=80))]
+    ]
 
 
 class Watch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Terminal, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Terminal, plain_text
 from hypothesis import strategies as st
 
 from tests.testbed.screen import width
@@ -77,9 +77,9 @@ results = st.builds(
 
 def measured(line: Line) -> int:
     """The cells of a line, counted by the terminal of the tests."""
-    return sum(map(width, plain(line)))
+    return sum(map(width, plain_text(line)))
 
 
 def text(lines: list[Line]) -> str:
     """Lines as text."""
-    return "\n".join(map(plain, lines))
+    return "\n".join(map(plain_text, lines))

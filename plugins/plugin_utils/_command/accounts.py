@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The accounts file of a command, and the names in it."""
+"""Find the accounts file of a command, and read the names in it."""
 
 from __future__ import annotations
 
@@ -13,90 +13,99 @@ from .._input.writers import abbreviate_home, find_other_writers
 
 PRACTICE = Path("inventory/practice.yml")  # of a checkout, for users without a file of their own
 VARIABLE = "HPC_ONBOARD_ACCOUNTS"
-NEXT = "To create one, run: hpc-onboard init. To use another file: -i FILE"
+CREATE_ADVICE = "To create one, run: hpc-onboard init. To use another file: -i FILE"
 
 
 class CommandError(Exception):
-    """A command that cannot be run as it was typed: what is wrong, and what to do. Exit code 2."""
+    """A command that cannot run as typed: what is wrong, and what to do. Exit code 2."""
 
 
 class AccountsSource(NamedTuple):
-    """The files with the accounts. is_named: -i or the variable names them."""
+    """The inventory with the accounts. is_named: the user named it by -i or the environment variable."""
 
     paths: tuple[str, ...]
     is_named: bool
 
-    def file(self) -> Path | None:
-        """Return the file, if there is one and it is a file."""
+    def single_file(self) -> Path | None:
+        """Return the accounts file; None for several files, a folder or a list of hosts."""
         return Path(self.paths[0]) if len(self.paths) == 1 and Path(self.paths[0]).is_file() else None
 
 
-def places(environment: Mapping[str, str]) -> list[Path]:
-    """Return where accounts files are searched if none is named, in this order."""
+def list_default_paths(environment: Mapping[str, str]) -> list[Path]:
+    """Return the paths where an accounts file is searched if the user names none, in this order."""
     home = Path(environment.get("HOME") or Path.home())
     settings = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
     return [Path("accounts.yml"), Path("inventory/accounts.yml"), settings / "hpc.onboard" / "accounts.yml"]
 
 
-def find(typed: Sequence[str], environment: Mapping[str, str]) -> AccountsSource | None:
-    """Return what -i names, what the variable names, or the first accounts file; None if there is none."""
-    for path in typed:
-        if "," not in path and not Path(path).expanduser().exists():
+def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> AccountsSource | None:
+    """Return the inventory of -i, else of the variable, else the first file in a default path; None without one.
+
+    inventory: the values of -i. Raises CommandError if a named file is missing, or others can write the default file.
+    """
+    for path in inventory:
+        is_host_list = "," in path
+        if not is_host_list and not Path(path).expanduser().exists():
             raise CommandError(f"-i {path}: file not found")
-    if typed:
-        return AccountsSource(tuple(typed), True)
+    if inventory:
+        return AccountsSource(tuple(inventory), True)
     named = environment.get(VARIABLE)
     if named:
         if not Path(named).expanduser().exists():
             raise CommandError(f"{named}: file not found. The path is from the environment variable {VARIABLE}.")
         return AccountsSource((str(Path(named).expanduser()),), True)
-    there = [path for path in [*places(environment), PRACTICE] if path.is_file()]
-    if not there:
+    file = next((path for path in [*list_default_paths(environment), PRACTICE] if path.is_file()), None)
+    if file is None:
         return None
-    if why := find_other_writers(there[0]):
+    if reason := find_other_writers(file):
         raise CommandError(
-            f"{abbreviate_home(there[0])} is not used: {why}.\nAnyone who can write this file can run programs as "
-            f"you. If the file is yours, run: chmod go-w FILE FOLDER. To use it anyway: -i {there[0]}"
+            f"{abbreviate_home(file)} is not used: {reason}.\nAnyone who can write this file can run programs as "
+            f"you. If the file is yours, run: chmod go-w FILE FOLDER. To use it anyway: -i {file}"
         )
-    return AccountsSource((str(there[0]),), False)
+    return AccountsSource((str(file),), False)
 
 
-def not_found(environment: Mapping[str, str]) -> CommandError:
+def missing_file_error(environment: Mapping[str, str]) -> CommandError:
     """Return the error for a missing accounts file."""
-    looked = ", ".join(abbreviate_home(path) for path in places(environment))
-    return CommandError(f"no accounts file found. Searched: {looked}.\n{NEXT}")
+    searched = ", ".join(abbreviate_home(path) for path in list_default_paths(environment))
+    return CommandError(f"no accounts file found. Searched: {searched}.\n{CREATE_ADVICE}")
 
 
 def read_names(file: Path) -> set[str]:
-    """Return the accounts of a file and their clusters, without reading any profile. Raises Mistakes."""
+    """Return the names of a file's accounts and clusters, without reading any profile. Raises Mistakes."""
     from .._input.diagnostics import YamlText, read_text
 
     document = YamlText(file, read_text(file)).document()
     entries = document.get("accounts") if isinstance(document, dict) else None
     names = set(map(str, entries)) if isinstance(entries, dict) else set()
-    return names | {name.rpartition("@")[2].replace("-", "_") for name in names}
+    return names | {name.rpartition("@")[2].replace("-", "_") for name in names}  # names of Ansible's groups have no -
 
 
-def read_groups(file: Path) -> tuple[set[str], set[str]]:
+def read_names_and_groups(file: Path) -> tuple[set[str], set[str]]:
     """Return the accounts of a file, and their groups: clusters, sites, container runtimes. Raises Mistakes."""
-    # Imported here: YAML and profiles take longer than everything else together, and few commands need them.
+    # imported here: YAML and profiles take longer than everything else together, and few commands need them
     from .._accounts.accounts_file import AccountsFile
     from .._accounts.host_variables import build_hosts
     from .._input.diagnostics import read_text
 
-    made = build_hosts(AccountsFile.parse(file, read_text(file)))
-    return {host.name for host in made}, {group for host in made for group in host.groups}
+    hosts = build_hosts(AccountsFile.parse(file, read_text(file)))
+    return {host.name for host in hosts}, {group for host in hosts for group in host.groups}
 
 
-def read_profile_folders(typed: Sequence[str]) -> list[Path]:
-    """Return the folders of profiles that the accounts file names. Raises CommandError, Mistakes."""
-    source = find(typed, os.environ)
-    file = source.file() if source else None
+def find_single_file(inventory: Sequence[str]) -> Path | None:
+    """Return the accounts file that a run uses, if it is one file. inventory: the values of -i. Raises CommandError."""
+    source = find_source(inventory, os.environ)
+    return source.single_file() if source else None
+
+
+def read_profile_folders(inventory: Sequence[str]) -> list[Path]:
+    """Return the existing folders of profiles that the accounts file lists. Raises CommandError, Mistakes."""
+    file = find_single_file(inventory)
     if file is None:
         return []
     from .._input.diagnostics import YamlText, read_text
 
     document = YamlText(file, read_text(file)).document()
-    listed = document.get("profiles") if isinstance(document, dict) else None
-    named = [file.parent / os.path.expanduser(str(name)) for name in (listed if isinstance(listed, list) else ())]
-    return [folder for folder in named if folder.is_dir()]
+    names = document.get("profiles") if isinstance(document, dict) else None
+    folders = [file.parent / os.path.expanduser(str(name)) for name in (names if isinstance(names, list) else ())]
+    return [folder for folder in folders if folder.is_dir()]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand cheatsheet: a cluster on one screen."""
+"""The subcommand cheatsheet: show the facts about a cluster on one screen."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 from .._accounts.facts import count_months, find_oldest, find_unsourced, list_old, name_fact
 from .._accounts.profiles import SHIPPED, Catalogue, SourcedProfile
 from .._input.diagnostics import Mistakes, nearest
-from .._terminal.cheatsheet import Texts, cheatsheet, one_screen, text_of
-from .._terminal.layout import Terminal, limit_width
+from .._terminal.cheatsheet import SourceSummary, build_one_screen, build_sheet
+from .._terminal.layout import Terminal, join_lines, limit_width
 from .accounts import CommandError, read_profile_folders
 from .parser import add_inventory, complete_by
 
@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand."""
     cluster = parser.add_argument("cluster", metavar="CLUSTER", help="a cluster, or an account on it")
     complete_by(cluster, "list_clusters")
-    parser.add_argument("--all", action="store_true", help="also show all notes, traps, partitions and sources")
+    parser.add_argument("--all", action="store_true", help="also show all notes, pitfalls, partitions and sources")
     add_inventory(parser)
     parser.add_argument(
         "--profiles", metavar="DIR", type=Path, action="append", default=[], help="a folder with your own profiles"
@@ -35,27 +35,29 @@ def run(options: argparse.Namespace) -> int:
     cluster = options.cluster.rpartition("@")[2]
     try:
         catalogue = Catalogue((*options.profiles, *read_profile_folders(options.inventory), SHIPPED))
-        known = catalogue.known(cluster)
+        found = catalogue.known(cluster)
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
-    if known is None:
+    if found is None:
         raise CommandError(f'unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}')
     terminal = Terminal(width=limit_width(shutil.get_terminal_size().columns))
-    texts = describe_texts(known, datetime.date.today().isoformat())
+    sources = summarise_sources(found, datetime.date.today().isoformat())
     if options.all:
-        print(text_of(cheatsheet(known.profile, texts, terminal)), end="")
-        return 0
-    typed = [("-i", file) for file in options.inventory] + [("--profiles", str(one)) for one in options.profiles]
-    whole = f"{options.prog} {shlex.join([*(word for pair in typed for word in pair), cluster, '--all'])}"
-    print(text_of(one_screen(known.profile, whole, texts, terminal)), end="")
+        lines = build_sheet(found.profile, sources, terminal)
+    else:
+        words = [word for file in options.inventory for word in ("-i", file)]
+        words += [word for folder in options.profiles for word in ("--profiles", str(folder))]
+        command_for_all = f"{options.prog} {shlex.join([*words, cluster, '--all'])}"
+        lines = build_one_screen(found.profile, command_for_all, sources, terminal)
+    print(join_lines(lines), end="")
     return 0
 
 
-def describe_texts(known: SourcedProfile, today: str) -> Texts:
-    """Return how old the texts behind a profile are on a day."""
-    oldest = find_oldest(known.tree)
-    return Texts(
-        unsourced=len(find_unsourced(known.tree)),
+def summarise_sources(found: SourcedProfile, today: str) -> SourceSummary:
+    """Return the age of the sources of a profile on a day."""
+    oldest = find_oldest(found.tree)
+    return SourceSummary(
+        unsourced=len(find_unsourced(found.tree)),
         months=count_months(oldest, today) if oldest else None,
-        old=[name_fact(known.tree, fact) for fact in list_old(known.tree, today, 12)],
+        old=[name_fact(found.tree, fact) for fact in list_old(found.tree, today, 12)],
     )

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ansible-playbook as a child: it has the terminal, gets our signals, and its exit code becomes one of ours.
+"""Run ansible-playbook as a child process, forward signals to it, and translate its exit code.
 
-It is a child and does not take this process's place, because its exit codes are not ours: 1, 4, 5 and 250 may all mean
-that an accounts file is broken, and 0 that there was no account (verdict.py).
+A child is needed, since Ansible's exit codes are ambiguous: 1, 4, 5 and 250 may all mean that an accounts file is
+broken, and 0 that no account was selected (see verdict.py).
 """
 
 from __future__ import annotations
@@ -20,71 +20,74 @@ from .._terminal import signals
 from .._unlocked import handover
 from .accounts import CommandError
 
-FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the terminal sends these to both of us: the child decides
-FOR_US_ALONE = (signal.SIGTERM, signal.SIGHUP)
-GRACE = 10  # seconds to end in: while a question stands, Ansible waits for its answer for ever
-INTERRUPTED = 99  # how Ansible ends after Ctrl-C
+FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the terminal sends these to both processes, and the child decides
+FORWARDED = (signal.SIGTERM, signal.SIGHUP)  # sent to this process only
+GRACE = 10  # seconds until the child is killed: while it asks a question, Ansible does not end by itself
+INTERRUPTED = 99  # Ansible's exit code after Ctrl-C
 OK, BAD, UNREACHABLE = 0, 2, 4
 
 
-def playbook_program() -> str:
-    """The ansible-playbook beside this Python, else the one on PATH."""
-    beside = Path(sys.executable).with_name("ansible-playbook")
-    found = str(beside) if os.access(beside, os.X_OK) else shutil.which("ansible-playbook")
-    if not found:
+def find_playbook_program() -> str:
+    """Return the path of ansible-playbook: next to this Python, else on PATH. Raises CommandError."""
+    neighbour = Path(sys.executable).with_name("ansible-playbook")
+    path = str(neighbour) if os.access(neighbour, os.X_OK) else shutil.which("ansible-playbook")
+    if not path:
         raise CommandError(
             f"ansible-playbook is neither next to {sys.executable} nor on PATH.\n"
             "To install both, run: pip install hpc-onboard. If they are in a virtual environment, activate it."
         )
-    return found
+    return path
 
 
-def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, RunTotals | None]:
-    """Run a program to its end: exit code, negative for a signal, and what it told. words: the program's path first."""
+def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTotals | None]:
+    """Run a program to its end. Return its exit code, negative for a signal, and the totals if it sent them.
+
+    command: begins with the program's path.
+    """
     typing = signals.Typing()
-    hears, tells = os.pipe()
-    os.set_inheritable(tells, True)
-    signal.pthread_sigmask(signal.SIG_BLOCK, FOR_US_ALONE)  # until there is somebody to pass them on to
-    typing.set_hidden(True)  # a key may be pasted while Ansible still starts
-    before = {one: signal.getsignal(one) for one in (*FROM_TERMINAL, *FOR_US_ALONE)}
-    for one in FROM_TERMINAL:
-        if before[one] is not signal.SIG_IGN:  # a job in the background stays as it was started
-            signal.signal(one, lambda _number, _frame: None)
+    read_end, write_end = os.pipe()
+    os.set_inheritable(write_end, True)
+    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)  # until there is a child to forward them to
+    typing.set_hidden(True)  # the user may paste a key while Ansible still starts
+    handlers = {number: signal.getsignal(number) for number in (*FROM_TERMINAL, *FORWARDED)}
+    for number in FROM_TERMINAL:
+        if handlers[number] is not signal.SIG_IGN:  # ignored in a background job: leave that as it is
+            signal.signal(number, lambda _number, _frame: None)
     child = os.posix_spawn(
-        words[0],
-        words,
-        {**environment, HANDLE: str(tells), handover.VARIABLE: handover.open_pipe().text()},
+        command[0],
+        command,
+        {**environment, HANDLE: str(write_end), handover.VARIABLE: handover.open_pipe().text()},
         setsigmask=(),
-        setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),  # Python ignores them, and the child would, too
+        setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),  # Python ignores these two; the child would inherit that
     )
-    os.close(tells)
+    os.close(write_end)
 
-    def pass_on(number: int, _frame: object) -> None:
+    def forward(number: int, _frame: object) -> None:
         os.kill(child, number)
         signal.alarm(GRACE)
 
     signal.signal(signal.SIGALRM, lambda _number, _frame: os.kill(child, signal.SIGKILL))
-    for one in FOR_US_ALONE:
-        if before[one] is not signal.SIG_IGN:
-            signal.signal(one, pass_on)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, FOR_US_ALONE)
+    for number in FORWARDED:
+        if handlers[number] is not signal.SIG_IGN:
+            signal.signal(number, forward)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
     _child, status = os.waitpid(child, 0)
     typing.show()
-    for one, handler in before.items():  # a person may be asked something next
-        signal.signal(one, handler)
-    signal.alarm(0)  # last, since a signal that came meanwhile sets it
-    return os.waitstatus_to_exitcode(status), receive_totals(hears)
+    for number, handler in handlers.items():  # hpc-onboard may ask a question next
+        signal.signal(number, handler)
+    signal.alarm(0)  # last, because a signal that arrives before sets it
+    return os.waitstatus_to_exitcode(status), receive_totals(read_end)
 
 
-def meaning(code: int, verdict: RunTotals | None) -> int:
-    """One of our exit codes. What ended before the end of the play has told nothing, and is never a 4."""
+def to_exit_code(code: int, totals: RunTotals | None) -> int:
+    """Return hpc-onboard's exit code for Ansible's. Without totals, the run ended too early to be UNREACHABLE."""
     if code == 0:
-        return OK if verdict is None or verdict.seen else BAD
-    only_unreachable = verdict is not None and verdict.unreachable and not verdict.failed
+        return OK if totals is None or totals.seen else BAD
+    only_unreachable = totals is not None and totals.unreachable and not totals.failed
     return UNREACHABLE if code == UNREACHABLE and only_unreachable else BAD
 
 
-def end_by(number: int) -> None:
-    """End as the child did, by that signal: shells and their loops stop only for a program that does."""
+def end_by_signal(number: int) -> None:
+    """End this process by the signal that ended the child: only then do shells stop their loops."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

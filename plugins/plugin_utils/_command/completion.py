@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Completion by Tab, which the library argcomplete does from the parser; here are the words that it offers.
+"""Completion by Tab: the library argcomplete parses the line, and this module lists the words to offer.
 
-At each Tab the shell starts this command with the line so far. Nothing is checked then, and neither Ansible nor the
-network is used. A file that cannot be read completes to nothing.
+At each Tab, the shell starts this command with the line so far. Neither Ansible nor the network is used. A file that
+cannot be read offers no words.
 """
 
 from __future__ import annotations
@@ -42,62 +42,62 @@ def run(options: argparse.Namespace) -> int:
 
 
 def complete() -> None:
-    """Answer the shell, and exit: the line is in the variables that argcomplete has set."""
+    """Print the completions of the shell's line, and exit. argcomplete's variables contain the line."""
     try:
         import argcomplete
     except ImportError:
         sys.exit(1)
-    from .parser import build_parser, first_word
+    from .parser import build_parser, find_first_word
 
     line = os.environ.get("COMP_LINE", "")[: int(os.environ.get("COMP_POINT", "0") or 0)]
-    name = first_word(line.split()[1:])
+    name = find_first_word(line.split()[1:])
     parser = build_parser(name if name in SUBCOMMANDS else "", "hpc-onboard")
     argcomplete.autocomplete(parser, always_complete_options=False)
 
 
-def list_first_words(prefix: str, parsed_args: argparse.Namespace, **_more: object) -> list[str]:
-    """Return the subcommands, and the names for the short form of onboard."""
+def list_first_words(prefix: str, parsed_args: argparse.Namespace, **_context: object) -> list[str]:
+    """Return the subcommands, and the names of accounts for the short form of onboard."""
     return [*SUBCOMMANDS, *list_names(prefix, parsed_args)]
 
 
-def list_names(prefix: str, parsed_args: argparse.Namespace, **_more: object) -> list[str]:
+def list_names(prefix: str, parsed_args: argparse.Namespace, **_context: object) -> list[str]:
     """Return the accounts, clusters and sites of the accounts file."""
-    found = _read_accounts(parsed_args)
-    return _continue(prefix, [*(one.name for one in found), *(group for one in found for group in one.groups)])
+    accounts = _read_accounts(parsed_args)
+    groups = [group for account in accounts for group in account.groups]
+    return _complete_list(prefix, [*(account.name for account in accounts), *groups])
 
 
-def list_steps(prefix: str, parsed_args: argparse.Namespace, **_more: object) -> list[str]:
-    """Return the manual steps of the account that was typed."""
-    found = [one for one in _read_accounts(parsed_args) if one.name == parsed_args.account]
-    return _continue("", (str(step["id"]) for one in found for step in one.steps))
+def list_steps(prefix: str, parsed_args: argparse.Namespace, **_context: object) -> list[str]:
+    """Return the ids of the manual steps of the account in the line."""
+    accounts = [account for account in _read_accounts(parsed_args) if account.name == parsed_args.account]
+    return _complete_list("", (str(step["id"]) for account in accounts for step in account.steps))
 
 
-def list_clusters(prefix: str, parsed_args: argparse.Namespace, **_more: object) -> list[str]:
+def list_clusters(prefix: str, parsed_args: argparse.Namespace, **_context: object) -> list[str]:
     """Return the names of the accounts file and all shipped clusters."""
     shipped = sorted(path.stem for path in (COLLECTION / "inventory" / "clusters").glob("*.yml"))
-    return [*list_names(prefix, parsed_args), *_continue(prefix, shipped)]
+    return [*list_names(prefix, parsed_args), *_complete_list(prefix, shipped)]
 
 
-def list_roles(prefix: str, **_more: object) -> list[str]:
-    """Return the roles."""
-    return _continue(prefix, sorted(path.name for path in (COLLECTION / "roles").iterdir() if path.is_dir()))
+def list_roles(prefix: str, **_context: object) -> list[str]:
+    """Return the names of all roles."""
+    return _complete_list(prefix, sorted(path.name for path in (COLLECTION / "roles").iterdir() if path.is_dir()))
 
 
-def _continue(prefix: str, words: Iterable[str]) -> list[str]:
-    """Return the words after the last comma that was typed, without those that would give orders to a terminal."""
+def _complete_list(prefix: str, words: Iterable[str]) -> list[str]:
+    """Return the words, each after the comma-separated words of the prefix; none with control characters."""
     before = prefix[: prefix.rfind(",") + 1]
     return [f"{before}{word}" for word in dict.fromkeys(words) if visible(word) == word]
 
 
 def _read_accounts(parsed_args: argparse.Namespace) -> Any:
-    """Return the accounts of the file that a run would use; none if it cannot be read."""
+    """Return the accounts of the file that a run would use; an empty list if the file cannot be read."""
     from .._accounts import quick_look
     from .._input.diagnostics import Mistakes
 
     try:
-        typed = [str(Path(name).expanduser()) for name in getattr(parsed_args, "inventory", None) or ()]
-        source = accounts_file.find(typed, os.environ)
-        file = source.file() if source else None
+        inventory = [str(Path(name).expanduser()) for name in getattr(parsed_args, "inventory", None) or ()]
+        file = accounts_file.find_single_file(inventory)
         return quick_look.list_accounts(file) if file else []
     except (CommandError, Mistakes):
         return []

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand init: write the accounts file, from what ssh knows and what the user answers."""
+"""The subcommand init: write the accounts file from the user's ssh settings and answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .._secrets.key_faults import find_fault
 from .._unlocked import handover
 from . import accounts
 from .accounts import CommandError
-from .child import end_by
+from .child import end_by_signal
 from .probe import suggest_name
 
 OPTIONS = {  # option of an account -> the field of its entry, the name of its value, and its help
@@ -37,8 +37,8 @@ OPTIONS = {  # option of an account -> the field of its entry, the name of its v
     "--auth": ("auth", "key|ask", "key: an SSH key is enough; ask: ssh asks for a password or code"),
     "--without": ("without", "ROLE", "role to skip; can be repeated"),
 }
-BAD = 2
-EXISTING = "Look on the account for what you have set up before, such as links, conda and containers?"
+BAD = 2  # exit code
+ADOPT_QUESTION = "Check the accounts for what you have already set up, such as links, conda and containers?"
 
 
 class StoreOfAccount(argparse.Action):
@@ -59,21 +59,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--file", metavar="FILE", type=Path, help="the file to write; default: ~/.config/hpc.onboard/accounts.yml"
     )
-    parser.add_argument("--add", action="store_true", help="add to an existing file")
+    parser.add_argument("--add", action="store_true", help="add the accounts to an existing file")
     parser.add_argument("--yes", action="store_true", help="ask only what is required; check the login at the end")
     group = parser.add_argument_group("accounts, each followed by its options")
-    form = "an account; CLUSTER alone if ssh knows the user"
+    form = "an account; CLUSTER is enough if your ssh settings contain the user"
     group.add_argument(
         "--account", action=StoreOfAccount, dest="accounts", default=[], metavar="USER@CLUSTER", help=form
     )
-    for option, (_word, value, text) in OPTIONS.items():
+    for option, (_field, value, text) in OPTIONS.items():
         group.add_argument(option, action=StoreOfAccount, dest="accounts", metavar=value, help=text, default=[])
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the accounts file and check this machine. 2 if something is not ready. Raises CommandError."""
+    """Write the accounts file and check this machine. Return 2 if something is not ready. Raises CommandError."""
     try:
-        return _run(options, shlex.split(options.prog)[:-1])
+        return _write_accounts(options, shlex.split(options.prog)[:-1])
     except person.Cancelled:
         print("Nothing was written.", file=sys.stderr)
         return BAD
@@ -81,220 +81,219 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"{error}\nNothing was written.") from None
     except KeyboardInterrupt:
         print("\nNothing was written.", file=sys.stderr, flush=True)
-        end_by(signal.SIGINT)
+        end_by_signal(signal.SIGINT)
         return BAD
 
 
-def _run(wish: argparse.Namespace, front: list[str]) -> int:
-    file = (wish.file or accounts.places(os.environ)[-1]).expanduser()
-    shown = abbreviate_home(file)
-    there = os.path.lexists(file)
-    if there and not wish.add:
-        raise CommandError(f"{shown} already exists. To add an account, run init --add; for another file, use -o FILE.")
-    top = None if there else find_repository(file)
-    if top:
-        text = f"{shown} is in {abbreviate_home(top)}, a folder that git tracks, but your accounts are private."
+def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
+    """Ask for the accounts, write the file and offer the next steps. program: the words that start hpc-onboard."""
+    file = (options.file or accounts.list_default_paths(os.environ)[-1]).expanduser()
+    shown_path = abbreviate_home(file)
+    exists = os.path.lexists(file)
+    if exists and not options.add:
+        text = f"{shown_path} already exists. To add an account, run init --add; for another file, use -o FILE."
+        raise CommandError(text)
+    repository = None if exists else find_repository(file)
+    if repository:
+        text = f"{shown_path} is in {abbreviate_home(repository)}, a folder that git tracks, but accounts are private."
         raise CommandError(f"{text}\nUse -o FILE to write outside that folder, or let git ignore the file.")
-    draft = AccountsDraft(file, there)
-    is_asked = sys.stdin.isatty() and sys.stdout.isatty()
-    wishes = [_said(draft, name, words) for name, words in wish.accounts]
-    if is_asked:
-        if not wishes:
-            wishes = _chosen(draft, shown, front)
-        for one in wishes:
-            _complete(one, draft.world.me, wish.yes)
-    _check_whole(wishes, draft, is_asked)
-    text = _composed(draft, wishes)
-    if is_asked and not wish.yes:
-        _show(wishes, shown)
-        if not person.confirm(f"Write this {'into' if there else 'to'} {shown}?"):
+    draft = AccountsDraft(file, exists)
+    is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    desired = [_read_account(draft, name, settings) for name, settings in options.accounts]
+    if is_interactive:
+        desired = desired or _choose_accounts(draft, shown_path, program)
+        for account in desired:
+            _ask_questions(account, draft.world.me, options.yes)
+    _check_complete(desired, draft, is_interactive)
+    text = _render_file(draft, desired)
+    if is_interactive and not options.yes:
+        print()
+        for account in desired:
+            print(*(f"  {line}" for line in render_entry(account)), sep="\n")
+        if not person.confirm(f"Write this {'into' if exists else 'to'} {shown_path}?"):
             raise person.Cancelled
     write_file(file, text, draft.text)
-    person.print_paragraph(f"{shown} is written. You can edit it; its first lines list what else it can contain.")
+    person.print_paragraph(f"{shown_path} is written. You can edit it; its first lines list what else it can contain.")
     try:
-        return _then(wishes, file, front, is_asked, wish.yes)
+        return _offer_next_steps(desired, file, program, is_interactive, options.yes)
     except (KeyboardInterrupt, person.Cancelled):
-        print(f"\n{shown} is written. Continue with: {shlex.join([*front, 'doctor'])}", file=sys.stderr, flush=True)
-        end_by(signal.SIGINT)
+        command = shlex.join([*program, "doctor"])
+        print(f"\n{shown_path} is written. Continue with: {command}", file=sys.stderr, flush=True)
+        end_by_signal(signal.SIGINT)
         return BAD
 
 
-def _said(draft: AccountsDraft, name: str, words: Sequence[tuple[str, str]]) -> DesiredAccount:
-    """An account as the options say it. Raises CommandError."""
-    wish = _named(draft, name)
-    for option, value in words:
-        word = OPTIONS[option][0]
+def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str, str]]) -> DesiredAccount:
+    """Return the account of --account NAME with its options: pairs of option and value. Raises CommandError."""
+    try:
+        account = draft.wish(name)
+    except ValueError as error:
+        raise CommandError(f"--account {name}: {error}") from None
+    for option, value in settings:
+        field = OPTIONS[option][0]
         if option == "--without":
-            wish.entry.setdefault(word, []).append(value)
+            account.entry.setdefault(field, []).append(value)
             continue
         if option == "--storage":
             area, equals, value = value.partition("=")
             if not equals:
                 raise CommandError(f"{option} {area}: expected AREA=PATH, such as dss=/dss/...")
-            word = f"storage:{area}"
-        why = describe_fault(word, value)
-        if why:
-            raise CommandError(f"{option} of {wish.name}: {why}")
-        wish.say(word, value)
-    return wish
+            field = f"storage:{area}"
+        fault = describe_fault(field, value)
+        if fault:
+            raise CommandError(f"{option} of {account.name}: {fault}")
+        account.say(field, value)
+    return account
 
 
-def _named(draft: AccountsDraft, name: str) -> DesiredAccount:
-    """An account by its name, or by its cluster's alone. Raises CommandError."""
-    try:
-        return draft.wish(name)
-    except ValueError as error:
-        raise CommandError(f"--account {name}: {error}") from None
+def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) -> list[DesiredAccount]:
+    """List the clusters, ask which of them the user has accounts on, and return these accounts.
 
-
-def _chosen(draft: AccountsDraft, shown: str, front: list[str]) -> list[DesiredAccount]:
-    """Return the accounts that the user wants. front: the words of this command, which probes an unknown cluster."""
+    program: the words that start hpc-onboard, which probes an unknown cluster.
+    """
     known = draft.known()
-    person.print_paragraph(f"Your accounts go into {shown}, one entry each.")
+    person.print_paragraph(f"Your accounts go into {shown_path}, one entry each.")
     if known:
-        person.print_paragraph("Your ssh knows these clusters:")
-        for number, one in enumerate(known, 1):
-            person.print_paragraph(f"{number}  {one.name:24}{one.profile.get('name', one.cluster)}", 2)
-            person.print_paragraph(f"({one.found.where})", 5)
-    others = sorted(draft.catalogue.ids() - {one.cluster for one in known})
+        person.print_paragraph("Your ssh settings and known hosts contain these clusters:")
+        for number, account in enumerate(known, 1):
+            person.print_paragraph(f"{number}  {account.name:24}{account.profile.get('name', account.cluster)}", 2)
+            person.print_paragraph(f"({account.found.where})", 5)
+    others = sorted(draft.catalogue.ids() - {account.cluster for account in known})
     person.print_paragraph(f"{'Other known clusters' if known else 'Known clusters'}: {', '.join(others)}.")
-    every = " ".join(str(number) for number in range(1, len(known) + 1))
-    numbers = "Numbers of the list, or USER@CLUSTER" if known else "USER@CLUSTER"
-    text = f"Where do you have accounts? {numbers}; separated by spaces. For another cluster: USER@HOST."
+    all_numbers = " ".join(str(number) for number in range(1, len(known) + 1))
+    forms = "Enter numbers of the list, or USER@CLUSTER" if known else "Enter USER@CLUSTER"
+    text = f"Where do you have accounts? {forms}, separated by spaces. For an unknown cluster, enter USER@HOST."
 
-    def wishes(answer: str) -> list[DesiredAccount]:
-        words = dict.fromkeys(_probed(draft, word, front) for word in answer.split())
-        return [known[int(one) - 1] if one.isdigit() and 0 < int(one) <= len(known) else draft.wish(one)
-                for one in words]  # fmt: skip
+    def read_accounts(answer: str) -> list[DesiredAccount]:
+        words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())
+        return [known[int(word) - 1] if word.isdigit() and 0 < int(word) <= len(known) else draft.wish(word)
+                for word in words]  # fmt: skip
 
-    def why(answer: str) -> str:
+    def find_answer_fault(answer: str) -> str:
         try:
-            return "" if wishes(answer) else "Type an account, such as simone@wilson, or Ctrl-C to stop."
+            return "" if read_accounts(answer) else "Enter an account, such as simone@wilson, or press Ctrl-C to stop."
         except ValueError as error:
             return str(error)
 
-    return wishes(person.prompt(text, every, why))
+    return read_accounts(person.prompt(text, all_numbers, find_answer_fault))
 
 
-def _probed(draft: AccountsDraft, word: str, front: list[str]) -> str:
-    """Return the name of an account at a host that no profile has, once the cluster is probed. Raises ValueError."""
+def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
+    """Return USER@CLUSTER for USER@HOST, after probing the host if it has no profile yet; other words as they are.
+
+    Raises ValueError if the host was not probed.
+    """
     user, _at, host = word.rpartition("@")
     if not user or "." not in host:
         return word
     name = suggest_name(host)
     if not (draft.own_profiles / f"{name}.yml").exists():
-        question = (
-            f"{host} is not a known cluster. Probe it now and write a first profile? Nothing is changed on the cluster."
-        )
-        command = [*front, "probe", word, "--output", str(draft.own_profiles)]
+        question = f"{host} is not a known cluster. Probe it now and write a first profile? The cluster is not changed."
+        command = [*program, "probe", word, "--output", str(draft.own_profiles)]
         if not person.confirm(question) or subprocess.call(command):
             raise ValueError(f"{host} has no profile. Choose a known cluster, or run: {shlex.join(command)}")
     draft.add_profiles()
     return f"{user}@{name}"
 
 
-def _complete(wish: DesiredAccount, me: str, brief: bool) -> None:
-    """Ask for what is still to be said of an account. brief: for what is needed alone."""
-    asked = False
-    for one in list(list_questions(wish, me)):
-        if one.needed or not brief:
-            if not asked:
-                print()
-                person.print_paragraph(f"{wish.name}: {wish.profile.get('name', wish.cluster)}")
-            asked = True
-            wish.say(one.word, _answer(one, wish))
-    if wish.entry.get("jump_user") == wish.user:
-        del wish.entry["jump_user"]
+def _ask_questions(account: DesiredAccount, local_user: str, only_required: bool) -> None:
+    """Ask for what the account's entry lacks, and put the answers into the entry."""
+    questions = [question for question in list_questions(account, local_user) if question.needed or not only_required]
+    if questions:
+        print()
+        person.print_paragraph(f"{account.name}: {account.profile.get('name', account.cluster)}")
+    for question in questions:
+        account.say(question.word, _ask(question, account))
+    if account.entry.get("jump_user") == account.user:
+        del account.entry["jump_user"]  # the default
 
 
-def _answer(question: AccountQuestion, wish: DesiredAccount) -> str:
-    usual = wish.user if question.word == "jump_user" and not wish.found.jump_user else question.usual
+def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
+    is_own_jump_user = question.word == "jump_user" and not account.found.jump_user
+    default = account.user if is_own_jump_user else question.usual  # the user may have been asked for just before
 
-    def why(answer: str) -> str:
+    def find_answer_fault(answer: str) -> str:
         if not answer:
             return "A value is required." if question.needed else ""
         return describe_fault(question.word, answer)
 
-    skip = "" if question.needed or usual else " Press Enter to skip."
-    return person.prompt(f"{question.text}{'' if question.text.endswith('.') else '.'}{skip}", usual, why)
+    skip = "" if question.needed or default else " Press Enter to skip."
+    text = f"{question.text}{'' if question.text.endswith('.') else '.'}{skip}"
+    return person.prompt(text, default, find_answer_fault)
 
 
-def _check_whole(wishes: Sequence[DesiredAccount], draft: AccountsDraft, is_asked: bool) -> None:
-    """Refuse what cannot be written yet, all of it at once."""
-    if not wishes:
-        known = ", ".join(one.name for one in draft.known()) or "no known cluster"
-        text = "there is no terminal to ask on: give each account with  --account USER@CLUSTER"
-        raise CommandError(f"{text}\nYour ssh knows {known}. Nothing was written.")
+def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_interactive: bool) -> None:
+    """Raise CommandError if no account was given, or required values are missing: all of them at once."""
+    if not desired:
+        known = ", ".join(account.name for account in draft.known()) or "no known cluster"
+        text = "no terminal to ask for accounts. Give each account with --account USER@CLUSTER"
+        raise CommandError(f"{text}\nYour ssh settings contain {known}. Nothing was written.")
     missing = [
-        f"    {one.name}: {question.option}   {question.text}"
-        for one in wishes
-        for question in list_questions(one, draft.world.me)
-        if question.needed and not is_asked
+        f"    {account.name}: {question.option}   {question.text}"
+        for account in desired
+        for question in list_questions(account, draft.world.me)
+        if question.needed and not is_interactive
     ]
     if missing:
-        head = "there is no terminal to ask on. Missing options:"
-        raise CommandError("\n".join([head, *missing, "Nothing was written."]))
+        heading = "no terminal to ask for missing values. Required options:"
+        raise CommandError("\n".join([heading, *missing, "Nothing was written."]))
 
 
-def _composed(draft: AccountsDraft, wishes: Sequence[DesiredAccount]) -> str:
-    """The text of the file, checked as every run will check it. Raises CommandError, Mistakes."""
+def _render_file(draft: AccountsDraft, desired: Sequence[DesiredAccount]) -> str:
+    """Return the text of the file, checked as every run will check it. Raises CommandError, Mistakes."""
     try:
-        return draft.composed(wishes)
+        return draft.composed(desired)
     except NotAdded as error:
-        rows = "\n".join(f"  {line}" for one in wishes for line in render_entry(one))
+        rows = "\n".join(f"  {line}" for account in desired for line in render_entry(account))
         raise CommandError(f"{draft.file}: {error}. Add these lines below `accounts:` by hand:\n{rows}") from None
     except ValueError as error:
         raise CommandError(str(error)) from None
 
 
-def _show(wishes: Sequence[DesiredAccount], shown: str) -> None:
-    print()
-    for one in wishes:
-        for line in render_entry(one):
-            print(f"  {line}")
-
-
-def _then(wishes: Sequence[DesiredAccount], file: Path, front: list[str], is_asked: bool, sure: bool) -> int:
-    """The key, the doctor, and the preflight if the person likes."""
-    pipe = handover.open_pipe()  # what is unlocked for the key stays so for the checks
-    _offer_key(wishes, is_asked)
-    source = accounts.find([], os.environ)
-    named = [] if source and Path(source.paths[0]).absolute() == file.absolute() else ["-i", str(file)]
-    doctor, preflight, adopt, plan = ([*front, verb, *named] for verb in ("doctor", "preflight", "adopt", "plan"))
+def _offer_next_steps(
+    desired: Sequence[DesiredAccount], file: Path, program: list[str], is_interactive: bool, is_unattended: bool
+) -> int:
+    """Offer to store the key and run doctor; then run preflight and adopt if the user agrees. Return 2 if one fails."""
+    pipe = handover.open_pipe()  # the checks inherit what is unlocked to store the key
+    _offer_key(desired, is_interactive)
+    source = accounts.find_source([], os.environ)
+    is_default = source and Path(source.paths[0]).absolute() == file.absolute()
+    inventory = [] if is_default else ["-i", str(file)]
+    doctor, preflight, adopt, onboard, plan = (
+        [*program, subcommand, *inventory] for subcommand in ("doctor", "preflight", "adopt", "onboard", "plan")
+    )
     person.print_paragraph(f"Checking this machine: {shlex.join(doctor)}")
     codes = [subprocess.call(doctor, pass_fds=pipe[:2])]
-    connects = sure or (
-        is_asked and person.confirm("Check the login of each account now? One connection, one attempt.")
-    )
-    if connects:
+    if is_unattended or (
+        is_interactive and person.confirm("Check the login of each account now? One connection, one attempt.")
+    ):
         person.print_paragraph(shlex.join(preflight))
         codes.append(subprocess.call(preflight, pass_fds=pipe[:2]))
-        if is_asked and not sure and not codes[-1] and person.confirm(EXISTING):
+        if is_interactive and not is_unattended and not codes[-1] and person.confirm(ADOPT_QUESTION):
             codes.append(subprocess.call(adopt, pass_fds=pipe[:2]))
     else:
         person.print_paragraph(f"To check the logins, run:  {shlex.join(preflight)}")
-    person.print_paragraph(
-        f"To see what  {shlex.join([*front, 'onboard', *named])}  would change, run:  {shlex.join(plan)}"
-    )
+    person.print_paragraph(f"To see what  {shlex.join(onboard)}  would change, run:  {shlex.join(plan)}")
     return BAD if any(codes) else 0
 
 
-def _offer_key(wishes: Sequence[DesiredAccount], is_asked: bool) -> None:
-    """Offer to store the key for NVIDIA's registry, where a cluster takes it and none is there."""
-    profiles = [one.profile for one in wishes]
-    takers = first_key.clusters_with_key(profiles)
-    if not takers or not first_key.is_key_missing():
+def _offer_key(desired: Sequence[DesiredAccount], is_interactive: bool) -> None:
+    """Offer to store the key for NVIDIA's registry if a cluster uses it and the keyring lacks it."""
+    profiles = [account.profile for account in desired]
+    clusters = first_key.clusters_with_key(profiles)
+    if not clusters or not first_key.is_key_missing():
         return
     store = ["keyring", "set", "hpc.onboard", first_key.NAME]
     page = first_key.key_page(profiles)
-    made = f" (made at {page})" if page else ""
-    text = f"{', '.join(dict.fromkeys(takers))}: NVIDIA's containers need your NGC key{made}; the keyring has none."
-    if not is_asked:
+    origin = f" (create it at {page})" if page else ""
+    names = ", ".join(dict.fromkeys(clusters))
+    text = f"{names}: NVIDIA's containers need your NGC key{origin}, which is not in the keyring."
+    if not is_interactive:
         person.print_paragraph(f"{text} Store it with:  {shlex.join(store)}")
     elif not person.confirm(f"{text} Store it now? Your input is hidden.", usual=False):
-        person.print_paragraph(f"Later:  {shlex.join(store)}")
+        person.print_paragraph(f"To store it later, run:  {shlex.join(store)}")
     else:
-        why = first_key.store_key(person.prompt_secret("Your NGC key: ", find_fault))
+        fault = first_key.store_key(person.prompt_secret("Your NGC key: ", find_fault))
         person.print_paragraph(
-            f"Not stored: {why}. Try again:  {shlex.join(store)}" if why else "The key is stored in the keyring."
+            f"Not stored: {fault}. Try again:  {shlex.join(store)}" if fault else "The key is stored in the keyring."
         )

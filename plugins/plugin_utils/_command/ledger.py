@@ -22,9 +22,11 @@ FINGERPRINT = re.compile(r"(?:[a-z0-9-]+:)?[0-9a-f]{12}(?:[0-9a-f]*)")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the parts and options of the subcommand."""
     parts = parser.add_subparsers(dest="part", required=True, metavar="verify|who-has")
-    parts.add_parser("verify", help="find the first changed line")
-    places = parts.add_parser("who-has", help="list every target where a key was installed")
-    places.add_argument("fingerprint", metavar="FINGERPRINT", help="twelve hexadecimal digits, as reports show them")
+    parts.add_parser("verify", help="check all records, and report the first one that was changed")
+    who_has = parts.add_parser("who-has", help="list every target where a key was installed")
+    who_has.add_argument(
+        "fingerprint", metavar="FINGERPRINT", help="the 12 hexadecimal digits that reports show for the key"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,12 +40,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _list_targets(fingerprint: str, ledger: Ledger) -> int:
     if not FINGERPRINT.fullmatch(fingerprint):
-        raise CommandError(f'"{fingerprint}" is not a fingerprint; expected twelve hexadecimal digits, not a key')
-    found = ledger.who_has(find_in_records(fingerprint, ledger))
-    for target, state in found.items():
+        raise CommandError(f'"{fingerprint}" is not a fingerprint; expected 12 hexadecimal digits, not a key')
+    states = ledger.who_has(find_fingerprint(fingerprint, ledger))
+    for target, state in states.items():
         print(f"{target}  {state}")
-    if not found:
-        print(f"no rotation from this machine installed {fingerprint}")
+    if not states:
+        print(f"No rotation from this machine installed the key {fingerprint}.")
     return 0
 
 
@@ -56,15 +58,16 @@ def _verify(ledger: Ledger) -> int:
     return 0
 
 
-def find_in_records(mark: str, ledger: Ledger) -> str:
-    """Return the fingerprint by which the records know a key. mark: that, or the fingerprint that an account shows."""
-    records, key, wanted = ledger.records(), record_key(), f"key {mark.removeprefix('key ')}"
-    secrets = {name: VersionStore(name, key).load() for name in {one.secret for one in records}}
-    for account in sorted({one.target.partition(":")[0] for one in records if one.target}):
-        for (name, version), shown in account_marks(
-            {name: one for name, one in secrets.items() if one}, account, key
-        ).items():
-            secret = secrets[name]
-            if shown == wanted and secret:
-                return secret.find_version(version).fingerprint
+def find_fingerprint(mark: str, ledger: Ledger) -> str:
+    """Return the fingerprint of a key in the records. mark: this fingerprint, or the one that an account shows.
+
+    Each account shows a fingerprint of its own for the same key.
+    """
+    records, key, account_mark = ledger.records(), record_key(), f"key {mark.removeprefix('key ')}"
+    stored = {name: VersionStore(name, key).load() for name in {record.secret for record in records}}
+    secrets = {name: secret for name, secret in stored.items() if secret}
+    for account in sorted({record.target.partition(":")[0] for record in records if record.target}):
+        for (name, version), shown in account_marks(secrets, account, key).items():
+            if shown == account_mark:
+                return secrets[name].find_version(version).fingerprint
     return mark

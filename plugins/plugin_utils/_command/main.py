@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command hpc-onboard: playbooks do what reaches accounts, and the rest is done here.
+"""The command hpc-onboard: it starts a playbook for subcommands that connect to accounts, and runs the others itself.
 
-Nothing here imports Ansible, which takes most of a second: help, mistakes and local subcommands are quick.
+Nothing here imports Ansible, which takes most of a second, so that help, errors and local subcommands are quick.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from . import accounts
 from .accounts import CommandError
 from .subcommands import EVERYDAY, SUBCOMMANDS
 
-BAD = 2
-REPLACE_QUESTION = "Replace the keys that are not in your keyring? Private copies are kept on the account."
+BAD = 2  # exit code
+REPLACE_QUESTION = "Replace the existing keys that are not in your keyring? The account keeps a private backup of each."
 PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."
-REPLACING = ("-e", "onboard_replace=true")
-BEGINNING = """\
+REPLACE_OPTION = ("-e", "onboard_replace=true")
+FIRST_STEPS = """\
 hpc-onboard sets up your account on every HPC cluster you use.
 There is no accounts file yet. To write one from your ssh settings, run:
     {0} init
@@ -51,13 +51,13 @@ Exit codes  0  everything is up to date
             2  something failed or is not up to date, or the command is invalid
             4  onboard, plan, offboard: some accounts could not be reached
 Options: hpc-onboard SUBCOMMAND --help. Versions: hpc-onboard --version."""
-MORE = "All subcommands: hpc-onboard --help --all"
+ALL_SUBCOMMANDS = "All subcommands: hpc-onboard --help --all"
 
 
 def main() -> int:
-    """Run the command. 0 everything is up to date, 2 something is not, 4 accounts could not be reached."""
+    """Run the command line and return the exit code: 0 up to date, 2 not up to date, 4 accounts unreachable."""
     try:
-        if "_ARGCOMPLETE" in os.environ:  # a shell asks how the line may continue
+        if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
             import_module(f"{PACKAGE}_command.completion").complete()
         return run(sys.argv[1:])
     except CommandError as error:
@@ -69,11 +69,11 @@ def main() -> int:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run what was typed after hpc-onboard, and return the exit code. Raises CommandError."""
+    """Run the words after hpc-onboard, and return the exit code. Raises CommandError."""
     if not words:
-        if accounts.find((), os.environ):
+        if accounts.find_source((), os.environ):
             return run(["status"])
-        print(BEGINNING.format(shlex.join(find_program())))
+        print(FIRST_STEPS.format(shlex.join(find_program())))
         return 0
     if words[0] in ("-h", "--help") and set(words[1:]) <= {"--all"}:
         print(describe_command(is_whole=len(words) > 1))
@@ -89,10 +89,10 @@ def run(words: Sequence[str]) -> int:
 
 
 def find_program() -> tuple[str, ...]:
-    """Return the words that start this command again: its name, if a shell finds it by that."""
+    """Return the words that start this command again: its name if a shell finds the same file by it, else its path."""
     path = Path(sys.argv[0])
-    found = shutil.which(path.name)
-    return (path.name,) if found and path.exists() and os.path.samefile(found, path) else (str(path),)
+    on_path = shutil.which(path.name)
+    return (path.name,) if on_path and path.exists() and os.path.samefile(on_path, path) else (str(path),)
 
 
 def describe_command(is_whole: bool = False) -> str:
@@ -100,14 +100,14 @@ def describe_command(is_whole: bool = False) -> str:
     names = [*EVERYDAY, *(name for name in SUBCOMMANDS if is_whole and name not in EVERYDAY)]
     width = max(map(len, names))
     rows = [f"    {name:{width}}  {SUBCOMMANDS[name].summary}" for name in names]
-    return "\n".join([INTRODUCTION, *rows, *([] if is_whole else ["", MORE]), "", ENDING])
+    return "\n".join([INTRODUCTION, *rows, *([] if is_whole else ["", ALL_SUBCOMMANDS]), "", ENDING])
 
 
 def _describe_versions() -> str:
-    from .child import playbook_program
+    from .child import find_playbook_program
 
     try:
-        program = playbook_program()
+        program = find_playbook_program()
     except CommandError:
         program = "not found"
     rows = (("collection", COLLECTION), ("ansible", program), ("python", sys.executable))
@@ -115,86 +115,93 @@ def _describe_versions() -> str:
 
 
 def _run_playbook(options: argparse.Namespace) -> int:
-    """Run a subcommand that starts ansible-playbook, with its settings and the user's."""
+    """Run a subcommand that starts ansible-playbook, and return the exit code. Raises CommandError."""
     from . import settings
     from .parser import to_playbook_words
 
     name = options.subcommand
     if name == "probe":
         import_module(f"{PACKAGE}_command.probe").prepare(options)
-    source = accounts.find(options.inventory, os.environ)
-    if source is None and name != "doctor":  # doctor works without one, and says what to do
-        raise _misspelt_subcommand(options) or accounts.not_found(os.environ)
+    source = accounts.find_source(options.inventory, os.environ)
+    if source is None and name != "doctor":  # doctor runs without an accounts file, and reports that it is missing
+        raise _find_misspelt_subcommand(options) or accounts.missing_file_error(os.environ)
     if name == "import-result":
         options.account = _read_result_account(options.file)
     words = to_playbook_words(options)
-    environment = {**settings.environment(os.environ), PROGRAM: shlex.join(find_program())}
+    environment = {**settings.build_environment(os.environ), PROGRAM: shlex.join(find_program())}
     if source is None:
-        environment |= {**settings.NO_ACCOUNTS, "ANSIBLE_INVENTORY": str(accounts.places(os.environ)[0])}
+        environment |= {**settings.NO_ACCOUNTS, "ANSIBLE_INVENTORY": str(accounts.list_default_paths(os.environ)[0])}
     else:
         _check_names(options, source)
         if source.is_named:
             _warn_of_writers(source)
             words = [*(word for path in source.paths for word in ("-i", path)), *words]
-        else:  # not as an option: commands that are printed are shorter, and find it as this run did
+        else:  # not as -i, which would appear in printed commands; they find the file in the same way
             environment["ANSIBLE_INVENTORY"] = source.paths[0]
         if sys.stderr.isatty():
             display_path = ", ".join(abbreviate_home(Path(path)) for path in source.paths)
             print(f"Accounts from {display_path}", file=sys.stderr, flush=True)
-    code, verdict = _start_playbook(name or "onboard", words, environment)
+    return _run_with_follow_up(options, words, environment)
+
+
+def _run_with_follow_up(options: argparse.Namespace, words: list[str], environment: dict[str, str]) -> int:
+    """Run the playbook and, if the user agrees, onboard: to apply a plan, or to replace existing keys."""
+    name = options.subcommand
+    code, totals = _start_playbook(name or "onboard", words, environment)
     is_check = not {"--check", "-C"}.isdisjoint(options.passed)
-    if name == "plan" and verdict.changed and not is_check and (_is_interactive() or "--yes" in options.given):
+    if name == "plan" and totals.changed and not is_check and (_is_interactive() or "--yes" in options.given):
         from .._input.agreement import CANCELLED  # loads much of Ansible
 
-        if not ("--yes" in options.given or _is_agreed("Apply these changes?", CANCELLED, [*sys.argv[1:], "--yes"])):
+        is_agreed = "--yes" in options.given
+        if not (is_agreed or _ask_yes_no("Apply these changes?", CANCELLED, [*sys.argv[1:], "--yes"])):
             return code
-        code, verdict = _start_playbook("onboard", words, environment)
+        code, totals = _start_playbook("onboard", words, environment)
     elif name not in ("", "onboard") or is_check:
         return code
-    replacing = [*REPLACING, "-l", ",".join(verdict.replaceable)]
-    is_asked = verdict.replaceable and _is_interactive()
-    if is_asked and _is_agreed(REPLACE_QUESTION, "No key was replaced.", [*sys.argv[1:], *replacing]):
-        code, _verdict = _start_playbook("onboard", [*words, *replacing], environment)
+    replace_words = [*REPLACE_OPTION, "-l", ",".join(totals.replaceable)]
+    can_ask = totals.replaceable and _is_interactive()
+    if can_ask and _ask_yes_no(REPLACE_QUESTION, "No key was replaced.", [*sys.argv[1:], *replace_words]):
+        code, _totals = _start_playbook("onboard", [*words, *replace_words], environment)
     return code
 
 
 def _start_playbook(name: str, words: list[str], environment: dict[str, str]) -> tuple[int, RunTotals]:
-    """Run a subcommand's playbook; return the exit code, and how its accounts ended. A signal ends both processes."""
+    """Run a subcommand's playbook; return exit code and totals. A signal that ends the child ends this process, too."""
     from . import child
 
     playbook, *own = playbook_command(name, words)
-    code, verdict = child.run([child.playbook_program(), f"hpc.onboard.{playbook}", *own], environment)
+    code, totals = child.run([child.find_playbook_program(), f"hpc.onboard.{playbook}", *own], environment)
     if code < 0 or code == child.INTERRUPTED:
-        child.end_by(-code if code < 0 else signal.SIGINT)
-    return child.meaning(code, verdict), verdict or RunTotals(0, 0, 0)
+        child.end_by_signal(-code if code < 0 else signal.SIGINT)
+    return child.to_exit_code(code, totals), totals or RunTotals(0, 0, 0)
 
 
 def _is_interactive() -> bool:
-    """Return True if the user can be asked, and sees the question."""
+    """Return True if the user can see a question and answer it."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _is_agreed(question: str, no: str, again: Sequence[str]) -> bool:
-    """Ask at the terminal, and return True for a yes. no: what to print else. Raise CommandError without an answer.
+def _ask_yes_no(question: str, no_text: str, unattended_words: Sequence[str]) -> bool:
+    """Ask at the terminal, and return True for a yes. Raise CommandError without an answer.
 
-    again: the words after hpc-onboard that do it without asking.
+    no_text: printed after a no. unattended_words: the words after hpc-onboard that do the same without asking.
     """
     from .._input.agreement import describe_no_answer, is_yes
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # what was typed before the question is no answer to it
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # ignore what was typed before the question
     try:
         is_agreed = is_yes(input(f"\n{question} [y/N] "))
     except (EOFError, KeyboardInterrupt):
         print()
-        command = shlex.join([*find_program(), *again])
+        command = shlex.join([*find_program(), *unattended_words])
         raise CommandError(describe_no_answer("nothing was changed", command)) from None
-    print("" if is_agreed else no, flush=True)
+    print("" if is_agreed else no_text, flush=True)
     return is_agreed
 
 
 def _read_result_account(file: str) -> str:
-    """Return the account that a result to import is of. Raises CommandError."""
+    """Return the account of an exported script's result. Raises CommandError."""
     from ...module_utils._core.errors import AccountError
     from .._export_script.script_result import read_result
 
@@ -206,13 +213,13 @@ def _read_result_account(file: str) -> str:
 
 def _warn_of_writers(source: accounts.AccountsSource) -> None:
     for path in map(Path, source.paths):
-        if path.is_file() and (why := find_other_writers(path)):
-            print(f"Warning: {why}, so they can run programs as you. Run: chmod go-w {path}", file=sys.stderr)
+        if path.is_file() and (reason := find_other_writers(path)):
+            print(f"Warning: {reason}, so they can run programs as you. Run: chmod go-w {path}", file=sys.stderr)
 
 
 def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -> None:
     """Raise CommandError if no subcommand was typed and a name is not an account, a cluster or a pattern."""
-    file = source.file()
+    file = source.single_file()
     if options.subcommand or not file:
         return
     from .._accounts.selection import find_unknown_host
@@ -221,10 +228,10 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
     terms = ",".join(options.names)
     try:
         if not find_unknown_host(terms, accounts.read_names(file)):
-            return  # sites and container runtimes are groups too, but knowing them takes all profiles
-        names, groups = accounts.read_groups(file)
+            return  # sites and container runtimes are groups, too, but listing them takes all profiles
+        names, groups = accounts.read_names_and_groups(file)
     except Mistakes:
-        return  # the run reports what is wrong, in the usual words
+        return  # the run itself reports the mistakes
     word = find_unknown_host(terms, names | groups)
     if word:
         advice = nearest(word, {*SUBCOMMANDS, *names, *groups}, groups)
@@ -232,8 +239,8 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
         raise CommandError(f"{text}\nAll subcommands: hpc-onboard --help --all")
 
 
-def _misspelt_subcommand(options: argparse.Namespace) -> CommandError | None:
-    """Return the error for a word that can only be a misspelt subcommand, because there are no accounts."""
+def _find_misspelt_subcommand(options: argparse.Namespace) -> CommandError | None:
+    """Return the error if the first word resembles a subcommand: without an accounts file, it cannot be an account."""
     from .._input.diagnostics import nearest
 
     advice = nearest(options.names[0], SUBCOMMANDS, ()) if options.names and not options.subcommand else ""

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line of hpc-onboard: one argparse parser, built for the subcommand that was typed."""
+"""The command line of hpc-onboard: an argparse parser that is built for the subcommand in the line."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .accounts import CommandError
 from .subcommands import SUBCOMMANDS
 
 PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."
-ANSIBLE_HELP = {  # option of ansible-playbook -> its help; the others work too
+ANSIBLE_HELP = {  # option of ansible-playbook -> its help; other options work, too, but are not listed
     "--tags": "only these roles",
-    "--skip-tags": "all roles but these",
-    "--check": "show the changes only; change nothing",
+    "--skip-tags": "all roles except these",
+    "--check": "show the changes, but do not make them",
     "--diff": "show the changed lines of files",
     "--extra-vars": "set a variable",
     "--forks": "number of accounts at the same time; default: 20",
@@ -28,20 +28,20 @@ ANSIBLE_HELP = {  # option of ansible-playbook -> its help; the others work too
 }
 ALWAYS_LISTED = ("--extra-vars", "--forks", "--verbose")
 METAVARS = {"--tags": "ROLE", "--skip-tags": "ROLE", "--extra-vars": "NAME=VALUE", "--forks": "NUMBER"}
-NUMBERS = ("NUMBER", "SECONDS", "DAYS")
+NUMBERS = ("NUMBER", "SECONDS", "DAYS")  # metavars of options whose value is a number
 PATHS = ("FILE", "DIR")
 NAME_HELP = "an account, a cluster or a pattern such as 'simone@*'; default: all"
 
 
-class Formatter(argparse.RawDescriptionHelpFormatter):
-    """The help for terminals of 80 columns."""
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Format the help for terminals of 80 columns."""
 
-    def __init__(self, prog: str, **more: Any) -> None:
-        super().__init__(prog, **{**more, "width": 80, "max_help_position": 30})
+    def __init__(self, prog: str, **options: Any) -> None:
+        super().__init__(prog, **{**options, "width": 80, "max_help_position": 30})
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose mistakes are CommandErrors, in one sentence."""
+    """A parser that raises each mistake as a CommandError of one sentence."""
 
     has_parts = False
 
@@ -50,34 +50,35 @@ class CommandParser(argparse.ArgumentParser):
         raise CommandError(f"{message}\nRun: {self.prog} --help")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Exit after the help was printed; a closed pipe must show here, where main() handles it."""
+        """Exit after the help was printed. Flush first, so that main() handles the error of a closed pipe."""
         sys.stdout.flush()
         super().exit(status, message)
 
     def add_subparsers(self, **options: Any) -> Any:
-        """Add the parts of a subcommand, such as `verify` of `ledger`."""
+        """Let the subcommand have parts, such as `verify` of `ledger`."""
         self.has_parts = True
         return super().add_subparsers(**options)
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """Return the options. Names and options may be mixed. Raises CommandError."""
-        read_words = self.parse_known_args if self.has_parts else self.parse_known_intermixed_args
-        options, extra = read_words(words)
+        """Return the options. Names and options may be mixed. Raises CommandError for unknown words."""
+        parse_words = self.parse_known_args if self.has_parts else self.parse_known_intermixed_args
+        options, extra = parse_words(words)
         if extra:
             raise CommandError(f"{self._describe_extra(extra[0], words)}\nRun: {self.prog} --help")
         return options
 
     def _describe_extra(self, word: str, words: Sequence[str]) -> str:
+        """Return the error for a word that the parser does not know. words: the whole line."""
         import difflib  # only a mistake needs these
         import re
 
-        first = first_word(words)
+        first = find_first_word(words)  # in the place of a subcommand
         if first not in SUBCOMMANDS and (near := difflib.get_close_matches(first, SUBCOMMANDS, 1)):
             return f'"{first}" is not a subcommand; did you mean "{near[0]}"?'
         if not word.startswith("-"):
             return f'unexpected word "{word}"'
         flag = word.partition("=")[0]
-        owners = [name for name, options in SETTING_OPTIONS.items() if flag in [one.flag for one in options]]
+        owners = [name for name, options in SETTING_OPTIONS.items() if flag in [option.flag for option in options]]
         if owners:
             return f"{flag} is an option of {', '.join(owners)}"
         listed = re.findall(r"(?<!\w)--[a-z][a-z-]+", self.format_help())
@@ -86,7 +87,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 class StoreSetting(argparse.Action):
-    """Keep an option of SETTING_OPTIONS by its flag in `given`; several values of a list are joined."""
+    """Keep an option of SETTING_OPTIONS in `given`, by its flag; repeated lists are joined."""
 
     is_list = False
 
@@ -97,26 +98,26 @@ class StoreSetting(argparse.Action):
         namespace.given = {**namespace.given, flag: True if self.nargs == 0 else value}
 
 
-class PassOn(argparse.Action):
-    """Keep an option of ansible-playbook in `passed`, as it was typed and in its order."""
+class PassOption(argparse.Action):
+    """Keep an option of ansible-playbook in `passed`, as typed and in order."""
 
     def __call__(self, _parser: Any, namespace: Any, value: Any, option: str | None = None) -> None:
         namespace.passed = [*namespace.passed, option, *([] if self.nargs == 0 else [str(value)])]
 
 
-def first_word(words: Sequence[str]) -> str:
-    """Return the first word that is neither an option nor the value of one; empty if there is none."""
-    return next((str(one.value) for one in read_options(words) if not one.option), "")
+def find_first_word(words: Sequence[str]) -> str:
+    """Return the first word that is neither an option nor the value of an option; empty if there is none."""
+    return next((str(option.value) for option in read_options(words) if not option.option), "")
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:
-    """Return what was typed: `subcommand` (empty for the short form of onboard), and the options of that.
+    """Return the parsed line: `subcommand` (empty for the short form of onboard), `prog` and the subcommand's options.
 
-    program: the words that start hpc-onboard here. A playbook's subcommand has these: names, inventory, given (its own
-    options by their flags) and passed (those of ansible-playbook). `prog` starts the subcommand again. Raises
+    program: the words that start hpc-onboard. `prog` starts the subcommand again. A subcommand with a playbook has the
+    options names, inventory, given (its own options by flag) and passed (those of ansible-playbook). Raises
     CommandError.
     """
-    first = first_word(words)
+    first = find_first_word(words)
     name = first if first in SUBCOMMANDS else ""
     parser = build_parser(name, program, has_word=bool(name))
     options = parser.parse(words)
@@ -129,14 +130,17 @@ def parse(words: Sequence[str], program: str) -> argparse.Namespace:
 
 
 def build_parser(name: str, program: str, has_word: bool = True) -> CommandParser:
-    """Return the parser of a subcommand, empty for the short form of onboard. has_word: the line names it."""
+    """Return the parser of a subcommand; name is empty for the short form of onboard.
+
+    has_word: the line contains the name of the subcommand.
+    """
     name = name or "onboard"
     subcommand = SUBCOMMANDS[name]
     parser = CommandParser(
         prog=f"{program} {name}",
         description=f"{subcommand.summary[0].upper()}{subcommand.summary[1:]}.\n{subcommand.more}".rstrip(),
-        epilog=_epilog(name),
-        formatter_class=Formatter,
+        epilog=_render_epilog(name),
+        formatter_class=HelpFormatter,
     )
     if has_word:
         complete_by(parser.add_argument("subcommand", help=argparse.SUPPRESS), "list_first_words")
@@ -144,23 +148,23 @@ def build_parser(name: str, program: str, has_word: bool = True) -> CommandParse
         import_module(f"{PACKAGE}{subcommand.module}").add_options(parser)
     else:
         _add_playbook_options(parser, name)
-        parser.usage = f"{program} {name} {_shape(name)}[OPTION...]".replace("%", "%%")
+        parser.usage = f"{program} {name} {_name_arguments(name)}[OPTION...]".replace("%", "%%")
     return parser
 
 
 def add_inventory(parser: argparse.ArgumentParser, default: object = None) -> None:
-    """Add -i, which names the accounts file."""
+    """Add the option -i."""
     parser.add_argument(
         "-i", "--inventory", action="append", default=default or [], metavar="FILE", help="the accounts file"
     )
 
 
 def to_playbook_words(options: argparse.Namespace) -> list[str]:
-    """Return what was typed as words of ansible-playbook, without -i. --secret stays: it chooses the playbook."""
+    """Return the words for ansible-playbook, without -i. --secret stays an option: it selects the playbook."""
     name = options.subcommand or "onboard"
     given = dict(options.given)
     secret = ["--secret", given.pop("--secret")] if "--secret" in given else []
-    variables = {one.flag: one.variable for one in SETTING_OPTIONS.get(name, ()) if one.variable}
+    variables = {option.flag: option.variable for option in SETTING_OPTIONS.get(name, ()) if option.variable}
     settings = {variables[flag]: value for flag, value in given.items() if flag in variables}
     names = list(options.names)
     if name == "import-result":
@@ -169,11 +173,13 @@ def to_playbook_words(options: argparse.Namespace) -> list[str]:
     return [*secret, *extra, *options.passed, *(["-l", ",".join(names)] if names else [])]
 
 
-def _shape(name: str) -> str:
+def _name_arguments(name: str) -> str:
+    """Return the positional arguments of a subcommand for its usage line."""
     return {"doctor": "", "import-result": "FILE "}.get(name, "[NAME...] ")
 
 
-def _epilog(name: str) -> str:
+def _render_epilog(name: str) -> str:
+    """Return the end of a subcommand's help: examples and exit codes."""
     subcommand = SUBCOMMANDS[name]
     codes = [f"  {code}  {text}" for code, text in zip((0, 2, 4), subcommand.exits, strict=False)]
     width = max((len(command) for command, _text in subcommand.examples), default=0)
@@ -182,9 +188,10 @@ def _epilog(name: str) -> str:
 
 
 def _add_playbook_options(parser: CommandParser, name: str) -> None:
+    """Add the names, the subcommand's own options, and those of ansible-playbook, of which the help lists a few."""
     parser.set_defaults(given={}, passed=[], limits=[])
     if name == "import-result":
-        parser.add_argument("file", metavar="FILE", type=_path, help="the result")
+        parser.add_argument("file", metavar="FILE", type=_read_path, help="the result of the script")
     elif name != "doctor":
         complete_by(parser.add_argument("names", nargs="*", metavar="NAME", help=NAME_HELP), "list_names")
     add_inventory(parser)
@@ -192,48 +199,48 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
         _add_setting(parser, option)
     group = parser.add_argument_group("options of ansible-playbook (its other options work, too)")
     listed = (*SUBCOMMANDS[name].ansible, *ALWAYS_LISTED)
-    taken = {"--help", "--version", "--inventory", "--key-file"}
-    taken |= {option.flag for option in SETTING_OPTIONS.get(name, ())}
-    for table, nargs in ((FLAGS, 0), (VALUED, None)):
-        for flag, others in table.items():
-            if flag in taken:
+    defined = {"--help", "--version", "--inventory", "--key-file"}  # by hpc-onboard itself
+    defined |= {option.flag for option in SETTING_OPTIONS.get(name, ())}
+    for table, has_value in ((FLAGS, False), (VALUED, True)):
+        for flag, other_names in table.items():
+            if flag in defined:
                 continue
-            aliases = [alias for alias in (*others, flag) if alias not in taken]
+            names = [option for option in (*other_names, flag) if option not in defined]
             text = ANSIBLE_HELP[flag] if flag in listed else argparse.SUPPRESS
             if flag == "--limit":
-                action: Any = group.add_argument(*aliases, action="append", dest="limits", help=text)
+                action: Any = group.add_argument(*names, action="append", dest="limits", help=text)
             else:
-                shape: Any = {"nargs": 0} if nargs == 0 else {"metavar": METAVARS.get(flag, "VALUE")}
-                kind: Any = {"type": _number} if METAVARS.get(flag) in NUMBERS else {}
-                action = group.add_argument(*aliases, action=PassOn, dest="passed", help=text, **shape, **kind)
+                shape: Any = {"metavar": METAVARS.get(flag, "VALUE")} if has_value else {"nargs": 0}
+                reader: Any = {"type": _read_number} if METAVARS.get(flag) in NUMBERS else {}
+                action = group.add_argument(*names, action=PassOption, dest="passed", help=text, **shape, **reader)
             if flag in ("--limit", "--tags", "--skip-tags"):
                 complete_by(action, "list_names" if flag == "--limit" else "list_roles")
 
 
 def _add_setting(parser: argparse.ArgumentParser, option: SettingOption) -> None:
     names = [*([option.short] if option.short else []), option.flag]
-    shape: Any = {"metavar": option.metavar, "type": _reader(option)} if option.metavar else {"nargs": 0}
+    shape: Any = {"metavar": option.metavar, "type": _choose_reader(option)} if option.metavar else {"nargs": 0}
     listed = f" ({', '.join(option.choices)})" if option.is_list and option.choices else ""
     action: Any = parser.add_argument(
         *names, action=StoreSetting, dest="given", default={}, help=f"{option.help}{listed}", **shape
     )
     action.is_list = option.is_list
     if option.choices:
-        action.completer = lambda **_more: option.choices
+        action.completer = lambda **_context: option.choices
     elif option.flag == "--secret":
-        action.completer = lambda **_more: ("ngc", "wandb", "hf")
+        action.completer = lambda **_context: ("ngc", "wandb", "hf")
 
 
-def _reader(option: SettingOption) -> Callable[[str], Any]:
-    """Return the function that makes the value of an option from its text."""
+def _choose_reader(option: SettingOption) -> Callable[[str], Any]:
+    """Return the function that converts the text of an option's value."""
     if option.is_list:
-        return lambda text: [_checked(word, option.choices) for word in text.split(",") if word]
+        return lambda text: [_check_choice(word, option.choices) for word in text.split(",") if word]
     if option.choices:
-        return lambda text: _checked(text, option.choices)
-    return _number if option.metavar in NUMBERS else _path if option.metavar in PATHS else str
+        return lambda text: _check_choice(text, option.choices)
+    return _read_number if option.metavar in NUMBERS else _read_path if option.metavar in PATHS else str
 
 
-def _checked(text: str, choices: Iterable[str]) -> str:
+def _check_choice(text: str, choices: Iterable[str]) -> str:
     if choices and text not in choices:
         from .._input.diagnostics import nearest  # only a mistake needs it
 
@@ -241,18 +248,18 @@ def _checked(text: str, choices: Iterable[str]) -> str:
     return text
 
 
-def _number(text: str) -> int:
+def _read_number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f'invalid value "{text}"; expected a whole number')
     return int(text)
 
 
-def _path(text: str) -> str:
+def _read_path(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("expected the path of a file or folder")
     return str(Path(text).expanduser())
 
 
 def complete_by(action: Any, function: str) -> None:
-    """Let Tab complete an argument by a function of completion.py, which is loaded only when a shell asks."""
+    """Let Tab complete an argument by a function of completion.py, which is imported only for a completion."""
     action.completer = lambda **context: getattr(import_module(f"{PACKAGE}_command.completion"), function)(**context)

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Before a probe starts: an accounts file for the account if none has it, and a bare profile for a new cluster."""
+"""Preparation of a probe: an accounts file for an unlisted account, and a minimal profile for a new cluster."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ from .profile import choose_folder
 
 HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 GENERAL = re.compile(r"(login|ssh|gate|access|cluster|hpc|node|head|ln)[0-9-]*\Z")
-"""Words in names of hosts that do not name a cluster."""
+"""Parts of host names that do not name a cluster."""
 
 
 def prepare(options: argparse.Namespace) -> None:
     """Complete the options of the subcommand probe. Raises CommandError.
 
-    An account of the accounts file is probed as it is. Another one, USER@CLUSTER or USER@HOST, gets an accounts file of
-    its own in the state folder, so that a printed command works again. Of a host that no profile has, the run writes
-    the first profile.
+    Accounts in the accounts file need nothing. For any other USER@CLUSTER or USER@HOST, an accounts file is written
+    into the state folder, where printed commands find it again. For a host without a profile, the run then writes one.
     """
-    known = _read_known(options)
-    strange = [name for name in options.names if "@" in name and "*" not in name and name not in known]
-    if not strange:
+    listed = _read_listed_names(options)
+    unlisted = [name for name in options.names if "@" in name and "*" not in name and name not in listed]
+    if not unlisted:
         return
     if len(options.names) > 1:
-        raise CommandError(f"{strange[0]} is not in the accounts file: probe this account in a run of its own")
-    user, _at, place = strange[0].rpartition("@")
+        raise CommandError(f"{unlisted[0]} is not in the accounts file. Probe this account in a separate run")
+    user, _at, place = unlisted[0].rpartition("@")
     try:
         folders = accounts.read_profile_folders(options.inventory)
         cluster = place if place in Catalogue((*folders, SHIPPED)).ids() else ""
@@ -49,11 +48,11 @@ def prepare(options: argparse.Namespace) -> None:
     file = state_folder() / "probe" / name / "accounts.yml"
     make_private(file.parent)
     output = Path(options.given.pop("--output", "") or choose_folder(options.inventory, folders)).absolute()
-    entry = {} if cluster else _describe_new(place, name, output, file.parent)
+    entry = {} if cluster else _write_minimal_profile(place, name, output, file.parent)
     entry["vars"] = {"probe_folder": str(output), "probe_new": not cluster}
     document = {
         "plugin": "hpc.onboard.accounts",
-        "profiles": [str(one.absolute()) for one in (file.parent, *folders)],
+        "profiles": [str(folder.absolute()) for folder in (file.parent, *folders)],
         "accounts": {f"{user}@{name}": entry},
     }
     file.write_text(json.dumps(document), encoding="utf-8")
@@ -63,45 +62,45 @@ def prepare(options: argparse.Namespace) -> None:
 def suggest_name(host: str) -> str:
     """Return a name for the cluster of a login node.
 
-    >>> [suggest_name(one) for one in ("login2.attic.uni.example", "attic-login1.uni.example", "attic")]
+    >>> [suggest_name(host) for host in ("login2.attic.uni.example", "attic-login1.uni.example", "attic")]
     ['attic', 'attic', 'attic']
     """
     labels = [re.sub(r"-?(login|ln)[0-9]*$", "", label.lower()) for label in host.split(".")]
-    named = [label for label in labels[:-1] or labels if label and not GENERAL.match(label)]
-    return re.sub(r"[^a-z0-9_-]", "", (named or ["cluster"])[0]) or "cluster"
+    names = [label for label in labels[:-1] or labels if label and not GENERAL.match(label)]  # not the top domain
+    return re.sub(r"[^a-z0-9_-]", "", (names or ["cluster"])[0]) or "cluster"
 
 
-def _read_known(options: argparse.Namespace) -> set[str]:
-    source = accounts.find(options.inventory, os.environ)
-    file = source.file() if source else None
+def _read_listed_names(options: argparse.Namespace) -> set[str]:
+    """Return the accounts of the accounts file; if the inventory is not a single file, all names in the line."""
+    source = accounts.find_source(options.inventory, os.environ)
+    file = source.single_file() if source else None
     try:
         return accounts.read_names(file) if file else set(options.names if source else ())
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
 
 
-def _describe_new(host: str, name: str, output: Path, folder: Path) -> dict[str, Any]:
-    """Write a profile that says only how the cluster is reached; return the settings of the account.
+def _write_minimal_profile(host: str, name: str, output: Path, folder: Path) -> dict[str, Any]:
+    """Write a profile with the login node only; return the entry of the account.
 
-    output: the folder that the first profile will be in. Raises CommandError if the cluster cannot be probed so.
+    output: the folder for the profile that the probe will write. Raises CommandError for an unusable host or name.
     """
-    known = {word: values[0] for word, values in effective_settings(host).items()}
-    real = known.get("hostname", host)
+    settings = {keyword: values[0] for keyword, values in effective_settings(host).items()}
+    hostname = settings.get("hostname", host)
     if not HOST.fullmatch(host):
         raise CommandError(f'"{host}" is not a known cluster and not a valid host name')
     if not new_profile.NAME.fullmatch(name):
         raise CommandError(
-            f'"{name}" is invalid; a cluster name has lower-case letters, digits, _ and -, a letter first'
+            f'"{name}" is not a valid name: use lower-case letters, digits, _ and -, and begin with a letter'
         )
-    if "." not in host and real == host:
+    if "." not in host and hostname == host:  # neither a full host name nor a name in the ssh settings
         advice = nearest(host, Catalogue().ids())
-        raise CommandError(
-            f'"{host}" is not a known cluster, and your ssh settings have no host of this name; {advice}'
-        )
+        raise CommandError(f'"{host}" is not a known cluster, and your ssh settings do not contain this host; {advice}')
     if (output / f"{name}.yml").exists():
-        raise CommandError(f"{output / name}.yml already exists. Name the new cluster: --name NAME")
-    port = {} if known.get("port", "22") == "22" else {"port": int(known["port"])}
-    profile = {"format": 2, "id": name, "login": {"host": host if "." in host else real, **port}, "home": {}}
+        raise CommandError(f"{output / name}.yml already exists. Give the new cluster a different name: --name NAME")
+    port = {} if settings.get("port", "22") == "22" else {"port": int(settings["port"])}
+    profile = {"format": 2, "id": name, "login": {"host": host if "." in host else hostname, **port}, "home": {}}
     (folder / f"{name}.yml").write_text(json.dumps(profile), encoding="utf-8")
-    asks = {"auth": "ask"} if sys.stdin.isatty() and sys.stdout.isatty() else {}
-    return {**asks, **({"ssh": host} if real != host else {})}
+    # at a terminal, ssh can ask for a password or code
+    auth = {"auth": "ask"} if sys.stdin.isatty() and sys.stdout.isatty() else {}
+    return {**auth, **({"ssh": host} if hostname != host else {})}

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand profile: list the known clusters, write a profile of your own, and check it."""
+"""The subcommand profile: list the known clusters, write a profile of a cluster, and check profiles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from . import accounts
 from .accounts import CommandError
 from .parser import add_inventory
 
-OWN = "own"
+OWN = "own"  # status of a profile that has none
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,14 +30,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     new.add_argument("name", metavar="NAME", help="the name of the cluster, as in ada@NAME")
     new.add_argument("--from", metavar="CLUSTER", dest="model", help="copy the profile of this cluster")
     new.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, help="where to write it; default: next to accounts.yml"
+        "-o", "--output", metavar="DIR", type=Path, help="folder of the new profile; default: next to accounts.yml"
     )
     for question in new_profile.QUESTIONS:
         new.add_argument(f"--{question.name}", metavar=question.name.upper(), help=question.text)
-    check = parts.add_parser("check", help="report all mistakes in profiles; default: your own")
+    check = parts.add_parser("check", help="report all mistakes in profiles; default: in all your own profiles")
     check.add_argument("file", metavar="FILE", type=Path, nargs="*", help="a profile, such as our-clusters/attic.yml")
     for part in (new, check):
-        _add_folders(part, argparse.SUPPRESS)  # after new or check, they must not reset those before
+        _add_folders(
+            part, argparse.SUPPRESS
+        )  # suppressed, so that the defaults do not overwrite values given before new or check
 
 
 def _add_folders(parser: argparse.ArgumentParser, default: object) -> None:
@@ -52,11 +54,11 @@ def run(options: argparse.Namespace) -> int:
     try:
         folders = [*options.profiles, *accounts.read_profile_folders(options.inventory)]
         if options.part == "new":
-            return _write_new(options, folders)
+            return _write_profile(options, folders)
         if options.part == "check":
             files = options.file or [file for folder in folders for file in sorted(folder.glob("*.yml"))]
             return _check(files, options.prog)
-        return _list(folders)
+        return _print_list(folders)
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
     except OSError as error:
@@ -66,24 +68,25 @@ def run(options: argparse.Namespace) -> int:
 # -- the list --------------------------------------------------------------------------------------
 
 
-def _list(folders: Sequence[Path]) -> int:
-    rows, wrong = [("id", "name", "status", "from")], False
+def _print_list(folders: Sequence[Path]) -> int:
+    """Print a table of all clusters; return 2 if a profile has a mistake."""
+    rows, has_mistakes = [("id", "name", "status", "from")], False
     for file in _list_files(folders):
-        where = "hpc.onboard" if file.parent == SHIPPED else display_path(file)
+        origin = "hpc.onboard" if file.parent == SHIPPED else display_path(file)
         try:
             profile = read_sourced(file).profile
-            rows.append((file.stem, profile.get("name", file.stem), profile.get("status", OWN), where))
+            rows.append((file.stem, profile.get("name", file.stem), profile.get("status", OWN), origin))
         except Mistakes as mistakes:
-            wrong = True
-            rows.append((file.stem, f"invalid, {count(len(mistakes.found), 'mistake')}", "-", where))
+            has_mistakes = True
+            rows.append((file.stem, f"invalid, {count(len(mistakes.found), 'mistake')}", "-", origin))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         print("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
-    return 2 if wrong else 0
+    return 2 if has_mistakes else 0
 
 
 def _list_files(folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the file of each cluster, sorted by name; the first folder that has it wins."""
+    """Yield the profile of each cluster, sorted by name; of several profiles, that of the first folder."""
     files: dict[str, Path] = {}
     for folder in (*folders, SHIPPED):
         for file in folder.glob("*.yml"):
@@ -95,31 +98,33 @@ def _list_files(folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _check(files: Sequence[Path], program: str) -> int:
+    """Print which files are valid, and raise Mistakes with all mistakes of the others. Raises CommandError."""
     if not files:
-        text = "you have no profiles of your own. Give a file, or set profiles: [FOLDER] in accounts.yml."
+        text = "no profiles of your own were found. Give a file, or set profiles: [FOLDER] in accounts.yml."
         raise CommandError(f"{text}\nTo create a profile, run: {program} new NAME")
-    found = []
+    mistakes = []
     for file in files:
         try:
             profile = read_sourced(file).profile
             print(f"{display_path(file.absolute())}: {profile['id']} is valid.")
-        except Mistakes as mistakes:
-            found += mistakes.found
-    if found:
-        raise Mistakes(found)
+        except Mistakes as error:
+            mistakes += error.found
+    if mistakes:
+        raise Mistakes(mistakes)
     return 0
 
 
 # -- new -------------------------------------------------------------------------------------------
 
 
-def _write_new(options: argparse.Namespace, folders: Sequence[Path]) -> int:
+def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
+    """Write a profile from options, answers and an optional model, and print how to use it."""
     catalogue = Catalogue((*folders, SHIPPED))
     if not new_profile.NAME.fullmatch(options.name):
         raise CommandError(
-            f'"{options.name}" is invalid; a cluster name has lower-case letters, digits, _ and -, a letter first'
+            f'"{options.name}" is not a valid name: use lower-case letters, digits, _ and -, and begin with a letter'
         )
-    model = _model(options.model, folders, catalogue) if options.model else None
+    model = _read_model(options.model, folders, catalogue) if options.model else None
     file = (options.output or choose_folder(options.inventory, folders)) / f"{options.name}.yml"
     if file.exists():
         raise CommandError(
@@ -127,55 +132,56 @@ def _write_new(options: argparse.Namespace, folders: Sequence[Path]) -> int:
         )
     given = {question.name: getattr(options, question.name) for question in new_profile.QUESTIONS}
     answers = {name: value for name, value in given.items() if value is not None}
-    text = new_profile.render_profile(options.name, _complete(answers, f"{options.prog} new {options.name}"), model)
+    text = new_profile.render_profile(options.name, _ask_missing(answers, f"{options.prog} new {options.name}"), model)
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("x", encoding="utf-8") as stream:
         stream.write(text)
     try:
         read_sourced(file)
-    except Mistakes:
+    except Mistakes:  # such as an answer that the schema refuses: leave no broken profile
         file.unlink()
         raise
     print(
-        f"{display_path(file.absolute())} is written. Review it: each line that begins with # is a fact that you "
-        f"can add."
+        f"{display_path(file.absolute())} is written. Review it: a line that begins with # is a template of a fact "
+        f"that you can add."
     )
     if (SHIPPED / f"{options.name}.yml").exists():
         print(f"It overrides the shipped profile of {options.name}.")
-    folder = _relative_to_accounts(file.parent, options.inventory)
+    folder = _as_accounts_path(file.parent, options.inventory)
     lines = (f"profiles: [{folder}]", "accounts:", f"  {os.environ.get('USER', 'you')}@{options.name}:")
-    print("Add to the accounts file:\n", *(f"    {line}" for line in lines), sep="\n")
+    print("Add this to the accounts file:\n", *(f"    {line}" for line in lines), sep="\n")
     print(f"\nThen run: {options.prog} check {shlex.quote(str(file))}")
     return 0
 
 
-def _model(cluster: str, folders: Sequence[Path], catalogue: Catalogue) -> tuple[str, str]:
+def _read_model(cluster: str, folders: Sequence[Path], catalogue: Catalogue) -> tuple[str, str]:
     """Return the name and the text of the profile to copy."""
-    file = next((one for one in _list_files(folders) if one.stem == cluster), None)
+    file = next((path for path in _list_files(folders) if path.stem == cluster), None)
     if file is None:
         raise CommandError(f'--from {cluster}: unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}')
-    read_sourced(file)
+    read_sourced(file)  # raises Mistakes for a broken model
     return cluster, read_text(file)
 
 
 def choose_folder(inventory: Sequence[str], folders: Iterable[Path]) -> Path:
-    """Return the folder for profiles of your own."""
-    source = accounts.find(inventory, os.environ)
-    file = source.file() if source else None
+    """Return the folder for the user's own profiles: the first of the given ones, else next to the accounts file."""
+    file = accounts.find_single_file(inventory)
     return next(iter(folders), (file.parent if file else Path()) / new_profile.USUAL_FOLDER)
 
 
-def _relative_to_accounts(folder: Path, inventory: Sequence[str]) -> str:
-    """Return the folder as the accounts file names it."""
-    source = accounts.find(inventory, os.environ)
-    file = source.file() if source else None
-    beside = (file.parent if file else Path()).absolute()
+def _as_accounts_path(folder: Path, inventory: Sequence[str]) -> str:
+    """Return the folder as it is written in the accounts file: relative to this file if possible."""
+    file = accounts.find_single_file(inventory)
+    base = (file.parent if file else Path()).absolute()
     path = folder.absolute()
-    return str(path.relative_to(beside) if path.is_relative_to(beside) else path)
+    return str(path.relative_to(base) if path.is_relative_to(base) else path)
 
 
-def _complete(answers: dict[str, str], command: str) -> dict[str, str]:
-    """Return the answers of the options and those that are asked for at a terminal."""
+def _ask_missing(answers: dict[str, str], command: str) -> dict[str, str]:
+    """Return the given answers with those that the user gives at the terminal.
+
+    command: to run again with options. Raises CommandError for an invalid or missing answer.
+    """
     for question in new_profile.QUESTIONS:
         if question.name in answers and not question.fits(answers[question.name]):
             text = f"--{question.name} {answers[question.name]} is invalid: {question.form}"
@@ -183,15 +189,15 @@ def _complete(answers: dict[str, str], command: str) -> dict[str, str]:
     missing = [question for question in new_profile.QUESTIONS if question.name not in answers]
     if sys.stdin.isatty() and sys.stderr.isatty():
         answers = {**answers, **{question.name: _ask(question) for question in missing}}
-    needed = [question for question in missing if question.is_needed and not answers.get(question.name)]
-    if needed:
-        words = " ".join(f"--{question.name} {shlex.quote(question.example)}" for question in needed)
-        raise CommandError(f"there is no terminal to ask on. Run: {command} {words}")
+    unanswered = [question for question in missing if question.is_needed and not answers.get(question.name)]
+    if unanswered:
+        words = " ".join(f"--{question.name} {shlex.quote(question.example)}" for question in unanswered)
+        raise CommandError(f"no terminal to ask for required values. Run: {command} {words}")
     return {name: value for name, value in answers.items() if value}
 
 
 def _ask(question: new_profile.ProfileQuestion) -> str:
-    """Return the answer to a question, which is repeated until the answer is valid."""
+    """Ask a question until the answer is valid, and return the answer."""
     while True:
         print(f"{question.text[0].upper()}{question.text[1:]} ({question.hint}): ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand rekey: a new passphrase, salt and cost for the encrypted key file."""
+"""The subcommand rekey: change the passphrase, salt and cost of the encrypted key file."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ KDFS = {"argon2id": ARGON2ID, "scrypt": SCRYPT}
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand."""
-    parser.add_argument("--keep-passphrase", action="store_true", help="renew salt and cost only")
-    parser.add_argument("--kdf", choices=sorted(KDFS), help="scrypt, for machines whose library lacks Argon2id")
+    parser.add_argument("--keep-passphrase", action="store_true", help="change only the salt and the cost")
+    parser.add_argument("--kdf", choices=sorted(KDFS), help="key derivation; scrypt is for machines without Argon2id")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Change the file. Raises CommandError."""
+    """Encrypt the file again, and lock it. Raises CommandError."""
     keyring = Keyring()
     try:
         keyring.locked_store().rekey(KDFS.get(options.kdf), ask_new=not options.keep_passphrase)
     except (StoreError, NotWritten) as error:
         raise CommandError(str(error)) from None
-    is_dropped = held_key.drop(keyring.path)
+    was_unlocked = held_key.drop(keyring.path)
     print(f"{display_path(keyring.path)} has a new salt{'' if options.keep_passphrase else ' and a new passphrase'}.")
-    if is_dropped:
+    if was_unlocked:
         print("It is locked again. To unlock it: hpc-onboard keyring unlock")
     return 0

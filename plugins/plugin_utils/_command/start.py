@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What scripts/hpc-onboard runs, by its path: finds the collection around itself and hands over to main.py.
+"""The program that scripts/hpc-onboard runs: it finds the collection that contains it, and runs its main.py.
 
-The first argument is how the command was called, the others are its own.
+The first argument is the path by which the command was called; the user's arguments follow.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ PACKAGE = "ansible_collections"
 
 
 def main() -> int:
-    """Run the command from this very collection, whatever else of that name this Python has."""
-    if sys.version_info < (3, 11):  # noqa: UP036  # this file is run by whatever ansible-playbook runs with
-        print(f"hpc-onboard: needs Python 3.11 or newer; ansible-playbook runs with {sys.executable}", file=sys.stderr)
+    """Run the command of this collection, even if another one of that name is installed. Return the exit code."""
+    if sys.version_info < (3, 11):  # noqa: UP036  # the Python of ansible-playbook runs this file
+        print(f"hpc-onboard needs Python 3.11 or newer; ansible-playbook runs with {sys.executable}", file=sys.stderr)
         return 2
     del sys.argv[0]
     root = Path(__file__).resolve().parents[3]
-    installed = root.parent.parent.name == PACKAGE
-    top = root.parents[2] if installed else root / "collections"  # a checkout holds a link to itself
+    is_installed = root.parent.parent.name == PACKAGE
+    top = root.parents[2] if is_installed else root / "collections"  # a checkout has a link to itself there
     sys.path[0] = str(top)
-    # The distribution "ansible" makes a real package of what is else a mere folder, and would hide all others.
+    # The distribution "ansible" installs a regular package of this name, which would hide this folder.
     package = types.ModuleType(PACKAGE)
     package.__path__ = [str(top / PACKAGE)]
     sys.modules[PACKAGE] = package

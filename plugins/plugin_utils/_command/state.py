@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand state: carry the state of this machine to another one."""
+"""The subcommand state: copy the state of this machine to another machine."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the parts and options of the subcommand."""
     parts = parser.add_subparsers(dest="part", required=True, metavar="export|import")
     export = parts.add_parser("export", help="write the state of this machine to a new file, without keys")
-    back = parts.add_parser("import", help="import what is missing on this machine")
-    back.add_argument(
+    import_ = parts.add_parser("import", help="add the records that this machine lacks")
+    import_.add_argument(
         "--checksum",
         default="",
-        help="refuse the file if it has a different checksum; state export prints the checksum",
+        help="refuse the file if its checksum differs from this one, which state export printed",
     )
-    for part in (export, back):
+    for part in (export, import_):
         part.add_argument("file", metavar="FILE", type=Path)
 
 
 def run(options: argparse.Namespace) -> int:
     """Export or import the state. Raises CommandError."""
     try:
-        for line in _export(options.file) if options.part == "export" else _import(options.file, options.checksum):
-            print(line)
+        is_export = options.part == "export"
+        print(*(_export(options.file) if is_export else _import(options.file, options.checksum)), sep="\n")
     except LedgerError as error:
         raise CommandError(f"nothing was imported: {error}") from None
     except (AccountError, VersionError, RecordError) as error:
@@ -43,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _export(file: Path) -> list[str]:
+    """Write the state to a file, and return the lines to print."""
     document = state_file.write_state(file)
     parts = [
         count(len(document["receipts"]), "receipt"),
@@ -53,24 +54,25 @@ def _export(file: Path) -> list[str]:
         "the manual steps that you marked as done",
     ]
     return [
-        f"Wrote {file} (mode 600): {', '.join(parts)}. It holds no key.",
-        f"Its checksum is {document['checksum']}. Compare it with the one that the import prints.",
-        "Keys stay in the keyring of this machine. Store them on the other one: keyring set hpc.onboard NAME",
+        f"Wrote {file} (mode 600): {', '.join(parts)}. It contains no keys.",
+        f"The checksum is {document['checksum']}. Compare it with the checksum that the import prints.",
+        "Keys stay in the keyring of this machine. Store them on the other machine: keyring set hpc.onboard NAME",
     ]
 
 
 def _import(file: Path, checksum: str) -> list[str]:
+    """Add the state of a file to this machine's, and return the lines to print."""
     document = state_file.read_state(file)
     if checksum and checksum != document["checksum"]:
-        raise CommandError(f"{file} has the checksum {document['checksum']}, not {checksum}: copy it again")
-    done = state_file.import_state(document)
-    new = [
-        f"{count(done.notes, 'note')} of receipts",
-        f"{count(done.records, 'record')} of the ledger, signed by this machine",
-        f"versions of {', '.join(done.secrets) or 'no key'}",
-        f"{count(done.findings, 'finding')} and {count(done.audits, 'audit')}",
-        f"the results of {count(done.last_runs, 'run')}",
-        f"{count(done.steps, 'manual step')} that you marked as done",
+        raise CommandError(f"{file} has the checksum {document['checksum']}, not {checksum}. Copy the file again")
+    imported = state_file.import_state(document)
+    added = [
+        f"{count(imported.notes, 'note')} of receipts",
+        f"{count(imported.records, 'record')} of the ledger, signed by this machine",
+        f"versions of {', '.join(imported.secrets) or 'no key'}",
+        f"{count(imported.findings, 'finding')} and {count(imported.audits, 'audit')}",
+        f"the results of {count(imported.last_runs, 'run')}",
+        f"{count(imported.steps, 'manual step')} that you marked as done",
     ]
-    kept = [f"Unchanged on this machine: {part}." for part in done.kept]
-    return [f"The checksum of {file} is {document['checksum']}.", f"Added: {'; '.join(new)}.", *kept]
+    kept = [f"Unchanged on this machine: {part}." for part in imported.kept]
+    return [f"The checksum of {file} is {document['checksum']}.", f"Added: {'; '.join(added)}.", *kept]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommands of hpc-onboard, in the order of the help. A new one is one entry here."""
+"""The subcommands of hpc-onboard, in the order of the help. A new subcommand needs one entry here."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 
 class Subcommand(NamedTuple):
-    """One subcommand.
+    """The help and the module of a subcommand.
 
-    summary: its line in the help. more: further lines of its own help. examples: commands, each with a description.
-    exits: exit codes 0, 2 and, if there is one, 4. ansible: the options of ansible-playbook that its help lists.
-    module: package and file, for a subcommand that runs in this process; the others start a playbook.
+    summary: its line in the list of subcommands. more: further lines of its own help. examples: commands, each with a
+    description. exits: the meanings of the exit codes 0, 2 and, for some, 4. ansible: the options of ansible-playbook
+    that its help lists. module: package and file, for a subcommand that runs in this process; others start a playbook.
     """
 
     summary: str
@@ -32,7 +32,7 @@ SET_UP = ("everything is up to date", "something failed or is blocked, or the co
 SUBCOMMANDS = {
     "init": Subcommand(
         "write your accounts file, from your ssh settings",
-        "Reads your ssh settings and known hosts, and asks for what is missing.\nOptions answer questions in advance.",
+        "Reads your ssh settings and known hosts, and asks for what is missing.\nOptions replace the questions.",
         (
             ("hpc-onboard init", "choose your accounts from a list"),
             ("hpc-onboard init --account ada@dfki", "without a terminal"),
@@ -49,8 +49,8 @@ SUBCOMMANDS = {
     ),
     "preflight": Subcommand(
         "check the login of each account, without asking anything",
-        "Makes one connection and one attempt for each account. Asks nothing and changes\n"
-        "nothing. Reports what fails: key, ticket, code, host key, name or network.",
+        "Makes one connection and one login attempt per account. Asks nothing and changes\n"
+        "nothing. Reports what fails: key, ticket, code, host key, host name or network.",
         (
             ("hpc-onboard preflight", "all accounts"),
             ("hpc-onboard preflight lrz", "the accounts of one cluster"),
@@ -60,7 +60,7 @@ SUBCOMMANDS = {
     "connect": Subcommand(
         "log in where a password or code is needed; keep the session",
         "ssh asks once, also for a jump host; your input is hidden. Later runs use the\n"
-        "session. onboard, rotate, fix and offboard also ask if they need to.",
+        "session. If needed, onboard, rotate, fix and offboard ask, too.",
         (("hpc-onboard connect narval", "afterwards, runs from cron can log in, too"),),
         ("all accounts are connected", "some accounts could not be reached"),
     ),
@@ -70,42 +70,42 @@ SUBCOMMANDS = {
         "terminal, or with --check, nothing is changed.",
         (
             ("hpc-onboard plan wilson", "show the changes on wilson, and ask"),
-            ("hpc-onboard plan wilson --yes", "show them, and apply them"),
+            ("hpc-onboard plan wilson --yes", "show the changes, and apply them"),
         ),
         SET_UP,
         (*BY_ROLE, "--check"),
     ),
     "adopt": Subcommand(
         "use what you have already set up on your accounts",
-        "Looks at your links, keys, conda, caches, containers and launchers, and asks at\n"
-        "most once about each that differs. Writes only your accounts file.",
+        "Finds your links, keys, conda, caches, containers and launchers, and asks at\n"
+        "most once about each difference. Writes only your accounts file.",
         (
             ("hpc-onboard adopt wilson", "show what exists, ask, and write the file"),
-            ("hpc-onboard adopt wilson --check", "only show it"),
-            ("hpc-onboard adopt --yes", "do not ask; keep what is different"),
+            ("hpc-onboard adopt wilson --check", "only show what exists"),
+            ("hpc-onboard adopt --yes", "do not ask; keep everything that differs"),
         ),
         ("written, or nothing to write", "not confirmed, or an account could not be examined", UNREACHABLE),
         ("--check",),
     ),
     "probe": Subcommand(
-        "compare a profile with the cluster, or write a first one",
+        "compare a profile with the cluster, or write a first profile",
         "Reads storage, quotas, partitions, GPUs and containers as your account sees\n"
         "them. Changes nothing, submits no job. For an unknown cluster, give USER@HOST:\n"
-        "a first profile is written after at most three questions.",
+        "after at most three questions, a first profile is written.",
         (
             ("hpc-onboard probe wilson", "show what differs from the profile"),
-            ("hpc-onboard probe wilson --write", "write it into your own profile"),
-            ("hpc-onboard probe ada@login.attic.example", "an unknown cluster"),
+            ("hpc-onboard probe wilson --write", "add the differences to your profile"),
+            ("hpc-onboard probe ada@login.attic.example", "write a profile of a new cluster"),
         ),
         ("examined; differences are listed", "an account could not be examined", UNREACHABLE),
         ("--check",),
     ),
     "onboard": Subcommand(
         "set up accounts; a second run changes nothing",
-        "Makes one connection for each account. Your own files are not\n"
-        "overwritten: a conflict is reported, with the command that resolves it.",
+        "Makes one connection per account. Does not overwrite your own files: a conflict\n"
+        "is reported with the command that resolves it.",
         (
-            ("hpc-onboard wilson", "short for onboard wilson"),
+            ("hpc-onboard wilson", "the short form of: onboard wilson"),
             ("hpc-onboard onboard 'simone@*'", "the accounts of one user, on every cluster"),
             ("hpc-onboard onboard --tags conda", "one role"),
         ),
@@ -114,10 +114,10 @@ SUBCOMMANDS = {
     ),
     "test-job": Subcommand(
         "check the setup on a compute node with one small job",
-        "The next run checks a job that is still pending, and submits no second one.\n"
-        "The job and its files are removed afterwards. --check only asks Slurm.",
+        "If the job is still pending, the next run checks it again and submits no second\n"
+        "job. The job and its files are removed afterwards. --check only asks Slurm.",
         (
-            ("hpc-onboard test-job lrz", "one cluster"),
+            ("hpc-onboard test-job lrz", "on one cluster"),
             ("hpc-onboard test-job --gpu", "with a GPU"),
             ("hpc-onboard test-job --output jobs.json", "results as JSON"),
         ),
@@ -127,40 +127,40 @@ SUBCOMMANDS = {
     "audit": Subcommand(
         "report drift, its cause and the fix (read-only)",
         "Compares each account with its desired state and checks it for keys, caches\n"
-        "and start-up files that cause trouble. Changes nothing and asks nothing.",
+        "and start-up files that cause problems. Changes nothing and asks nothing.",
         (
             ("hpc-onboard audit", "all accounts"),
             ("hpc-onboard audit lrz --output report", "write reports as files"),
-            ("hpc-onboard audit --fail-on medium", "be stricter"),
+            ("hpc-onboard audit --fail-on medium", "fail on medium severity, too"),
         ),
         (
             "no finding has the severity of --fail-on or higher; nothing is unknown",
-            "there is such a finding, or the audit is incomplete",
+            "a finding has this severity, or the audit is incomplete",
         ),
         BY_ROLE,
     ),
     "fix": Subcommand(
         "fix findings of the last audit, where no data can be lost",
-        "Shows the fixes and asks first. Each finding is located again by fingerprint.\n"
-        "Whatever has changed since the audit, or is used elsewhere, is left to you.",
+        "Shows the fixes and asks first. Does not fix anything that has changed since the\n"
+        "audit or is used elsewhere: fix that by hand.",
         (
             ("hpc-onboard fix wilson --check", "show what would be fixed"),
-            ("hpc-onboard fix wilson", "show it, ask, fix it, and audit again"),
+            ("hpc-onboard fix wilson", "show the fixes, ask, apply them, audit again"),
             ("hpc-onboard fix --yes", "do not ask"),
         ),
         (
             "fixed; the new audit has no finding of the --fail-on severity or higher",
-            "not fixed, or such a finding remains",
+            "not fixed, or a finding of this severity remains",
         ),
         ("--check",),
     ),
     "rotate": Subcommand(
         "replace the NGC key on every account, or --secret NAME",
         "The new key is tested, installed on one account, then on the others, and checked\n"
-        "on each. It can stop at any point; --resume continues.",
+        "on each. You can interrupt the rotation at any point; --resume continues it.",
         (
-            ("hpc-onboard rotate", "ask for the new key, hidden"),
-            ("hpc-onboard rotate --resume", "continue the last run"),
+            ("hpc-onboard rotate", "ask for the new key; your input is hidden"),
+            ("hpc-onboard rotate --resume", "continue the last rotation"),
             ("hpc-onboard rotate --secret wandb", "replace another key"),
         ),
         ("the key is replaced everywhere", "not finished; the last lines show the next command"),
@@ -168,36 +168,37 @@ SUBCOMMANDS = {
     ),
     "offboard": Subcommand(
         "remove what hpc-onboard created, keys first",
-        "Shows the list and asks first. Your own files stay, also files that you have\n"
+        "Shows the list and asks first. Keeps your own files, files that you have\n"
         "changed, and every folder that is not empty.",
         (
             ("hpc-onboard offboard wilson --check", "show what would be removed"),
-            ("hpc-onboard offboard wilson", "show it, ask, and remove it"),
-            ("hpc-onboard offboard --only undeclared --yes", "what accounts.yml no longer has"),
+            ("hpc-onboard offboard wilson", "show the list, ask, and remove"),
+            ("hpc-onboard offboard --only undeclared --yes", "remove undeclared resources only"),
         ),
         ("everything is removed", "not confirmed, or something could not be removed", UNREACHABLE),
         (*BY_ROLE, *CHECK),
     ),
     "export-script": Subcommand(
         "write a script that you run where programs may not log in",
-        "The script sets up, audits and removes, as a run over ssh does. It contains no\n"
-        "keys and asks for them; your input is hidden. import-result reads its result.",
+        "The script can set up, audit and clean up the account, as a run over ssh does.\n"
+        "It contains no keys, but asks for them; your input is hidden. import-result\n"
+        "reads its result.",
         (
-            ("hpc-onboard export-script simone@frontier", "for one account"),
-            ("hpc-onboard export-script simone@frontier -o FILE", "write it to this file"),
+            ("hpc-onboard export-script simone@frontier", "write a script"),
+            ("hpc-onboard export-script simone@frontier -o FILE", "write the script to FILE"),
         ),
         ("the script is written", "not written; the output says why"),
     ),
     "import-result": Subcommand(
-        "read the result of such a script: import-result FILE",
+        "read the result of an exported script",
         "Checks that the result is unchanged and belongs to your account and to a script\n"
-        "from this machine. Then it is used like the result of a run over ssh.",
+        "from this machine. Then uses the result like that of a run over ssh.",
         (("hpc-onboard import-result FILE", "the file that you copied from the cluster"),),
         ("everything on the account is up to date", "invalid, or something on the account is not up to date"),
     ),
     "ssh-config": Subcommand(
         "let 'ssh wilson' connect to your account, for all accounts",
-        "Shows the entries and asks first. They are written to a separate file; your own\n"
+        "Shows the entries and asks first. Writes them to a separate file; your own\n"
         "entries take precedence. offboard removes the entries of an account.",
         (
             ("hpc-onboard ssh-config", "show the entries, ask, and write them"),
@@ -208,9 +209,9 @@ SUBCOMMANDS = {
     ),
     "status": Subcommand(
         "show the state of all accounts and keys, and the next step",
-        "Reads the records of this machine; uses no network and no keyring.",
+        "Reads only the records of this machine, not the network or the keyring.",
         (("hpc-onboard status", "all accounts"), ("hpc-onboard status 'simone@*' --json", "as JSON")),
-        ("the state is shown, whatever it is", "no accounts file, or a name is unknown"),
+        ("the state is shown, even if an account needs attention", "no accounts file, or a name is unknown"),
         module="_status.status",
     ),
     "done": Subcommand(
@@ -232,7 +233,7 @@ SUBCOMMANDS = {
     "profile": Subcommand(
         "list the known clusters; write and check your own profile",
         examples=(
-            ("hpc-onboard profile", "list the clusters"),
+            ("hpc-onboard profile", "list the known clusters"),
             ("hpc-onboard profile new attic", "write a profile of a cluster"),
             ("hpc-onboard profile check", "check your own profiles and report all mistakes"),
         ),
@@ -242,29 +243,29 @@ SUBCOMMANDS = {
     "ledger": Subcommand(
         "verify the rotation record; show where a key was installed",
         examples=(
-            ("hpc-onboard ledger verify", "find the first changed line"),
-            ("hpc-onboard ledger who-has 3f9a1c20b7de", "list every target that had the key"),
+            ("hpc-onboard ledger verify", "find the first changed record"),
+            ("hpc-onboard ledger who-has 3f9a1c20b7de", "list all targets that had the key"),
         ),
-        exits=("the record is unchanged", "it was changed or cannot be read"),
+        exits=("the record is unchanged", "the record was changed or cannot be read"),
         module="_command.ledger",
     ),
     "state": Subcommand(
         "copy the records of this machine to another one, without keys",
-        "The records: receipts, rotations, audits, runs and manual steps.",
+        "Copies receipts and the records of rotations, audits, runs and manual steps.",
         (
             ("hpc-onboard state export FILE", "write the records to a new file"),
-            ("hpc-onboard state import FILE", "import what is missing on this machine"),
+            ("hpc-onboard state import FILE", "add the records that this machine lacks"),
         ),
-        ("done", "not done; the output says why"),
+        ("exported or imported", "not done; the output says why"),
         module="_command.state",
     ),
     "keyring": Subcommand(
         "unlock the encrypted key file for some hours; lock it",
-        "Keeps the key that unlocks the file, but not the passphrase and none of your\n"
-        "keys. Only programs that run as you can use it. Without a word, shows the state.",
+        "Keeps the key that unlocks the file, but neither the passphrase nor your keys.\n"
+        "Only your own programs can use it. Without unlock or lock, shows the state.",
         (
             ("hpc-onboard keyring unlock", "ask for the passphrase once for 8 hours"),
-            ("hpc-onboard keyring unlock --for 30m", "for another time"),
+            ("hpc-onboard keyring unlock --for 30m", "ask for it once for 30 minutes"),
             ("hpc-onboard keyring lock", "lock the file now"),
             ("hpc-onboard keyring", "show until when the file is unlocked"),
         ),
@@ -273,8 +274,9 @@ SUBCOMMANDS = {
     ),
     "rekey": Subcommand(
         "change the passphrase of the encrypted key file",
-        "Also renews the salt, and makes the passphrase as hard to guess as today.",
-        (("hpc-onboard rekey --keep-passphrase", "renew salt and cost only"),),
+        "Also renews the salt, and uses the current key-derivation settings, which make\n"
+        "the passphrase harder to guess.",
+        (("hpc-onboard rekey --keep-passphrase", "change only the salt and the cost"),),
         ("changed", "not changed; the output says why"),
         module="_command.rekey",
     ),

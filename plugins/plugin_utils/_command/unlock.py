@@ -18,10 +18,10 @@ from .._unlocked import held_key
 from .accounts import CommandError
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-USUAL = 8 * 3600
-LONGEST = 7 * 86400
-UNLOCK = "to be asked once for 8 hours: hpc-onboard keyring unlock"
-LOCK = "To lock it: hpc-onboard keyring lock"
+DEFAULT_SECONDS = 8 * 3600
+LONGEST = 7 * 86400  # seconds
+UNLOCK_ADVICE = "to be asked once for 8 hours: hpc-onboard keyring unlock"
+LOCK_ADVICE = "To lock it: hpc-onboard keyring lock"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -29,9 +29,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parts = parser.add_subparsers(dest="part", metavar="unlock|lock")
     unlock = parts.add_parser("unlock", help="ask for the passphrase, and keep the file unlocked")
     unlock.add_argument(
-        "--for", dest="seconds", type=read_time, default=USUAL, metavar="TIME", help="as 30m, 8h or 2d; default: 8h"
+        "--for",
+        dest="seconds",
+        type=read_duration,
+        default=DEFAULT_SECONDS,
+        metavar="TIME",
+        help="such as 30m, 8h or 2d; default: 8h",
     )
-    parts.add_parser("lock", help="end that now")
+    parts.add_parser("lock", help="lock the file now")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,50 +49,49 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def read_time(text: str) -> int:
-    """Return the seconds of a text such as 8h. Raises ArgumentTypeError."""
-    found = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", text)
-    seconds = int(found[1]) * UNITS[found[2]] if found else 0
+def read_duration(text: str) -> int:
+    """Return a duration such as 8h in seconds. Raises ArgumentTypeError."""
+    match = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", text)
+    seconds = int(match[1]) * UNITS[match[2]] if match else 0
     if not 0 < seconds <= LONGEST:
         raise argparse.ArgumentTypeError(f'invalid value "{text}"; expected a duration up to 7d, such as 30m, 8h or 2d')
     return seconds
 
 
 def _find_keyring() -> Keyring:
-    """Return the encrypted file. Raises CommandError if keys are in another keyring."""
+    """Return the keyring of the encrypted file. Raises CommandError if the keys are in a different keyring."""
     try:
         backend, _warnings = backends.choose_backend()
     except backends.MissingKey as error:
         raise CommandError(str(error)) from None
     if not backends.is_own(backend):
-        text = f"Your keys are in {backends.describe(backend)}, which you lock and unlock with its own program."
+        text = f"Your keys are in {backends.describe(backend)}. Use its own program to lock and unlock it."
         raise CommandError(f"{text} This command is only for the encrypted file.")
-    found: Keyring = backend
-    return found
+    keyring: Keyring = backend
+    return keyring
 
 
 def _unlock(keyring: Keyring, options: argparse.Namespace) -> str:
     opened = keyring.locked_store().unlock()
     held = held_key.hold(keyring.path, opened.header.key_id(), opened.key, options.seconds)
-    return _say_unlocked(keyring.path, held)
+    return _describe_unlocked(keyring.path, held)
 
 
 def _lock(keyring: Keyring, _options: argparse.Namespace) -> str:
-    was_held = held_key.drop(keyring.path)
-    return f"{display_path(keyring.path)} is locked{'' if was_held else '; it was not unlocked'}."
+    was_unlocked = held_key.drop(keyring.path)
+    return f"{display_path(keyring.path)} is locked{'' if was_unlocked else '; it was not unlocked'}."
 
 
 def _describe(keyring: Keyring, _options: argparse.Namespace) -> str:
     held = held_key.find(keyring.path)
     if keyring.store().is_held() and held:
-        return _say_unlocked(keyring.path, held)
+        return _describe_unlocked(keyring.path, held)
     stale = f"{STALE}.\n" if held else ""
-    return f"{stale}{display_path(keyring.path)} is locked. Each command asks for the passphrase; {UNLOCK}"
+    return f"{stale}{display_path(keyring.path)} is locked. Each command asks for the passphrase; {UNLOCK_ADVICE}"
 
 
-def _say_unlocked(file: Path, held: held_key.HeldKey) -> str:
-    left = held.until - time.time()
-    end = time.strftime("%H:%M" if left < USUAL * 2 else "%a %d %b %H:%M", time.localtime(held.until))
-    return (
-        f"{display_path(file)} is unlocked until {end} ({format_duration(round(left))} left), by {held.holder}.\n{LOCK}"
-    )
+def _describe_unlocked(file: Path, held: held_key.HeldKey) -> str:
+    left = held.until - time.time()  # seconds
+    end = time.strftime("%H:%M" if left < 2 * DEFAULT_SECONDS else "%a %d %b %H:%M", time.localtime(held.until))
+    left_text = format_duration(round(left))
+    return f"{display_path(file)} is unlocked until {end} ({left_text} left), by {held.holder}.\n{LOCK_ADVICE}"

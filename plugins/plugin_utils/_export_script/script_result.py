@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The result of an exported script, which the user copied from an account: checked before it is used.
+"""The result of an exported script, which the user copied from an account.
 
-Other users may have had access to the script and to the result on its way.
+It is verified before use, because other users may have had access to the script and to the result.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from .._documents.answer import EngineAnswer
 
 SCHEMA = "hpc.onboard/script-result/1.0"  # as module_utils/_engine/exported_script.py writes it
-LARGEST = _answer.LARGEST + 64 * 1024
+LARGEST = _answer.LARGEST + 64 * 1024  # bytes: an answer and the other fields
 WORK = {"onboard": "reconcile", "audit": "examine", "offboard": "reconcile"}
-FORMS = {
+PATTERNS = {
     "script": r"[0-9a-f]{16}",
     "account": r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}@[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}",
     "run": r"[0-9a-f]{16}",
@@ -41,7 +41,7 @@ NOT_IMPORTED = "nothing was imported"
 
 
 class ScriptResult(NamedTuple):
-    """A result. script: the id of its script. run: its own id. sealed_text: what the seal covers."""
+    """A result. script: the id of its script. run: the id of this result. sealed_text: the text under the seal."""
 
     script: str
     account: str
@@ -60,9 +60,10 @@ class ScriptResult(NamedTuple):
         if self.account != account:
             raise AccountError(f"this result is from {self.account}, not from {account}: {NOT_IMPORTED}")
         if self.script not in known["scripts"]:
-            again = shlex.join(command_for("export-script", ["-l", account]))
+            command = shlex.join(command_for("export-script", ["-l", account]))
             raise AccountError(
-                f"this machine does not know the script of this result: {NOT_IMPORTED}. Write a new script: {again}"
+                f"the script of this result is not from this machine, or too old: {NOT_IMPORTED}. To write a new"
+                f" script, run: {command}"
             )
         seal = hmac.digest(seal_key, self.sealed_text.encode(), "sha256").hex()
         if not hmac.compare_digest(seal, self.seal):
@@ -72,7 +73,7 @@ class ScriptResult(NamedTuple):
                 raise AccountError(f"this result was already imported on {result['taken'][:10]}: {NOT_IMPORTED}")
             if result["when"] > self.when:
                 raise AccountError(
-                    f"this result of {self.when} is older than one that was imported, of {result['when']}:"
+                    f"a newer result, of {result['when']}, was already imported. This result is of {self.when}:"
                     f" {NOT_IMPORTED}"
                 )
         text = json.dumps(self.answer)
@@ -83,30 +84,32 @@ class ScriptResult(NamedTuple):
 
 
 def read_result(path: Path) -> ScriptResult:
-    """Return the result in a file, not verified yet. Raise AccountError."""
-    advice = "name the result of a script that hpc-onboard export-script wrote"
+    """Return the result in a file, still to be verified. Raise AccountError."""
+    advice = "give the result of a script that hpc-onboard export-script wrote"
     try:
-        document = parse_document(_read_regular_file(path), SCHEMA, str(path), advice, _check)
+        document = parse_document(_read_regular_file(path), SCHEMA, str(path), advice, _check_fields)
     except StateError as error:
         raise AccountError(f"{error}: {NOT_IMPORTED}") from None
-    fields = {name: document[name] for name in (*FORMS, "part", "answer")}
+    fields = {name: document[name] for name in (*PATTERNS, "part", "answer")}
     unsealed = {name: value for name, value in document.items() if name != "seal"}
     return ScriptResult(**fields, sealed_text=json.dumps(unsealed, sort_keys=True))
 
 
-def _check(document: Document) -> None:
-    for name, form in FORMS.items():
-        if not isinstance(document[name], str) or not re.fullmatch(form, document[name]):
+def _check_fields(document: Document) -> None:
+    """Raise ValueError with the name of a field whose value is invalid."""
+    for name, pattern in PATTERNS.items():
+        if not isinstance(document[name], str) or not re.fullmatch(pattern, document[name]):
             raise ValueError(name)
     if document["work"] != WORK[document["part"]] or not isinstance(document["answer"], dict):
         raise ValueError("work")
 
 
 def _read_regular_file(path: Path) -> bytes:
+    """Return the content of a file, without following links or waiting at a pipe. Raise AccountError."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        link = " (a symbolic link: name the file itself)" if path.is_symlink() else ""
+        link = " (a symbolic link: give the path of the file itself)" if path.is_symlink() else ""
         raise AccountError(f"{path}: {errno_name(error)}{link}: {NOT_IMPORTED}") from None
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

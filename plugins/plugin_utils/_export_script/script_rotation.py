@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rotation on an account that no program may enter: its files are pending until a result shows the new key."""
+"""The rotation on an account that forbids automation: its targets are open until a result shows the new key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ImportedTargets(RotationEffects):
-    """The files of the account, as the last imported result showed them."""
+    """The key files of an account, as the last imported result showed them."""
 
     leftovers = 0
 
@@ -37,23 +37,23 @@ class ImportedTargets(RotationEffects):
         self._marks = {version: mark for (_name, version), mark in marks.items()}
 
     def install(self, target: str, version: str) -> EffectReport:
-        """Return once a result shows the version there; until then raise TargetUnreachable."""
-        shown = set(self._keys.get(self._paths[target], []))
-        if not shown or shown != {self._marks.get(version)}:
+        """Return if the result shows only this version in the target, else raise TargetUnreachable."""
+        marks = set(self._keys.get(self._paths[target], []))
+        if not marks or marks != {self._marks.get(version)}:
             raise TargetUnreachable
         return EffectReport("unknown")
 
-    verify = read = install
+    verify = read = install  # the user installs the key, so each of these only compares
 
     def put_back(self, target: str, version: str) -> None:
-        """Return if a result shows another key there, else raise StepRefused: only the user can put a key back."""
-        shown = set(self._keys.get(self._paths[target], []))
-        if not shown or self._marks.get(version) in shown:
+        """Return if the result shows a different key in the target, else raise StepRefused: users restore keys."""
+        marks = set(self._keys.get(self._paths[target], []))
+        if not marks or self._marks.get(version) in marks:
             raise StepRefused
 
 
 def name_new_keys(account: str, declared: Iterable[PlanEntry]) -> list[PlanEntry]:
-    """Return the entries; those that an open rotation has to reach name its new key, NAME@VERSION."""
+    """Return the entries; targets of an open rotation get the name of the new key, NAME@VERSION."""
     entries = list(declared)
     secrets = targets.secret_names(entry for entry in entries if _secret(entry))
     new_versions = {name: _new_version(account, name, entries) for name in secrets}
@@ -74,47 +74,46 @@ def _secret(entry: PlanEntry) -> str:
 
 
 def _new_version(account: str, name: str, entries: list[PlanEntry]) -> str:
-    """Return the version that an open rotation installs, once a service accepted it; empty if there is none here."""
+    """Return the version that an open rotation installs on this account, if a service accepted it; else empty."""
     secret = VersionStore(name, record_key()).load()
-    made = secret.find_label("pending") if secret else None
-    if made is None:
+    pending = secret.find_label("pending") if secret else None
+    if pending is None:
         return ""
     situation = Situation(name, secret, Ledger(record_key()).records())
-    mine = {file.target for file in targets.find_files(account, name, entries)}
-    is_proven = situation.last_seq("prove", made.id, "ok") and not situation.is_given_up(made.id)
-    return made.id if is_proven and mine & set(situation.unsettled_targets(made.id)) else ""
+    own_targets = {file.target for file in targets.find_files(account, name, entries)}
+    is_proven = situation.last_seq("prove", pending.id, "ok") and not situation.is_given_up(pending.id)
+    return pending.id if is_proven and own_targets & set(situation.unsettled_targets(pending.id)) else ""
 
 
 def read_keys(entries: Iterable[PlanEntry], outcomes: Iterable[ResourceOutcome], part: str) -> dict[str, list[str]]:
-    """Return the fingerprints that a result shows, by the path of the file that holds the keys."""
+    """Return the fingerprints of keys in a result, by the path of their file.
+
+    part: of the script; an audit changes nothing, so that its keys are in "before".
+    """
     found: dict[str, set[str]] = {}
     for entry, outcome in zip(entries, outcomes, strict=False):
         if _secret(entry) and outcome["status"] not in ("blocked", "failed", "unknown"):
             state = outcome["before"] if part == "audit" else outcome["after"]
-            shown = {value for field, value in state.items() if field.rpartition(" ")[2] == "password"}
-            found.setdefault(targets.path_of(entry), set()).update(shown)
-    return {path: sorted(shown) for path, shown in found.items()}
+            is_key = {field: field.rpartition(" ")[2] == "password" for field in state}  # "MACHINE password"
+            found.setdefault(targets.path_of(entry), set()).update(state[field] for field in state if is_key[field])
+    return {path: sorted(marks) for path, marks in found.items()}
 
 
 def record_new_keys(account: str, entries: Iterable[PlanEntry]) -> list[str]:
-    """Write into the ledger which targets of open rotations hold the new key. Return a sentence for each target."""
-    holders: list[PlanEntry] = []
-    for entry in entries:
-        name = _secret(entry).partition("@")[0]
-        if name:
-            holders.append(_with_secret(entry, name))
+    """Record in the ledger which targets of open rotations have the new key. Return a sentence for each target."""
+    with_keys = [_with_secret(entry, _secret(entry).partition("@")[0]) for entry in entries if _secret(entry)]
     sentences = []
-    for name in sorted(targets.secret_names(holders)):
-        labels, book = VersionStore(name, record_key()), Ledger(record_key())
-        secret, files = labels.load(), targets.find_files(account, name, holders)
-        situation = Situation(name, secret, book.records(), now=utc_now())
-        made = situation.new_version
-        if made is None or made.label not in ("pending", "current") or situation.is_given_up(made.id):
+    for name in sorted(targets.secret_names(with_keys)):
+        versions_of_key, ledger = VersionStore(name, record_key()), Ledger(record_key())
+        secret, files = versions_of_key.load(), targets.find_files(account, name, with_keys)
+        situation = Situation(name, secret, ledger.records(), now=utc_now())
+        new = situation.new_version
+        if new is None or new.label not in ("pending", "current") or situation.is_given_up(new.id):
             continue
-        left = [file.target for file in files if file.target in situation.unsettled_targets(made.id)]
-        delivery = Delivery(name, book, labels, ImportedTargets(account, secret, files))
-        for target in left if situation.last_seq("prove", made.id, "ok") else ():
-            delivery.deliver(target, RotationStep("spread", made.id, (target,)))
-            verified = delivery.situation().states(made.id).get(target) == "verified"
-            sentences.append(f"{target} {'holds the new key' if verified else 'does not hold the new key yet'}")
+        unsettled = [file.target for file in files if file.target in situation.unsettled_targets(new.id)]
+        delivery = Delivery(name, ledger, versions_of_key, ImportedTargets(account, secret, files))
+        for target in unsettled if situation.last_seq("prove", new.id, "ok") else ():
+            delivery.deliver(target, RotationStep("spread", new.id, (target,)))
+            is_verified = delivery.situation().states(new.id).get(target) == "verified"
+            sentences.append(f"{target} {'has the new key' if is_verified else 'does not have the new key yet'}")
     return sentences

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The session of an account that no program may enter: it keeps what would be sent, and answers with a result.
+"""The session of an account that forbids automation: it keeps the message to send, and returns an imported result.
 
-The user types the keys on the account, so this machine only checks if each key exists.
+The user enters the keys on the account, so this machine only checks whether each key exists.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EMPTY_ANSWER: EngineAnswer = {
 
 
 class ScriptConnection(AccountConnection):
-    """sent: the last plan that would be sent. answer: the one of a result."""
+    """A connection through files. sent: the last message, for the script. answer: the engine's answer in a result."""
 
     sent: Message | None = None
     answer: EngineAnswer = EMPTY_ANSWER
@@ -46,7 +46,7 @@ class ScriptConnection(AccountConnection):
 
 
 class ScriptSession(AccountSession):
-    """The session of an account through files that the user carries."""
+    """The session of an account through a script and its result, which the user copies."""
 
     def __init__(self, action: Action, variables: Variables | None, places: Mapping[str, str] = PLACES) -> None:
         """action, variables, places: see AccountSession."""
@@ -55,10 +55,10 @@ class ScriptSession(AccountSession):
         self._absent: dict[str, MissingKey] = {}
 
     def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:
-        """Collect what is declared, and find which keys are missing that only the site asks for."""
+        """Collect the declared resources, and find the missing keys among those that only the site asks for."""
         declared = super().collect(names, resources, tolerated)
-        unasked = {str(one["options"].get("secret", "")) for one in declared.resources if one.get("is_unasked")}
-        for name in unasked - {""}:
+        optional = {str(entry["options"].get("secret", "")) for entry in declared.resources if entry.get("is_unasked")}
+        for name in optional - {""}:
             try:
                 super().key(name)
             except MissingKey as error:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The script that the user runs on the login node: the engine and the plans of one account in one Python program.
 
-It holds no key and no fingerprint of one: it does hold what fingerprints are made with, and guesses at a key could be
-tried with both.
+It contains no keys and no fingerprints of keys. It does contain the salt of the fingerprints: with both, guesses at a
+key could be tested.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpc.onboard/export-script/1.0"
 MAIN = "_engine.exported_script"
-WIDTH = 76
+WIDTH = 76  # characters of a line of data
 HEAD = '''\
 #!/usr/bin/env python3
 """hpc.onboard {tool}: sets up {account}, where no program may log in. Run it on the login node:
@@ -29,7 +29,7 @@ HEAD = '''\
     python3 {file} --audit     audit only
     python3 {file} --offboard  remove what it created
 
-It asks for keys without showing them; it holds none. Made on {made}.
+It asks for keys and hides your input; it contains no keys. Written on {made}.
 """
 import os
 import sys
@@ -64,9 +64,9 @@ __import__("hpc_onboard._engine.exported_script", fromlist=["main"]).main(script
 class ScriptData(TypedDict):
     """The data in a script, in addition to the engine (docs/schemas/export-script.schema.json).
 
-    script: its id. user: the user on the account. ssh_target: what scp and ssh need to reach it. seal_key: in
-    hexadecimal; it seals the results. questions: by key. plan: what all parts share. parts: onboard, audit and
-    offboard, each with its entries.
+    script: its id. user: the user name on the account. ssh_target: arguments of ssh and scp for the account. seal_key:
+    seals the results; hexadecimal. questions: by key. plan: shared by all parts. parts: onboard, audit and offboard,
+    each with its entries.
     """
 
     schema: str
@@ -81,7 +81,7 @@ class ScriptData(TypedDict):
 
 
 def render_script(data: ScriptData, kinds: Mapping[str, str], file: str, made: str, tool: str) -> str:
-    """Return the text of the script. kinds: resource type -> its module. file: its name. made: the day of today."""
+    """Return the text of the script. kinds: resource type -> its module. file: the script's name. made: the date."""
     entries = [entry for part in data["parts"].values() for entry in part]
     blocks = payload.build_blocks(entries, kinds, {"boot": BOOT, "script": data}, MAIN)
     lines = [line for block in blocks for line in textwrap.wrap(block.strip(), WIDTH, break_on_hyphens=False)]
@@ -94,5 +94,5 @@ def remove_keys(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
 
 
 def _remove_key(options: Mapping[str, Any]) -> dict[str, Any]:
-    left = {name: value for name, value in options.items() if name != "password"}
-    return {**left, "known": {}} if "known" in left else left
+    others = {name: value for name, value in options.items() if name != "password"}
+    return {**others, "known": {}} if "known" in others else others  # known: fingerprints

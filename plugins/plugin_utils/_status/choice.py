@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Choose the accounts of status and done: an accounts file, and names or patterns in it."""
+"""Find the accounts file for status and done, and select accounts in it by names or patterns."""
 
 from __future__ import annotations
 
@@ -10,42 +10,43 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from .._accounts.quick_look import AccountSummary, list_accounts
-from .._command import accounts as which
+from .._command import accounts
 from .._command.accounts import CommandError
 from .._input.diagnostics import Mistakes, display_path, nearest
 
 
-def accounts_file(typed: Sequence[str]) -> Path | None:
-    """The accounts file that a run would take, typed: after -i; None where there is none. Raises CommandError."""
-    source = which.find(typed, os.environ)
+def find_accounts_file(inventory: Sequence[str]) -> Path | None:
+    """Return the accounts file that a run uses, if it exists. inventory: the values of -i. Raises CommandError."""
+    source = accounts.find_source(inventory, os.environ)
     if source is None:
         return None
-    file = source.file()
+    file = source.single_file()
     if file is None:
-        raise CommandError(f"{', '.join(source.paths)} is not one accounts file: name one by -i FILE.")
+        raise CommandError(f"{', '.join(source.paths)} is not a single accounts file. Name a file with -i FILE.")
     return file
 
 
-def known(file: Path) -> list[AccountSummary]:
-    """The accounts of a file. Raises CommandError."""
+def read_accounts(file: Path) -> list[AccountSummary]:
+    """Return the accounts of a file. Raises CommandError."""
     try:
         return list_accounts(file)
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
 
 
-def chosen(every: Sequence[AccountSummary], words: Sequence[str], file: Path) -> list[AccountSummary]:
-    """Those of the accounts that the words mean: names, clusters, sites, patterns; all where there is no word.
+def select_accounts(every: Sequence[AccountSummary], words: Sequence[str], file: Path) -> list[AccountSummary]:
+    """Return the accounts that match a name, cluster, site or pattern in words; all of them without words.
 
-    Raises CommandError for a word that means none.
+    file: for the error. Raises CommandError for a word that matches no account.
     """
     terms = [term for word in words for term in word.split(",") if term]
     for term in terms:
-        if not any(_means(term, one) for one in every):
-            near = nearest(term, {name for one in every for name in (one.name, *one.groups)})
+        if not any(_matches(account, term) for account in every):
+            near = nearest(term, {name for account in every for name in (account.name, *account.groups)})
             raise CommandError(f'"{term}" is not an account or a cluster in {display_path(file)}; {near}')
-    return [one for one in every if not terms or any(_means(term, one) for term in terms)]
+    return [account for account in every if not terms or any(_matches(account, term) for term in terms)]
 
 
-def _means(term: str, one: AccountSummary) -> bool:
-    return term == "all" or any(fnmatchcase(name, term) for name in (one.name, one.cluster, *one.groups))
+def _matches(account: AccountSummary, term: str) -> bool:
+    names = (account.name, account.cluster, *account.groups)
+    return term == "all" or any(fnmatchcase(name, term) for name in names)

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand done: mark a manual step as done, or as not done."""
+"""The subcommand done: mark a manual step as done or not done, or list the steps of an account."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .._documents.record import StepMark
 from .._input.diagnostics import describe_impossible_day, is_day, nearest
 from .._state import done_steps
 from .._state.durable_files import StateError
-from .._terminal.layout import Terminal, indented_lines, limit_width, plain
+from .._terminal.layout import Terminal, indented_lines, limit_width, plain_text
 from . import choice
 from .memory import read_memories
 from .standing import split_steps
@@ -30,22 +30,22 @@ from .standing import split_steps
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand."""
     complete_by(parser.add_argument("account", metavar="ACCOUNT", help="such as simone@wilson"), "list_names")
-    step = parser.add_argument("step", nargs="?", metavar="STEP", help="the short name that status shows")
+    step = parser.add_argument("step", nargs="?", metavar="STEP", help="the name of the step in the output of status")
     complete_by(step, "list_steps")
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
-        "--on", default="", metavar="DAY", help="the day it was done, such as 2026-09-01; default: today"
+        "--on", default="", metavar="DAY", help="the day when the step was done, such as 2026-09-01; default: today"
     )
-    group.add_argument("--not", dest="undone", action="store_true", help="it is not done after all")
+    group.add_argument("--not", dest="undone", action="store_true", help="mark the step as not done")
     add_inventory(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Record the step, or list the steps. Raises CommandError if the account or the step is unknown."""
-    account = _account(options.account, choice.accounts_file(options.inventory))
+    account = _find_account(options.account, choice.find_accounts_file(options.inventory))
     if (options.on or options.undone) and not options.step:
-        raise CommandError("--on and --not need a STEP; without them, the steps are listed")
-    moment = None if options.undone else _moment(options.on, datetime.now(UTC))
+        raise CommandError("--on and --not need a STEP. To list the steps, omit both options")
+    moment = None if options.undone else _to_moment(options.on, datetime.now(UTC))
     try:
         texts = _mark_step(account, options.step, moment) if options.step else _list_steps(account)
     except StateError as error:
@@ -53,26 +53,27 @@ def run(options: argparse.Namespace) -> int:
     terminal = Terminal(limit_width(shutil.get_terminal_size().columns))
     for text, indent in texts:
         for line in indented_lines(text, indent, terminal):
-            print(plain(line))
+            print(plain_text(line))
     return 0
 
 
-def _account(name: str, file: Path | None) -> AccountSummary:
+def _find_account(name: str, file: Path | None) -> AccountSummary:
+    """Return the account of this name. Raise CommandError if it is unknown or has no manual steps."""
     if file is None:
-        raise CommandError("there is no accounts file: name one by -i FILE")
-    every = choice.known(file)
-    found = next((one for one in every if one.name == name), None)
-    if found is None:
-        raise CommandError(f'"{name}" is not an account in {file}; {nearest(name, [one.name for one in every])}')
-    if found.sandbox:
+        raise CommandError("no accounts file found. Name a file with -i FILE")
+    accounts = {account.name: account for account in choice.read_accounts(file)}
+    if name not in accounts:
+        raise CommandError(f'"{name}" is not an account in {file}; {nearest(name, accounts)}')
+    account = accounts[name]
+    if account.sandbox:
         raise CommandError(f"{name} is a practice account and has no manual steps")
-    if not found.steps:
-        raise CommandError(f"the profile of {found.cluster} has no manual steps")
-    return found
+    if not account.steps:
+        raise CommandError(f"the profile of {account.cluster} has no manual steps")
+    return account
 
 
-def _moment(day: str, now: datetime) -> str:
-    """Return the moment when it was done, in UTC. day: of --on, or empty for now. Raise CommandError."""
+def _to_moment(day: str, now: datetime) -> str:
+    """Return the time of a step in UTC: the start of the day of --on, or now if day is empty. Raise CommandError."""
     if not day:
         return now.strftime("%Y-%m-%dT%H:%M:%SZ")
     if not is_day(day):
@@ -84,56 +85,61 @@ def _moment(day: str, now: datetime) -> str:
 
 def _mark_step(account: AccountSummary, name: str, moment: str | None) -> list[tuple[str, int]]:
     """Mark the step as done at that moment, or with None as not done. Return lines with their indents."""
-    step = next((one for one in account.steps if one["id"] == name), None)
+    step = next((step for step in account.steps if step["id"] == name), None)
     if step is None:
         raise CommandError(
             f'"{name}" is not a step of {account.name}; {nearest(name, [s["id"] for s in account.steps])}'
         )
     if moment is None:
-        is_new = done_steps.set_mark(account.name, name, None)
-        return [(f"{name} of {account.name} is open again: {step['text']}" if is_new else f"{name} was not done.", 0)]
+        was_marked = done_steps.set_mark(account.name, name, None)
+        reopened = f"{name} of {account.name} is open again: {step['text']}"
+        return [(reopened if was_marked else f"{name} of {account.name} was not marked as done.", 0)]
     mark: StepMark = {"at": moment, "by": f"{getpass.getuser()}@{socket.gethostname()}"}
     if "due" in step:
         mark["due"] = step["due"]
     done_steps.set_mark(account.name, name, mark)
-    return [(f"{name} of {account.name} {_describe_mark(step, mark)}. Undo this by --not.", 0)]
+    return [(f"{name} of {account.name} {_describe_mark(step, mark)}. To undo this, add --not.", 0)]
 
 
 def _describe_mark(step: Mapping[str, Any], mark: StepMark) -> str:
     """Return the end of a sentence about a step that is marked as done."""
-    ended = repeat_day(step, mark)
-    if ended and ended <= date.today():
-        return f"was done on {mark['at'][:10]} and is due again since {ended}"
-    if ended:
-        return f"is done, until {ended}"
-    return f"is done for {mark['due']}; set its next day in the accounts file" if "due" in mark else "is done"
+    next_day = repeat_day(step, mark)
+    if next_day and next_day <= date.today():
+        return f"was done on {mark['at'][:10]} and has been due again since {next_day}"
+    if next_day:
+        return f"is done until {next_day}"
+    return f"is done for {mark['due']}; set its next date in the accounts file" if "due" in mark else "is done"
 
 
 def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
-    """Return the lines of all steps of an account, each with its state, and their indents."""
+    """Return the lines of all steps of an account, each with its state, and the indents of the lines."""
     memory = read_memories()(account, ())
-    marks, done = memory.said, {step["id"] for step in split_steps(account, memory, date.today())[1]}
+    marks, done = memory.marks, {step["id"] for step in split_steps(account, memory, date.today())[1]}
     out = []
     for step in account.steps:
         mark = marks.get(step["id"])
-        word = f"marked as done on {mark['at'][:10]} by {mark['by']}" if mark else _describe_sign(step.get("done"))
+        detail = f"marked as done on {mark['at'][:10]} by {mark['by']}" if mark else _describe_sign(step.get("done"))
         state = "done" if step["id"] in done else "open"
         due, own = due_day(step, mark), own_day(step, mark)
         if due and own:
-            word = f"due on {due}" + (f"; {word}" if mark else "; open until you mark it as done")
+            detail = f"due on {due}" + (f"; {detail}" if mark else "; open until you mark it as done")
         elif due:
-            word += f", until {due}" if due > date.today() else f", and due again since {due}"
+            detail += f", until {due}" if due > date.today() else f", and due again since {due}"
         elif state == "done" and not mark:
-            word = "hpc-onboard has seen that it is done"
+            detail = "done, as hpc-onboard has found out"
         out += [
             (f"{state}  {step['id']}  {step['text']}", 0),
             *([(step["url"], 4)] if "url" in step else []),
-            (word, 4),
+            (detail, 4),
         ]
     return out
 
 
 def _describe_sign(sign: str | None) -> str:
     """Return how hpc-onboard recognises that a step is done."""
-    words = {"reached": "done once a run reaches the account", "key": "done once the keyring has the key"}
-    return words.get(sign or "", "done once the path is set" if sign else "open until you mark it as done")
+    texts = {
+        None: "open until you mark it as done",
+        "reached": "done once a run reaches the account",
+        "key": "done once the keyring has the key",
+    }
+    return texts.get(sign, "done once the path is set")

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this machine knows of the user's keys by name: their age, their last day, and rotations that are under way."""
+"""The state of the user's keys in the records of this machine: age, expiry date, and open rotations."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ from .._secrets.version_store import VersionStore
 from .._secrets.versions import Secret, VersionError
 from .._state.durable_files import StateError
 from .._state.fingerprint_key import local_key
-from .standing import KeyStatus, Reminded
+from .standing import KeyReminder, KeyStatus
 
-Looked = tuple[list[KeyStatus], list[Reminded], dict[str, set[str]]]
+KeyStates = tuple[list[KeyStatus], list[KeyReminder], dict[str, set[str]]]
+"""The keys, reminders, and key -> accounts of its open rotation."""
 
 
-def look(names: Sequence[str], today: date) -> Looked:
-    """The keys of these names, what is to be said of them, and key -> accounts of its open rotation."""
-    found: list[KeyStatus] = []
-    open_on: dict[str, set[str]] = {}
-    said: list[Reminded] = []
+def read_key_states(names: Sequence[str], today: date) -> KeyStates:
+    """Return the states of the keys with these names. A key whose record cannot be read is a reminder."""
+    keys: list[KeyStatus] = []
+    rotations: dict[str, set[str]] = {}
+    reminders: list[KeyReminder] = []
     for name in names:
         try:
             secret = VersionStore(name, bytes.fromhex(local_key())).load()
         except (StateError, VersionError) as error:
-            said.append({"text": str(error), "command": ""})
+            reminders.append({"text": str(error), "command": ""})
             continue
         if secret:
-            found.append(_key(secret, today))
-            if found[-1]["open"]:
-                open_on[name] = {target.partition(":")[0] for target in open_targets(secret)}
-    told: list[Reminded] = [{"text": one.text, "command": one.command} for one in list_reminders()]
-    return found, said + told, open_on
+            keys.append(_describe_key(secret, today))
+            if keys[-1]["open"]:
+                rotations[name] = {target.partition(":")[0] for target in open_targets(secret)}
+    reminders += [{"text": reminder.text, "command": reminder.command} for reminder in list_reminders()]
+    return keys, reminders, rotations
 
 
-def _key(secret: Secret, today: date) -> KeyStatus:
+def _describe_key(secret: Secret, today: date) -> KeyStatus:
     current = secret.current
     since, expires, is_open = current.issued[:10], current.expires[:10], secret.find_label("pending") is not None
     return {

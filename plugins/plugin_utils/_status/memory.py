@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds the status from the records of this machine."""
+"""Build the status from the records of this machine."""
 
 from __future__ import annotations
 
@@ -12,60 +12,60 @@ from .._accounts.quick_look import AccountSummary
 from .._input import command_line
 from .._state import done_steps, last_runs, receipts, slurm_offers
 from .._state.fingerprint_key import state_folder
-from .standing import SCHEMA, URGENCY, AccountStatus, KeyStatus, Memory, Reminded, Status, account_status
+from .standing import SCHEMA, URGENCY, AccountStatus, KeyReminder, KeyStatus, Memory, Status, build_account_status
 
 
-def status(file: Path, chosen: Sequence[AccountSummary], whole: bool, now: datetime) -> Status:
-    """Return the status of the chosen accounts and of all keys. whole: they are all accounts of the file.
+def build_status(file: Path, selected: Sequence[AccountSummary], are_all: bool, now: datetime) -> Status:
+    """Return the status of the selected accounts and of all keys. are_all: these are all accounts of the file.
 
     Raise StateError if the steps that are marked as done cannot be read.
     """
-    recall = read_memories()
-    keys, reminded, rotations = _keys(now.date())
+    read_memory = read_memories()
+    keys, reminders, rotations = _read_keys(now.date())
     accounts = []
-    for one in chosen:
-        mine = [name for name, names in rotations.items() if one.name in names]
-        accounts.append(account_status(one, recall(one, mine), now))
+    for account in selected:
+        open_keys = [key for key, names in rotations.items() if account.name in names]
+        accounts.append(build_account_status(account, read_memory(account, open_keys), now))
     return {
         "schema": SCHEMA,
         "made": now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "accounts_file": str(file),
         "accounts": accounts,
         "keys": keys,
-        "reminders": reminded,
-        "next": next_command(accounts, keys, whole),
+        "reminders": reminders,
+        "next": choose_next_command(accounts, keys, are_all),
     }
 
 
 def read_memories() -> Callable[[AccountSummary, Sequence[str]], Memory]:
     """Return a function from an account, and its keys with an open rotation, to its records. Raise StateError."""
-    runs, said = last_runs.read_last_runs(), done_steps.read_marks()
+    runs, marks = last_runs.read_last_runs(), done_steps.read_marks()  # files with the records of all accounts
 
-    def recall(one: AccountSummary, rotations: Sequence[str]) -> Memory:
-        place = (one.name, one.sandbox)
-        slurm = None if one.sandbox else slurm_offers.read_offers(one.name)
-        return Memory(runs.get(place, {}), receipts.has_receipt(*place), said.get(one.name, {}), rotations, slurm)
+    def read_memory(account: AccountSummary, rotations: Sequence[str]) -> Memory:
+        key = (account.name, account.sandbox)
+        slurm = None if account.sandbox else slurm_offers.read_offers(account.name)
+        return Memory(runs.get(key, {}), receipts.has_receipt(*key), marks.get(account.name, {}), rotations, slurm)
 
-    return recall
+    return read_memory
 
 
-def next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeyStatus], whole: bool) -> list[str]:
-    """Return the words of the command to run next; it names accounts unless it is next for all of them."""
-    waiting = [one for one in accounts if one["next"]]
+def choose_next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeyStatus], are_all: bool) -> list[str]:
+    """Return the words of the most urgent command; without names if it is needed for all accounts of the file."""
+    waiting = [account for account in accounts if account["next"]]
     if not waiting:
         return []
-    verb = min((one["next"] for one in waiting), key=URGENCY.index)
-    names = [one["name"] for one in waiting if one["next"] == verb]
-    if verb == "rotate":
-        return next(one["command"] for one in keys if one["open"]).split()
-    return command_line.command_for(verb, [] if whole and len(names) == len(accounts) else names)
+    subcommand = min((account["next"] for account in waiting), key=URGENCY.index)
+    names = [account["name"] for account in waiting if account["next"] == subcommand]
+    if subcommand == "rotate":
+        return next(key["command"] for key in keys if key["open"]).split()
+    return command_line.command_for(subcommand, [] if are_all and len(names) == len(accounts) else names)
 
 
-def _keys(today: date) -> tuple[list[KeyStatus], list[Reminded], dict[str, set[str]]]:
+def _read_keys(today: date) -> tuple[list[KeyStatus], list[KeyReminder], dict[str, set[str]]]:
     """Return the keys that were ever rotated, reminders, and key -> accounts of its open rotation."""
     files = sorted((state_folder() / "secrets").glob("*.json"))
     if not files:
         return [], [], {}
-    from . import keys  # few have rotated any
+    from . import keys  # imported late: few users have rotated a key
 
-    return keys.look([file.stem for file in files], today)
+    return keys.read_key_states([file.stem for file in files], today)

@@ -18,14 +18,14 @@ from .._documents.record import RunRecord, SlurmRecord
 from .._documents.result import ManualStep
 
 SCHEMA = "hpc.onboard/status/1.0"
-AUDIT_DAYS = 30  # after which an audit is due again
-RUN_VERBS = ("onboard", "offboard", "audit")
+AUDIT_DAYS = 30  # until the next audit is due
+RECORDED_RUNS = ("onboard", "offboard", "audit")
 URGENCY = ("rotate", "onboard", "preflight", "plan", "audit")
 """The subcommands that may come next, the most urgent first."""
 
 
 class RunEnd(TypedDict):
-    """When a run over the account ended, in UTC, and how."""
+    """The end of the last run of a subcommand for the account. at: time in UTC. ended: how."""
 
     at: str
     ended: str
@@ -33,10 +33,10 @@ class RunEnd(TypedDict):
 
 
 class AccountStatus(TypedDict):
-    """One account. known: this machine created something there. rotations: names of keys with an open rotation there.
+    """The status of one account. known: this machine has set it up. rotations: keys with an open rotation there.
 
-    steps: open manual steps; steps_done: the others. next: the next subcommand, or empty. slurm: the offers of Slurm
-    when it was last asked.
+    steps: open manual steps; steps_done: the others. next: the next subcommand, or empty. slurm: what Slurm offered in
+    the last run that asked it.
     """
 
     name: str
@@ -54,9 +54,9 @@ class AccountStatus(TypedDict):
 
 
 class KeyStatus(TypedDict):
-    """One key that was ever rotated. since: the day it was issued; expires: its last day; empty where not known.
+    """The status of a key that was ever rotated. since: its date of issue; expires: its last day; empty if unknown.
 
-    open: whether a rotation of it is under way. days: its age; left: days until it ends. command: goes on with it.
+    open: True during a rotation. days: age of the key; left: days until it expires. command: continues the rotation.
     """
 
     name: str
@@ -69,40 +69,40 @@ class KeyStatus(TypedDict):
     command: str
 
 
-class Reminded(TypedDict):
-    """A sentence of _rotation/reminders.py, and the command that marks it as done."""
+class KeyReminder(TypedDict):
+    """A reminder about a key, and the command that settles it."""
 
     text: str
     command: str
 
 
 class Status(TypedDict):
-    """The whole document. next: the words of the command to run now; empty if nothing is left to do."""
+    """The whole document. next: the words of the command to run next; empty if nothing is left to do."""
 
     schema: str
     made: str
     accounts_file: str
     accounts: list[AccountStatus]
     keys: list[KeyStatus]
-    reminders: list[Reminded]
+    reminders: list[KeyReminder]
     next: list[str]
 
 
 class Memory(NamedTuple):
-    """The records of one account."""
+    """The records of this machine about one account. marks: manual steps that the user marked as done."""
 
     runs: Mapping[str, RunRecord]
     has_receipt: bool
-    said: Marks
+    marks: Marks
     rotations: Sequence[str]
     slurm: SlurmRecord | None = None
 
 
-def account_status(account: AccountSummary, memory: Memory, now: datetime) -> AccountStatus:
+def build_account_status(account: AccountSummary, memory: Memory, now: datetime) -> AccountStatus:
     """Return the status of an account."""
-    runs: dict[str, Any] = {verb: _ended(memory.runs.get(verb)) for verb in RUN_VERBS}
+    runs: dict[str, Any] = {verb: _read_run_end(memory.runs.get(verb)) for verb in RECORDED_RUNS}
     steps, done = split_steps(account, memory, now.date())
-    found: AccountStatus = {
+    status: AccountStatus = {
         "name": account.name,
         "cluster": account.cluster,
         "sandbox": account.sandbox,
@@ -116,35 +116,37 @@ def account_status(account: AccountSummary, memory: Memory, now: datetime) -> Ac
         "next": "",
     }
     if memory.slurm:
-        found["slurm"] = memory.slurm
-    return {**found, "next": next_subcommand(found, now.date())}
+        status["slurm"] = memory.slurm
+    return {**status, "next": choose_next_subcommand(status, now.date())}
 
 
 def split_steps(account: AccountSummary, memory: Memory, today: date) -> tuple[list[ManualStep], list[ManualStep]]:
-    """Return the manual steps that are open, and those that are done; a sandbox has none.
+    """Return the open manual steps, and those that are done; none for a sandbox.
 
-    Before the first onboarding, steps that a key or a path proves are neither: nothing is known of them.
+    Before the first onboarding, a step whose proof is a key or a path is in neither list, unless it is open.
     """
     if account.sandbox:
         return [], []
-    left = filter_open_steps(account.steps, _signs(memory), memory.said, today)
-    is_known = "onboard" in memory.runs
-    known = [one for one in account.steps if is_known or one["id"] in memory.said or one.get("done") == "reached"]
-    done = [step for step in known if step not in left]
-    return list(map(describe_step, left)), list(map(describe_step, done))
+    open_ = filter_open_steps(account.steps, _find_signs(memory), memory.marks, today)
+    was_onboarded = "onboard" in memory.runs
+    known = [
+        step for step in account.steps if was_onboarded or step["id"] in memory.marks or step.get("done") == "reached"
+    ]
+    done = [step for step in known if step not in open_]
+    return list(map(describe_step, open_)), list(map(describe_step, done))
 
 
-def _ended(run: RunRecord | None) -> RunEnd | None:
+def _read_run_end(run: RunRecord | None) -> RunEnd | None:
     if run is None:
         return None
-    found: RunEnd = {"at": run["at"], "ended": run["ended"]}
+    end: RunEnd = {"at": run["at"], "ended": run["ended"]}
     if "by_severity" in run:
-        found["by_severity"] = run["by_severity"]
-    return found
+        end["by_severity"] = run["by_severity"]
+    return end
 
 
-def _signs(memory: Memory) -> Signs:
-    """Return what runs found out about the account."""
+def _find_signs(memory: Memory) -> Signs:
+    """Return what runs have found out about the manual steps of the account."""
     reached = memory.has_receipt or any(run.get("reached") for run in memory.runs.values())
     last = memory.runs.get("onboard")
     if last is None:
@@ -152,15 +154,15 @@ def _signs(memory: Memory) -> Signs:
     return Signs(reached, last.get("missing_keys", ()), last.get("unknown_areas", ()))
 
 
-def next_subcommand(account: AccountStatus, today: date) -> str:
-    """Return the subcommand to run for an account now, or empty."""
+def choose_next_subcommand(account: AccountStatus, today: date) -> str:
+    """Return the subcommand to run next for an account; empty if nothing is left to do."""
     onboard, offboard, audit = account["onboard"], account["offboard"], account["audit"]
     if account["rotations"]:
         return "rotate"
     if offboard and (onboard is None or onboard["at"] < offboard["at"]):
-        return ""
+        return ""  # the user has removed the setup
     if onboard is None:
-        return "audit" if account["known"] else "plan"
+        return "audit" if account["known"] else "plan"  # known: set up, but the record of the run is lost
     if onboard["ended"] in ("failed", "unreachable"):
         return "preflight" if onboard["ended"] == "unreachable" else "onboard"
     if audit is None or audit["ended"] != "ok":

@@ -17,7 +17,7 @@ from .._command.parser import add_inventory, complete_by
 from .._input.command_line import PROGRAM
 from .._input.writers import abbreviate_home
 from .._state.durable_files import StateError
-from .._terminal.layout import Line, Terminal, limit_width, plain
+from .._terminal.layout import Line, Terminal, limit_width, plain_text
 from . import choice, lines, memory
 
 
@@ -26,35 +26,36 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     names = parser.add_argument("names", nargs="*", metavar="NAME", help="accounts, clusters or patterns; default: all")
     complete_by(names, "list_names")
     add_inventory(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON, by docs/schemas/status.schema.json")
+    parser.add_argument("--json", action="store_true", help="print the state as JSON (docs/schemas/status.schema.json)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the state. Raises CommandError if there is no accounts file or a name is unknown."""
+    """Print the state; return 2 without an accounts file. Raises CommandError if a name is unknown."""
     program = options.prog.rpartition(" ")[0]
-    os.environ.setdefault(PROGRAM, program)  # printed commands start hpc-onboard as this one was started
+    os.environ.setdefault(PROGRAM, program)  # printed commands start hpc-onboard in the same way
     try:
-        return _show(options, program)
+        return _print_status(options, program)
     except StateError as error:
         raise CommandError(str(error)) from None
 
 
-def _show(options: argparse.Namespace, program: str) -> int:
-    file = choice.accounts_file(options.inventory)
+def _print_status(options: argparse.Namespace, program: str) -> int:
+    file = choice.find_accounts_file(options.inventory)
     if file is None:
-        print(f"No accounts file yet. Begin with:\n  {program} init", file=sys.stderr)
+        print(f"No accounts file found. To write one, run:\n  {program} init", file=sys.stderr)
         return 2
-    every, now = choice.known(file), datetime.now(UTC)
-    mine = choice.chosen(every, options.names, file)
-    found = memory.status(_shorten(file), mine, len(mine) == len(every), now)
+    every, now = choice.read_accounts(file), datetime.now(UTC)
+    selected = choice.select_accounts(every, options.names, file)
+    status = memory.build_status(_shorten(file), selected, len(selected) == len(every), now)
     if options.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(status, indent=1))
         return 0
     is_ascii = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
     terminal = Terminal(limit_width(shutil.get_terminal_size().columns), is_ascii)
     print(f"Accounts from {abbreviate_home(_shorten(file))}\n")
-    for line in lines.lines(found, now, terminal):
-        print(_colour(line) if sys.stdout.isatty() and "NO_COLOR" not in os.environ else plain(line))
+    render = _colour if sys.stdout.isatty() and "NO_COLOR" not in os.environ else plain_text
+    for line in lines.status_lines(status, now, terminal):
+        print(render(line))
     return 0
 
 
@@ -63,10 +64,12 @@ COLOURS = {"ok": "32", "changed": "33", "error": "31", "note": "36", "bold": "1"
 
 def _colour(line: Line) -> str:
     """Return the line with the colours that Ansible uses."""
-    return "".join(f"\033[{COLOURS[one.style]}m{one.text}\033[0m" if one.style in COLOURS else one.text for one in line)
+    return "".join(
+        f"\033[{COLOURS[span.style]}m{span.text}\033[0m" if span.style in COLOURS else span.text for span in line
+    )
 
 
 def _shorten(file: Path) -> Path:
-    """Return the path relative to this folder, if it is below it and this is not the home."""
-    here = Path.cwd()
-    return file.relative_to(here) if here in file.parents and here != Path.home() else file
+    """Return a path below the current folder relative to it, unless this is the home directory."""
+    folder = Path.cwd()
+    return file.relative_to(folder) if folder in file.parents and folder != Path.home() else file

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What came of one account, in lines for a person: pure functions from a result to text of a given width."""
+"""The lines that show the result of one account: pure functions from a result to text of a given width."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._delivery.result import CHANGES, FAILURES, FORESEEN, WORDS, count_statuses, name_keys
-from .layout import Line, Span, Terminal, aligned_line, indented_lines, labelled_lines, list_item, with_command
+from .layout import Line, Span, Terminal, aligned_line, indented_lines, labelled_lines, list_item, sentence_with_command
 
 if TYPE_CHECKING:
     from .._documents.outcome import Progress, ResourceOutcome
     from .._documents.result import Introduction, ManualStep
 
 Result = Mapping[str, Any]
-"""What Ansible hands on of a task: one of _documents/result.py with Ansible's own members, or an error of Ansible's."""
+"""The result of a task: one of _documents/result.py with members that Ansible adds, or an error of Ansible."""
 
 STYLES = {
     "ok": ("=", "ok"),
@@ -29,15 +29,15 @@ STYLES = {
     "failed": ("!", "error"),
     "unknown": ("?", "error"),
 }
-BAD = ("unreachable", "failed")
-PLANNED = ("account", "offboard_shown")  # kinds of results of which a preview is a plan
-MANY = 10  # accounts; of more than this, a user wants the exceptions
+BAD = ("unreachable", "failed")  # states of accounts
+PLANNED = ("account", "offboard_shown")  # kinds of results whose preview is part of a plan
+MANY = 10  # accounts; of more than this, only the exceptions are shown
 
 
 class AccountEnd(NamedTuple):
-    """How an account ended: empty, ok, changed, failed or unreachable; and its first reason, unless ok or changed.
+    """The end of a run for one account. state: empty (nothing is declared), ok, changed, failed or unreachable.
 
-    empty: it was reached, and the run was about no thing there. steps: what a person must do for it.
+    reason: the first one, for the states empty, failed and unreachable. steps: its open manual steps.
     """
 
     state: str
@@ -47,7 +47,7 @@ class AccountEnd(NamedTuple):
 
 
 class Detail(Enum):
-    """How much is said of an account."""
+    """The level of detail for an account."""
 
     EXCEPTIONS = 1
     CHANGES = 2
@@ -55,87 +55,83 @@ class Detail(Enum):
 
 
 class View(NamedTuple):
-    """How results are shown."""
+    """Options of the output. check: changes are only previewed."""
 
     terminal: Terminal = Terminal()
     check: bool = False
     detail: Detail = Detail.CHANGES
 
 
-def detail_of(accounts: int, verbosity: int, diff: bool) -> Detail:
-    """Return how much to say: all of it when asked for, and with many accounts what went wrong."""
+def choose_detail(accounts: int, verbosity: int, diff: bool) -> Detail:
+    """Return the level of detail: everything with -v, and only exceptions for many accounts without --diff."""
     if verbosity > 0:
         return Detail.EVERYTHING
     return Detail.EXCEPTIONS if accounts > MANY and not diff else Detail.CHANGES
 
 
-def _reason(result: Result) -> str:
+def _find_reason(result: Result) -> str:
     for outcome in result.get("outcomes", []):
         if outcome["status"] in FAILURES:
             return f"{outcome['identity']}: {outcome['reason'] or outcome['status']}"
     return str(result.get("msg", ""))
 
 
-def worst(first: AccountEnd | None, then: AccountEnd) -> AccountEnd:
-    """Return how an account ended after several tasks: the first failure stays, and one change is enough."""
+def merge_ends(first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
+    """Return the worse of the ends of two tasks on one account; the first one if both are equal."""
     order = ("empty", "ok", "changed", "failed", "unreachable")
-    return max(filter(None, (first, then)), key=lambda end: order.index(end.state))
+    return max(filter(None, (first, second)), key=lambda end: order.index(end.state))
 
 
 class Renderer:
-    """How the results of one kind are shown, and what they count for: here of an account that is set up or taken out.
+    """Renders the results of one kind; this class those of onboarding and offboarding an account.
 
-    For each other kind there is one that says what differs (see renderers below).
+    The subclasses in RENDERERS override what differs for the other kinds.
     """
 
-    is_of_account = True
-    """Whether it counts among the accounts in the last lines."""
-    counts = "account"
-    """What the last lines say how many there were of."""
-    is_look = False
-    """Whether nothing was to be changed: an account is ready then, and not up to date."""
-    is_judged_later = False
-    """Whether a later task judges all accounts together: a failure that Ansible is to ignore is one all the same."""
-    tells_skips = True
+    is_of_account = True  # the result counts among the accounts in the last lines
+    unit = "account"  # of the total in the last lines
+    is_inspection = False  # nothing was to be changed: an account is "ready", not "up to date"
+    is_judged_later = False  # a later task judges all accounts: a failure counts even if Ansible ignores it
+    shows_skips = True
 
     def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
-        """Return how the account ended."""
+        """Return the end of the account, as this result shows it."""
         steps_left = tuple(result.get("human_steps", []))
         if result.get("failed") and not unreachable:
-            return AccountEnd("failed", _reason(result), steps_left)
+            return AccountEnd("failed", _find_reason(result), steps_left)
         if unreachable or result.get("outcomes") == []:
             return AccountEnd("unreachable" if unreachable else "empty", str(result.get("msg", "")), steps_left)
         return AccountEnd("changed" if result.get("changed") else "ok", "", steps_left)
 
-    def kept(self, first: AccountEnd | None, then: AccountEnd) -> AccountEnd:
-        """Return how an account ended that had a result before."""
-        return worst(first, then)
+    def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
+        """Return the end of an account after two results."""
+        return merge_ends(first, second)
 
     def is_planned(self, result: Result, view: View) -> bool:
-        """Return True for a preview that is shown together with those of all other accounts."""
+        """Return True for a preview that is shown in one plan with those of all other accounts."""
         is_brief = view.check and view.detail is not Detail.EVERYTHING and "diff" not in result
         return is_brief and "outcomes" in result and result.get("kind") in PLANNED
 
     def is_quiet(self, result: Result, view: View) -> bool:
-        """Return True if there is nothing to say of this account by itself: among many, one that is up to date."""
+        """Return True if the result is not shown: among many accounts, those that are up to date."""
         if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
             return False
         return all(outcome["status"] == "ok" for outcome in result.get("outcomes", [{"status": ""}]))
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        """Return what came of it. like: an account that failed for the same reason, which need not be told again."""
-        return account(name, result, view, like)
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the lines of the result. same_as: an account that failed for the same reason, shown before."""
+        return account_lines(name, result, view, same_as)
 
-    def error(self, result: Result) -> str:
-        """Return what is told as an error of Ansible's, since it is about no account; usually nothing."""
+    def find_error(self, result: Result) -> str:
+        """Return the text to show as an error of Ansible, for an error that is not about an account; usually empty."""
         return ""
 
     def next_command(self, result: Result) -> str | None:
-        """The command that goes on, empty where nothing is left to do; None where the last lines find it themselves."""
+        """Return the next command, empty if nothing is left to do; None if the last lines choose it."""
         return None
 
 
-KINDS = {  # of the results of our actions that say none, since Ansible failed or skipped the task itself
+KINDS = {  # action -> the kind of a result without one, because Ansible itself failed or skipped the task
     **dict.fromkeys(("hpc.onboard.converge", "hpc.onboard.offboard"), "account"),
     "hpc.onboard.test_job": "test_job_account",
     "hpc.onboard.doctor": "doctor",
@@ -150,8 +146,8 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.import_result": "result_imported",
 }
 REQUIRES_ACCOUNTS = "/internal/require_accounts.yml:"
-"""Part of the path of the play that the playbooks begin with, and of its task; it is shown only when it fails."""
-RENDERERS = {  # for each kind that a result names, its class, in the file of this room that it is loaded with
+"""Part of the path of the first play of each playbook, and of its task, which is shown only if it fails."""
+RENDERERS = {  # kind of a result -> its renderer, as FILE.CLASS of this package
     **dict.fromkeys(
         ("preflight_settings", "preflight_account", "test_job_settings", "fix_asked"), "audit.PartRenderer"
     ),
@@ -180,59 +176,59 @@ RENDERERS = {  # for each kind that a result names, its class, in the file of th
 }
 
 
-def renderer(kind: str) -> Renderer:
-    """Return what shows the results of this kind; most runs have no other than those of accounts."""
+def load_renderer(kind: str) -> Renderer:
+    """Return the renderer of this kind of result. Its file is imported only now: most runs need just Renderer."""
     if kind not in RENDERERS:
         return Renderer()
     file, _dot, name = RENDERERS[kind].partition(".")
-    found: Renderer = getattr(import_module(f"{__package__}.{file}"), name)()
-    return found
+    renderer: Renderer = getattr(import_module(f"{__package__}.{file}"), name)()
+    return renderer
 
 
-def account(name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-    """What came of one account: a heading, then what changed or failed and why, notes, and what a person must do."""
+def account_lines(name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    """Return the lines of an account: a heading, changes and failures with their reasons, notes and manual steps."""
     if "outcomes" not in result:
-        return _without_outcomes(name, result, view, like)
+        return _lines_without_outcomes(name, result, view, same_as)
     text = count_statuses(result["outcomes"], view.check) or str(result.get("msg") or "nothing to do")
     lines = heading(name, result, text, view)
     for outcome in name_keys(result["outcomes"], result.get("keys", {})):
-        if _shown(outcome, view.detail):
-            lines += _outcome(outcome, view, "diff" in result)
+        if _is_shown(outcome, view.detail):
+            lines += _outcome_lines(outcome, view, "diff" in result)
     if view.detail is not Detail.EXCEPTIONS:
-        for word, said in (("skipped", result.get("notes", [])), ("note", result.get("remarks", []))):
-            for one in said:
-                lines += labelled_lines("", word, "note", f"{one['capability']}: {one['text']}", view.terminal)
+        for word, notes in (("skipped", result.get("notes", [])), ("note", result.get("remarks", []))):
+            for note in notes:
+                lines += labelled_lines("", word, "note", f"{note['capability']}: {note['text']}", view.terminal)
         if "adoption" in result:
-            from .difference import offer_lines  # few accounts have such things
+            from .difference import offer_lines  # imported late: few accounts need it
 
             lines += offer_lines({name: result["adoption"]}, 4, view.terminal)
-        lines += steps("Manual steps:", result.get("human_steps", []), view.terminal)
+        lines += step_lines("Manual steps:", result.get("human_steps", []), view.terminal)
         if "introduction" in result:
-            lines += _introduction(result["introduction"], view.terminal)
+            lines += _introduction_lines(result["introduction"], view.terminal)
     return lines
 
 
-def _shown(outcome: ResourceOutcome, detail: Detail) -> bool:
+def _is_shown(outcome: ResourceOutcome, detail: Detail) -> bool:
     is_change = detail is Detail.CHANGES and outcome["status"] in CHANGES
     return is_change or detail is Detail.EVERYTHING or outcome["status"] in FAILURES
 
 
-def _without_outcomes(name: str, result: Result, view: View, like: str | None) -> list[Line]:
-    """An account that could not be reached, or whose settings are wrong."""
+def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str | None) -> list[Line]:
+    """Return the lines of an account that could not be reached, or whose settings are invalid."""
     state = "unreachable" if result.get("unreachable") else "failed"
-    if like:
-        return heading(name, {**result, "failed": True}, f"{state}, as {like}", view)
+    if same_as:
+        return heading(name, {**result, "failed": True}, f"{state}, as {same_as}", view)
     lines = heading(name, {**result, "failed": True}, state, view)
     lines += indented_lines(str(result.get("msg") or result.get("censored") or "no reason was given"), 4, view.terminal)
     if result.get("exception"):
         lines += indented_lines("To see where this error comes from, add -vvv.", 4, view.terminal, "faint")
     if view.detail is not Detail.EXCEPTIONS:
-        lines += steps("Needed before the first login:", result.get("human_steps", []), view.terminal)
+        lines += step_lines("Needed before the first login:", result.get("human_steps", []), view.terminal)
     return lines
 
 
 def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
-    """The line that an account's begin with."""
+    """Return the first line of an account: mark, name, text, and at the right end its run time."""
     statuses = {outcome["status"] for outcome in result.get("outcomes", [])}
     style = "error" if result.get("failed") or statuses & set(FAILURES) else "ok"
     style = "changed" if style == "ok" and statuses & set(CHANGES) else style
@@ -247,18 +243,20 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
     )
 
 
-def _introduction(known: Introduction, terminal: Terminal) -> list[Line]:
-    """Return three lines: where things are, the manual steps that are left, and the next command."""
+def _introduction_lines(known: Introduction, terminal: Terminal) -> list[Line]:
+    """Return the lines after the first onboarding: folders and scripts, open manual steps, and the next command."""
     places = f"Your folders and scripts: {', '.join(known['places'])}. " if known["places"] else ""
-    lines = with_command(f"{places}Rules of the site:", shlex.join(known["command"]), 4, terminal)
+    lines = sentence_with_command(f"{places}Rules of the site:", shlex.join(known["command"]), 4, terminal)
     if known["steps"]:
-        lines += with_command(f"Manual steps left: {len(known['steps'])}.", shlex.join(known["done"]), 4, terminal)
+        lines += sentence_with_command(
+            f"Manual steps left: {len(known['steps'])}.", shlex.join(known["done"]), 4, terminal
+        )
     else:
         lines += indented_lines("Manual steps left: none.", 4, terminal, "faint")
-    return lines + with_command("Next:", shlex.join(known["next"]), 4, terminal)
+    return lines + sentence_with_command("Next:", shlex.join(known["next"]), 4, terminal)
 
 
-def _outcome(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:
+def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:
     status = outcome["status"]
     word = FORESEEN.get(status, WORDS[status]) if view.check else WORDS[status]
     mark, style = STYLES[status]
@@ -272,28 +270,30 @@ def _outcome(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[
     old = outcome["before"].get("target")
     if status == "different" and old != outcome["after"].get("target"):
         verb = "points" if view.check else "pointed"
-        yield from labelled_lines("", "", "", f"it {verb} to {old}; the files there are not moved", view.terminal)
+        yield from labelled_lines("", "", "", f"the link {verb} to {old}; the files there are not moved", view.terminal)
     if progress := outcome.get("progress"):
         yield from labelled_lines("", "", "note", describe_progress(progress), view.terminal)
     if with_diff and status in CHANGES:
-        from .difference import difference  # a run without --diff need not wait for it
+        from .difference import difference_lines  # imported late: only for --diff
 
-        yield from difference(outcome["before"], outcome["after"], view.terminal, view.detail is Detail.EVERYTHING)
+        yield from difference_lines(
+            outcome["before"], outcome["after"], view.terminal, view.detail is Detail.EVERYTHING
+        )
 
 
 def describe_progress(progress: Progress) -> str:
-    """Return how far work is that goes on by itself, or why it failed."""
+    """Return the progress of work in a job, or why the job failed."""
     if "failed" in progress:
         return f"an earlier attempt failed: {progress['failed']}"
-    from .._text.amounts import format_progress  # little takes minutes
+    from .._text.amounts import format_progress  # imported late: few resources need a job
 
     return ", ".join(filter(None, [f"in progress: {progress['step']}", format_progress(progress)]))
 
 
-def steps(heading: str, left: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:
-    """Return what only a person can do, each with its link on a line of its own, to be opened or copied."""
-    lines = indented_lines(heading, indent, terminal, "note") if left else []
-    for step in left:
+def step_lines(heading: str, steps: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:
+    """Return the heading and the manual steps, each with its link on a separate line; no lines without steps."""
+    lines = indented_lines(heading, indent, terminal, "note") if steps else []
+    for step in steps:
         lines += list_item("-", step["text"] + (f" (due {step['due']})" if "due" in step else ""), indent, terminal)
         if step.get("url"):
             lines += indented_lines(step["url"], indent + 2, terminal, "faint")

@@ -1,74 +1,73 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines of adopt.yml: what an account has already, what is used from now on, and the changed accounts file."""
+"""The lines of adopt.yml: existing resources of an account, the choices of the user, and the changed accounts file."""
 
 from __future__ import annotations
 
 import difflib
 import shlex
+from collections import Counter
 
 from .._text.amounts import count
 from .account import Renderer, Result, View, heading
 from .audit import PartRenderer
-from .layout import Line, indented_lines, labelled_lines, list_item, with_command
+from .difference import DIFF_STYLES
+from .layout import Line, indented_lines, labelled_lines, list_item, sentence_with_command
 
 STYLES = {"equal": ("=", "ok"), "equivalent": ("=", "ok"), "different": ("?", "changed"), "left": ("-", "note")}
-"""The mark and the style of each relation."""
+"""relation of an existing resource to its declaration -> mark and style"""
 
 
 class AdoptAccountRenderer(Renderer):
-    """One list for each account."""
+    """The list of existing resources of an account."""
 
-    is_of_account = False  # of an account that cannot be looked at, another result tells
+    is_of_account = False  # failures of accounts are in a different result
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return False
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        things = result["things"]
-        relations = [one["relation"] for one in things]
-        counts = ", ".join(f"{relations.count(one)} {one}" for one in STYLES if one in relations)
-        lines = heading(name, result, counts or "nothing found that hpc-onboard could use", view)
-        for one in things:
-            mark, style = STYLES[one["relation"]]
-            text = one["thing"] if one["relation"] == "equal" else f"{one['thing']}: {one['use']}"
-            text += f"; if it is replaced, you lose {' '.join(one['lost'])}" if one["lost"] else ""
-            lines += labelled_lines(mark, one["relation"], style, text, view.terminal)
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        numbers = Counter(thing["relation"] for thing in result["things"])
+        counts = ", ".join(f"{numbers[relation]} {relation}" for relation in STYLES if relation in numbers)
+        lines = heading(name, result, counts or "nothing that hpc-onboard could use was found", view)
+        for thing in result["things"]:
+            mark, style = STYLES[thing["relation"]]
+            text = thing["thing"] if thing["relation"] == "equal" else f"{thing['thing']}: {thing['use']}"
+            text += f"; if you replace it, you lose {' '.join(thing['lost'])}" if thing["lost"] else ""
+            lines += labelled_lines(mark, thing["relation"], style, text, view.terminal)
         for text in result["unclear"]:
             lines += labelled_lines("", "left", "note", text, view.terminal)
         return lines
 
 
 class AdoptChosenRenderer(PartRenderer):
-    """The change of the accounts file, before the user is asked."""
+    """The changes of the accounts file, before the user confirms them."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return "after" not in result
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         terminal, out = view.terminal, list[Line]()
         if result["left"]:
-            text = (
-                f"{count(result['left'], 'difference')} left to decide: run this at a terminal, or use --yes to keep "
-                f"your own."
-            )
+            left = count(result["left"], "difference")
+            text = f"{left} not decided. Run adopt at a terminal, or add --yes to keep your own."
             out += indented_lines(text, 0, terminal, "note")
         if not result["changed"]:
             return [*out, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]
         out += indented_lines(f"{result['file']}:", 0, terminal, "bold")
         before, after = (result[name].splitlines() for name in ("before", "after"))
         for line in list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]:
-            style = {"+": "added", "-": "removed"}.get(line[:1], "faint")
-            out += list_item(line[:1], line[1:], 2, terminal, style) if line[:1] != "@" else []
+            if line[:1] != "@":  # the position of a part
+                out += list_item(line[:1], line[1:], 2, terminal, DIFF_STYLES.get(line[:1], "faint"))
         return out
 
 
 class AdoptWrittenRenderer(PartRenderer):
-    """What was written, and the next command."""
+    """The message that the accounts file was written, with the next command."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return "next" not in result
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         written = indented_lines(f"{result['file']} is written. No account was changed.", 0, view.terminal)
-        return [*written, *with_command("Next:", shlex.join(result["next"]), 0, view.terminal)]
+        return [*written, *sentence_with_command("Next:", shlex.join(result["next"]), 0, view.terminal)]

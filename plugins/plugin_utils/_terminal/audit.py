@@ -1,20 +1,17 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An audit in lines for a person: its report tells of all accounts together, and nothing else of it says anything.
-
-And what other playbooks have in common with it, whose last part judges all accounts.
-"""
+"""The renderers of playbooks whose last task reports on all accounts together, such as an audit."""
 
 from __future__ import annotations
 
 from .._input.agreement import CANCELLED
 from . import audit_report
-from .account import Detail, Renderer, Result, View, account
+from .account import Detail, Renderer, Result, View, account_lines
 from .layout import Line, Span
 
 
 class PartRenderer(Renderer):
-    """A part of an audit that the report tells of later; what keeps it from going on is told at once."""
+    """A task whose result appears in a later report; only an error and a cancelled run are shown at once."""
 
     is_of_account = False
     is_judged_later = True
@@ -22,48 +19,48 @@ class PartRenderer(Renderer):
     def is_quiet(self, result: Result, view: View) -> bool:
         return not result.get("cancelled")
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         return [(Span(CANCELLED),)]
 
-    def error(self, result: Result) -> str:
+    def find_error(self, result: Result) -> str:
         return str(result.get("msg", "")) if result.get("failed") else ""
 
 
 class OffboardPlanRenderer(Renderer):
-    """The preview before the question, as all other plans. Its accounts count when they are offboarded."""
+    """The preview of an offboarding before the question, shown as a plan. Accounts count once they are offboarded."""
 
     is_of_account = False
 
     def is_planned(self, result: Result, view: View) -> bool:
         return super().is_planned(result, view._replace(check=True))
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        return account(name, result, view._replace(check=True), like)
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        return account_lines(name, result, view._replace(check=True), same_as)
 
 
 class TestJobRenderer(Renderer):
-    """What came of one account that tells it itself; the last part judges all of them."""
+    """The result of one account's test job; the last task judges all accounts."""
 
     is_judged_later = True
 
 
 class TestJobsRenderer(PartRenderer):
-    """The last part, where each account has told what there is to tell."""
+    """The last task of test-job; the accounts have already shown their results."""
 
-    def error(self, result: Result) -> str:
-        return "" if "accounts" in result else super().error(result)
+    def find_error(self, result: Result) -> str:
+        return "" if "accounts" in result else super().find_error(result)
 
 
 class AuditRenderer(PartRenderer):
-    """The report; without one, there was no way to make it."""
+    """The report of an audit, or the error that prevented it."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return "report" not in result
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        return audit_report.lines(
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        return audit_report.report_lines(
             result["report"], view.terminal, result.get("files", ()), view.detail is Detail.EVERYTHING
         )
 
-    def error(self, result: Result) -> str:
-        return "" if "report" in result else super().error(result)
+    def find_error(self, result: Result) -> str:
+        return "" if "report" in result else super().find_error(result)

@@ -1,15 +1,15 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a person wants to have at hand on a cluster: where to put what, how to run, what is forbidden.
+"""The cheat sheet of a cluster: login, storage, jobs, rules of the site and links.
 
-It is made of the cluster's profile alone. One screen has what a newcomer needs first, in a sentence each; what does not
-fit is in the whole sheet, with all that the profile says to people. A fact with a label in the table of facts
-(_accounts/fields.py) gets a row. The first line says how old the oldest text is; what is older than a year has a mark.
+Its only source is the cluster's profile. The short form fits one screen, with one sentence for each fact; the whole
+sheet contains all facts and notes. A fact with a label in the table of facts (_accounts/fields.py) gets a row. The
+first line shows the age of the oldest source; facts from sources older than a year have a mark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -30,23 +30,23 @@ from .._text.profile_words import (
 )
 from .layout import Line, Span, Terminal, list_item, table_row, wrap_spans
 
-Part = Mapping[str, Any]
-DETAIL = ""
+Part = Mapping[str, Any]  # of a profile
+DETAIL = ""  # brief text of a row that only the whole sheet contains
 
 
 class SheetRow(NamedTuple):
-    """A word for the first column, and its text. brief: what one screen says of it; None for its first sentence."""
+    """A row of a table. brief: the text on one screen; None for the first sentence of the text."""
 
     word: str
     text: str
     brief: str | None = None
 
 
-class Texts(NamedTuple):
-    """What is known of the texts behind a profile.
+class SourceSummary(NamedTuple):
+    """The age of the sources of a profile.
 
-    unsourced: how many facts of programs have no source or day. months: the age of the oldest text, or None. old: the
-    names of facts whose texts are older than a year, such as storage.scratch.bytes.
+    unsourced: number of facts without a source or date. months: the age of the oldest source, if known. old: names of
+    facts whose source is older than a year, such as storage.scratch.bytes.
     """
 
     unsourced: int = 0
@@ -56,86 +56,95 @@ class Texts(NamedTuple):
 
 Rows = Iterator[SheetRow]
 
-COLUMN = 10
-IN_SIGNING = ("login", "auth", "os", "arch", "python")
-IN_PLACES = ("home", "storage", "links", "caches", "quota_command")
+COLUMN = 10  # cells
+LOGIN_SECTIONS = ("login", "auth", "os", "arch", "python")
+STORAGE_SECTIONS = ("home", "storage", "links", "caches", "quota_command")
 LINES = 25  # of one screen
 LINKS = 2  # on one screen
 PARTITION_CELLS = 125
-OLD = " *"
-RESTS_ON = {  # the facts of a row; those of an area are named after it
+OLD_MARK = " *"
+FACTS = {  # word of a row -> its facts in the profile; other rows are storage areas
     **{"login": "login.host", "key": "login.host_keys", "network": "login.network", "with": "auth.archetype"},
     **{"command": "auth.command", "home": "home", "caches": "caches", "how full": "quota_command"},
     **{"jobs": "scheduler.hours", "partitions": "scheduler.partitions", "one GPU": "scheduler.gpu"},
     **{"accounts": "scheduler.accounts_command", "containers": "container", "conda": "conda", "instead": "conda"},
     **{"Internet": "compute.internet", "node disk": "compute.tmp"},
 }
-LEAST_NEEDED = (  # where one screen is too small, from what is taken out first
+LEAST_NEEDED = (  # rows to remove until the sheet fits one screen, in this order
     *("instead", "script", "node disk", "accounts", "link", "caches", "command", "Internet", "conda", "containers"),
     *("how full", "rule"),
 )
 
 
-def cheatsheet(profile: Part, texts: Texts | None = None, terminal: Terminal | None = None) -> list[Line]:
-    """The lines of a cluster's whole cheat sheet."""
-    texts, terminal = texts or Texts(), terminal or Terminal()
-    lines = _heading(profile, texts, terminal)
-    for heading, rows in _tables(profile).items():
-        lines += _titled(heading, [line for row in rows for line in _row(row, row.text, texts, terminal)])
-    lines += _list("Rules of the site", profile.get("policies", ()), terminal)
-    lines += _list("Mind", profile.get("traps", ()), terminal)
+def build_sheet(profile: Part, sources: SourceSummary | None = None, terminal: Terminal | None = None) -> list[Line]:
+    """Return the lines of a cluster's whole cheat sheet."""
+    sources, terminal = sources or SourceSummary(), terminal or Terminal()
+    lines = _heading(profile, sources, terminal)
+    for heading, rows in _build_tables(profile).items():
+        lines += [(), (Span(heading, "bold"),)]
+        lines += [line for row in rows for line in _row_lines(row, row.text, sources, terminal)]
     steps = profile.get("human_steps", ())
-    lines += _list("Manual steps", (f"{one['text']} {one.get('url', '')}".rstrip() for one in steps), terminal)
-    return lines + _list("More", _links(profile), terminal)
+    lists = {
+        "Rules of the site": profile.get("policies", ()),
+        "Pitfalls": profile.get("traps", ()),
+        "Manual steps": [f"{step['text']} {step.get('url', '')}".rstrip() for step in steps],
+        "More": _list_links(profile),
+    }
+    for heading, texts in lists.items():
+        lines += [(), (Span(heading, "bold"),)] if texts else []
+        lines += [line for text in texts for line in _list_item(text, terminal)]
+    return lines
 
 
-def one_screen(profile: Part, command: str, texts: Texts | None = None, terminal: Terminal | None = None) -> list[Line]:
-    """The lines of what a newcomer needs first. command: shows the whole sheet."""
-    texts, terminal = texts or Texts(), terminal or Terminal()
-    blocks = [("", _heading(profile, texts, terminal))]
-    for heading, rows in _tables(profile).items():
+def build_one_screen(
+    profile: Part, command: str, sources: SourceSummary | None = None, terminal: Terminal | None = None
+) -> list[Line]:
+    """Return the lines of a cheat sheet that fits one screen. command: shows the whole sheet."""
+    sources, terminal = sources or SourceSummary(), terminal or Terminal()
+    blocks = [("", _heading(profile, sources, terminal))]
+    for heading, rows in _build_tables(profile).items():
         blocks.append(("", [(Span(heading, "bold"),)]))
         for row in rows:
             brief = first_sentence(row.text) if row.brief is None else row.brief
-            blocks.append(("script" if row.word.endswith(".sh") else row.word, _row(row, brief, texts, terminal)))
+            word = "script" if row.word.endswith(".sh") else row.word
+            blocks.append((word, _row_lines(row, brief, sources, terminal)))
     rules = [f"{first_sentence(text).rstrip('.')}." for text in profile.get("policies", ())]
     blocks += [("", [(Span("Rules of the site", "bold"),)])] if rules else []
-    blocks += [("rule" if number else "", _item(text, terminal)) for number, text in enumerate(rules)]
+    blocks += [("rule" if number else "", _list_item(text, terminal)) for number, text in enumerate(rules)]
     blocks.append(("", [(Span("More", "bold"),)]))
-    blocks += [("link", _item(link, terminal)) for link in _links(profile)[:LINKS]]
-    blocks.append(("", _item(f"{command} (notes, traps, all sources)", terminal)))
-    return [line for _word, lines in _fitting(blocks) for line in lines]
+    blocks += [("link", _list_item(link, terminal)) for link in _list_links(profile)[:LINKS]]
+    blocks.append(("", _list_item(f"{command} (notes, pitfalls, all sources)", terminal)))
+    return [line for _word, lines in _fit_screen(blocks) for line in lines]
 
 
-def _fitting(blocks: Sequence[tuple[str, list[Line]]]) -> list[tuple[str, list[Line]]]:
-    """Return the blocks that one screen has room for: without the least needed, from the end."""
+def _fit_screen(blocks: Sequence[tuple[str, list[Line]]]) -> list[tuple[str, list[Line]]]:
+    """Return the blocks that fit one screen. Removed are blocks with a word of LEAST_NEEDED, from the end."""
     left = list(blocks)
     for word in LEAST_NEEDED:
-        for at in range(len(left) - 1, -1, -1):
+        for index in range(len(left) - 1, -1, -1):
             if sum(len(lines) for _word, lines in left) <= LINES:
                 return left
-            if left[at][0] == word:
-                del left[at]
+            if left[index][0] == word:
+                del left[index]
     return left
 
 
-def _heading(profile: Part, texts: Texts, terminal: Terminal) -> list[Line]:
-    return wrap_spans(
-        (Span(profile.get("name", profile["id"]), "bold"), Span("  " + _standing(profile, texts), "faint")), terminal
-    )
+def _heading(profile: Part, sources: SourceSummary, terminal: Terminal) -> list[Line]:
+    name, status = profile.get("name", profile["id"]), _describe_status(profile, sources)
+    return wrap_spans((Span(name, "bold"), Span(f"  {status}", "faint")), terminal)
 
 
-def _tables(profile: Part) -> dict[str, Rows]:
-    others = {field.name.partition(".")[0] for field in FIELDS} - {*IN_SIGNING, *IN_PLACES}
+def _build_tables(profile: Part) -> dict[str, Rows]:
+    others = {field.name.partition(".")[0] for field in FIELDS} - {*LOGIN_SECTIONS, *STORAGE_SECTIONS}
     return {
-        "Login": chain(_signing(profile), _labelled(profile, IN_SIGNING)),
-        "Storage": chain(_places(profile), _labelled(profile, IN_PLACES)),
-        "Running jobs": chain(_running(profile), _labelled(profile, others)),
+        "Login": chain(_login_rows(profile), _labelled_rows(profile, LOGIN_SECTIONS)),
+        "Storage": chain(_storage_rows(profile), _labelled_rows(profile, STORAGE_SECTIONS)),
+        "Running jobs": chain(_job_rows(profile), _labelled_rows(profile, others)),
     }
 
 
-def _labelled(profile: Part, sections: Collection[str]) -> Rows:
-    """Yield the facts of these sections that have a label, each as a detail."""
+def _labelled_rows(profile: Part, sections: Collection[str]) -> Rows:
+    """Yield the facts of these sections that have a label in the table of facts, each as a detail."""
     for field in FIELDS:
         section, _dot, key = field.name.partition(".")
         if field.label and section in sections:
@@ -144,43 +153,32 @@ def _labelled(profile: Part, sections: Collection[str]) -> Rows:
                 yield SheetRow("" if number else field.label, text, DETAIL)
 
 
-def _row(row: SheetRow, text: str, texts: Texts, terminal: Terminal) -> list[Line]:
-    """A row of a table, where it has a text; with the mark where that rests on an old one."""
-    name = RESTS_ON.get(row.word, f"storage.{row.word}")
-    mark = OLD if row.word and any(f"{fact}.".startswith(f"{name}.") for fact in texts.old) else ""
-    return table_row(" ", "", row.word, _named(text) + mark, COLUMN, terminal) if text else []
+def _row_lines(row: SheetRow, text: str, sources: SourceSummary, terminal: Terminal) -> list[Line]:
+    """Return a row with this text, and with a mark if its source is old; no lines for an empty text."""
+    name = FACTS.get(row.word, f"storage.{row.word}")
+    mark = OLD_MARK if row.word and any(f"{fact}.".startswith(f"{name}.") for fact in sources.old) else ""
+    return table_row(" ", "", row.word, _expand_patterns(text) + mark, COLUMN, terminal) if text else []
 
 
-def _titled(heading: str, lines: list[Line]) -> list[Line]:
-    """A blank line, the heading, and the lines."""
-    return [(), (Span(heading, "bold"),), *lines]
+def _list_item(text: str, terminal: Terminal) -> list[Line]:
+    return list_item("-", _expand_patterns(text), 2, terminal)
 
 
-def _item(text: str, terminal: Terminal) -> list[Line]:
-    return list_item("-", _named(text), 2, terminal)
-
-
-def _list(heading: str, texts: Iterable[str], terminal: Terminal) -> list[Line]:
-    """A blank line, the heading, and the texts; nothing where there are none."""
-    lines = [line for text in texts for line in _item(text, terminal)]
-    return _titled(heading, lines) if lines else []
-
-
-def _standing(profile: Part, texts: Texts) -> str:
-    """Return how far the profile can be trusted."""
+def _describe_status(profile: Part, sources: SourceSummary) -> str:
+    """Return the id and status of the profile, and the age of its sources."""
     words = [profile["id"], profile.get("status", "own").replace("own", "your own profile")]
-    if texts.months is not None:
-        words.append(f"oldest source {count(texts.months, 'month')} old")
+    if sources.months is not None:
+        words.append(f"oldest source {count(sources.months, 'month')} old")
     if "verified_on" in profile:
         words.append(f"read {profile['verified_on']}")
     if "closing_on" in profile:
-        words.append(f"the site shuts it down on {profile['closing_on']}")
-    if texts.unsourced and "sources" in profile:
-        words.append(f"{count(texts.unsourced, 'fact')} without source or date")
-    return ", ".join(words) + (f";{OLD} older than a year" if texts.old else "")
+        words.append(f"the site shuts the cluster down on {profile['closing_on']}")
+    if sources.unsourced and "sources" in profile:
+        words.append(f"{count(sources.unsourced, 'fact')} without source or date")
+    return ", ".join(words) + (f";{OLD_MARK} older than a year" if sources.old else "")
 
 
-def _signing(profile: Part) -> Rows:
+def _login_rows(profile: Part) -> Rows:
     login, auth = profile["login"], profile.get("auth", {})
     port = f", port {login['port']}" if "port" in login else ""
     jump = f", via the jump host {login['jump']['host']}" if "jump" in login else ""
@@ -200,7 +198,7 @@ def _signing(profile: Part) -> Rows:
     yield SheetRow("system", join_phrases(profile.get("os"), *profile.get("arch", ())), DETAIL)
 
 
-def _places(profile: Part) -> Rows:
+def _storage_rows(profile: Part) -> Rows:
     home = profile["home"]
     yield SheetRow("home", join_phrases(home.get("path"), *list_limits(home)))
     yield SheetRow("", home.get("note", ""), DETAIL)
@@ -208,9 +206,9 @@ def _places(profile: Part) -> Rows:
         ask = area.get("ask", "")
         facts = join_phrases(area.get("path") or area.get("variable"), *list_limits(area))
         brief = join_phrases(first_sentence(ask), *list_limits(area)) if ask else None
-        first, *more = [text for text in (facts, ask, area.get("note")) if text]
+        first, *others = [text for text in (facts, ask, area.get("note")) if text]
         yield SheetRow(area["name"], first, brief)
-        yield from (SheetRow("", text, DETAIL) for text in more)
+        yield from (SheetRow("", text, DETAIL) for text in others)
     yield SheetRow("links", profile.get("links", {}).get("why", ""), DETAIL)
     caches = profile.get("caches", {})
     below = f"{caches['below']} in {caches['area']}" if "below" in caches else ""
@@ -218,14 +216,14 @@ def _places(profile: Part) -> Rows:
     yield SheetRow("how full", profile.get("quota_command", ""))
 
 
-def _running(profile: Part) -> Rows:
+def _job_rows(profile: Part) -> Rows:
     container = profile.get("container", {})
-    yield from _scheduling(profile.get("scheduler", {}))
+    yield from _scheduler_rows(profile.get("scheduler", {}))
     where = {True: "on login nodes, too", False: "on compute nodes only"}.get(container.get("on_login"), "")
     module = f"module load {container['module']}" if "module" in container else ""
     images = f"images in {container['images']}" if "images" in container else ""
-    there = [container.get("runtime", "none"), *container.get("further", ())]
-    tools = " and ".join(name for name in there if name != "none")
+    runtimes = [container.get("runtime", "none"), *container.get("further", ())]
+    tools = " and ".join(name for name in runtimes if name != "none")
     yield SheetRow("containers", join_phrases(tools, where, module, images))
     yield SheetRow("", container.get("uri_note", ""), DETAIL)
     yield SheetRow("", container.get("note", ""), DETAIL)
@@ -249,16 +247,16 @@ def _running(profile: Part) -> Rows:
     yield SheetRow(
         "mirrors", join_sentences(join_phrases(mirrors.get("pypi"), mirrors.get("conda")), mirrors.get("note")), DETAIL
     )
-    net = INTERNET.get(compute.get("internet", ""), "")
-    opened = f"module load {compute['module']}" if "module" in compute else ""
-    yield SheetRow("Internet", join_phrases(net, opened, compute.get("proxy")))
+    access = INTERNET.get(compute.get("internet", ""), "")
+    module = f"module load {compute['module']}" if "module" in compute else ""
+    yield SheetRow("Internet", join_phrases(access, module, compute.get("proxy")))
     yield SheetRow("node disk", compute.get("tmp", ""))
     yield SheetRow("", compute.get("note", ""), DETAIL)
     yield SheetRow("NCCL", ", ".join(f"{name}={value}" for name, value in compute.get("nccl", {}).items()), DETAIL)
 
 
-def _scheduling(scheduler: Part) -> Rows:
-    """Yield how a job is asked for, and what limits it."""
+def _scheduler_rows(scheduler: Part) -> Rows:
+    """Yield the rows about submitting jobs and their limits."""
     account = "a job must name its Slurm account" if scheduler.get("account_required") else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
     yield SheetRow(
@@ -275,9 +273,9 @@ def _scheduling(scheduler: Part) -> Rows:
     yield SheetRow("partitions", names, shorten(names, PARTITION_CELLS))
     for number, (name, limits) in enumerate(scheduler.get("qos", {}).items()):
         yield SheetRow("" if number else "QOS", f"{name}: {limits}", DETAIL)
-    made_by = " (AMD)" if scheduler.get("gpu_vendor") == "amd" else ""
+    vendor = " (AMD)" if scheduler.get("gpu_vendor") == "amd" else ""
     none = "no node has a GPU" if scheduler.get("gpus_per_node") == [0] else ""
-    gpu = scheduler["gpu"] + made_by if "gpu" in scheduler else none
+    gpu = scheduler["gpu"] + vendor if "gpu" in scheduler else none
     yield SheetRow("one GPU", gpu, gpu)
     yield SheetRow("a job", scheduler.get("submit", ""), scheduler.get("submit", ""))
     yield SheetRow("GPUs", describe_share(scheduler), DETAIL)
@@ -285,15 +283,10 @@ def _scheduling(scheduler: Part) -> Rows:
     yield from (SheetRow("", text, DETAIL) for text in scheduler.get("notes", ()))
 
 
-def _links(profile: Part) -> list[str]:
+def _list_links(profile: Part) -> list[str]:
     return [source["url"] for source in profile.get("sources", ()) if "url" in source]
 
 
-def _named(text: str) -> str:
-    """A text whose patterns are words: /scratch/USER."""
+def _expand_patterns(text: str) -> str:
+    """Return the text with words in place of patterns, such as /scratch/USER."""
     return text.replace("{user[0]}", "U").replace("{user}", "USER").replace("{project}", "PROJECT")
-
-
-def text_of(lines: Sequence[Line]) -> str:
-    """The lines as plain text."""
-    return "".join("".join(span.text for span in line) + "\n" for line in lines)

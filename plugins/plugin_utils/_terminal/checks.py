@@ -1,16 +1,17 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines of doctor and probe: what was checked or compared, the result, and what to do about it."""
+"""The lines of doctor and probe: each check or comparison, its result, and what to do next."""
 
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .account import AccountEnd, Detail, Renderer, Result, View, heading
 from .audit import PartRenderer
-from .layout import Line, Terminal, indented_lines, labelled_lines, list_item, with_command
+from .layout import Line, Terminal, indented_lines, labelled_lines, list_item, sentence_with_command
 
 if TYPE_CHECKING:
     from .._documents.result import CheckRow, TargetCheck
@@ -20,62 +21,61 @@ CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "
 
 
 class ChecksRenderer(Renderer):
-    """A result that consists of checks {name, status, text, next}; one without any is that of an error of Ansible's."""
+    """The renderer of a result with checks: {name, status, text, next}. An error of Ansible has no checks."""
 
     def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
         checks = result.get("checks", [])
-        bad = next((check for check in checks if check["status"] == "failed"), None)
-        if unreachable or bad is None:
-            end = super().find_end(result, unreachable)
-            return end._replace(
-                warned=end.state in ("ok", "changed") and any(one["status"] == "warning" for one in checks)
-            )
-        return AccountEnd("failed", f"{bad['name']}: {bad['text']}")
+        failed = next((check for check in checks if check["status"] == "failed"), None)
+        if failed and not unreachable:
+            return AccountEnd("failed", f"{failed['name']}: {failed['text']}")
+        end = super().find_end(result, unreachable)
+        has_warning = any(check["status"] == "warning" for check in checks)
+        return end._replace(warned=has_warning and end.state in ("ok", "changed"))
 
 
 class DoctorRenderer(ChecksRenderer):
-    """What a doctor found: one line for each check, and the next command where something is to be done."""
+    """The checks of doctor: one line each, with the command that fixes a problem."""
 
-    counts = "machine"
-    is_look = True
+    unit = "machine"
+    is_inspection = True
 
     def is_quiet(self, result: Result, view: View) -> bool:
-        fine = all(check["status"] == "ok" for check in result.get("checks", [{"status": ""}]))
-        return fine and super().is_quiet({**result, "outcomes": []}, view)
+        is_fine = all(check["status"] == "ok" for check in result.get("checks", [{"status": ""}]))
+        return is_fine and super().is_quiet({**result, "outcomes": []}, view)
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         if "checks" not in result:
-            return super().lines(name, result, view, like)
+            return super().lines(name, result, view, same_as)
         terminal = view.terminal
-        lines = title(name, result, view)
-        for check in shown(result, view):
-            mark, style = marked(check, terminal)
+        lines = title_lines(name, result, view)
+        for check in select_checks(result, view):
+            mark, style = choose_mark(check, terminal)
             lines += labelled_lines(mark, check["status"], style, f"{check['name']}: {check['text']}", terminal)
             if check["status"] != "ok" and check.get("next"):
                 lines += indented_lines(check["next"], 6 if terminal.width < 60 else 17, terminal, "bold")
         return lines
 
 
-def title(name: str, result: Result, view: View) -> list[Line]:
-    """The line above the checks."""
+def title_lines(name: str, result: Result, view: View) -> list[Line]:
+    """Return the line above the checks."""
     failed = any(check["status"] == "failed" for check in result["checks"])
-    return heading(name, {**result, "failed": failed}, verdict(result["checks"]), view)
+    return heading(name, {**result, "failed": failed}, count_checks(result["checks"]), view)
 
 
-def shown(result: Result, view: View) -> list[TargetCheck]:
-    """The checks that are told: where little is said, those that are not well."""
+def select_checks(result: Result, view: View) -> list[TargetCheck]:
+    """Return the checks to show: all of them, or only warnings and failures if only exceptions are shown."""
     return [check for check in result["checks"] if check["status"] != "ok" or view.detail is not Detail.EXCEPTIONS]
 
 
-def marked(check: CheckRow, terminal: Terminal) -> tuple[str, str]:
-    """The mark of a check, and its style."""
+def choose_mark(check: CheckRow, terminal: Terminal) -> tuple[str, str]:
+    """Return the mark of a check, and its style."""
     mark, style = CHECKS[check["status"]]
     return mark if mark == "!" else terminal.mark(mark), style
 
 
-def verdict(found: Sequence[CheckRow]) -> str:
-    """Return how many checks failed, warn and are fine, in words."""
-    counts = {status: sum(check["status"] == status for check in found) for status in ("failed", "warning", "ok")}
+def count_checks(checks: Sequence[CheckRow]) -> str:
+    """Return the numbers of checks by status, in words."""
+    counts = {status: sum(check["status"] == status for check in checks) for status in ("failed", "warning", "ok")}
     words = {"failed": "failed", "warning": "warning" if counts["warning"] == 1 else "warnings", "ok": "ok"}
     return ", ".join(f"{number} {words[status]}" for status, number in counts.items() if number) or "nothing to check"
 
@@ -84,42 +84,43 @@ def verdict(found: Sequence[CheckRow]) -> str:
 
 
 class ProbeAccountRenderer(Renderer):
-    """The facts that differ, each with the command that shows it; with -v all others, too."""
+    """The facts of a profile that differ from the account, each with the command that shows it; with -v, all facts."""
 
     is_of_account = False
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return False
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        results = [one["result"] for one in result["facts"]]
-        numbers = {one: results.count(one) for one in COMPARISONS if one in results}
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        numbers = Counter(fact["result"] for fact in result["facts"])
         counts = ", ".join(
-            f"{number} {one if number == 1 else one.removesuffix('s')}" for one, number in numbers.items()
+            f"{numbers[word]} {word if numbers[word] == 1 else word.removesuffix('s')}"  # 1 differs, 2 differ
+            for word in COMPARISONS
+            if word in numbers
         )
-        lines = heading(name, result, counts or "its profile has no fact that can be checked on an account", view)
-        for one in result["facts"]:
-            mark, style = COMPARISONS[one["result"]]
-            if one["result"] == "differs" or view.detail is Detail.EVERYTHING:
-                text = f"{one['fact']}: {one['says']}"
-                if one["result"] != "agrees":
-                    text += f" in the profile; on the account {one['seen']} ({one['by']})"
-                lines += labelled_lines(mark, one["result"], style, text, view.terminal)
+        lines = heading(name, result, counts or "the profile has no fact that can be checked on an account", view)
+        for fact in result["facts"]:
+            mark, style = COMPARISONS[fact["result"]]
+            if fact["result"] == "differs" or view.detail is Detail.EVERYTHING:
+                text = f"{fact['fact']}: {fact['says']}"
+                if fact["result"] != "agrees":
+                    text += f" in the profile; on the account {fact['seen']} ({fact['by']})"
+                lines += labelled_lines(mark, fact["result"], style, text, view.terminal)
         for text in result["unclear"]:
             lines += labelled_lines("", "not checked", "note", text, view.terminal)
         return lines
 
 
 class ProbeWrittenRenderer(PartRenderer):
-    """The profiles that were written, with the facts that changed."""
+    """The profiles that were written, each with the facts that changed."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return not result.get("files")
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         lines: list[Line] = []
         for file, facts in result["files"].items():
             lines += indented_lines(f"{file} is written. No account was changed.", 0, view.terminal)
             for fact in facts:
                 lines += list_item("~", fact, 2, view.terminal, "changed")
-        return [*lines, *with_command("Next:", shlex.join(result["next"]), 0, view.terminal)]
+        return [*lines, *sentence_with_command("Next:", shlex.join(result["next"]), 0, view.terminal)]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What would be different in a thing, line by line, and which things of the user a preview is about."""
+"""The differences of resources, line by line, and the user's own files and resources in a preview."""
 
 from __future__ import annotations
 
@@ -12,42 +12,40 @@ from typing import TYPE_CHECKING
 
 from .._delivery.result import CHANGES, render_state
 from .._text.amounts import count
-from .layout import Line, Terminal, list_item, with_command
+from .layout import Line, Terminal, list_item, sentence_with_command
 
 if TYPE_CHECKING:
     from .._documents.adoption import AdoptionOffer
     from .._documents.outcome import ResourceOutcome, State
 
 
-LONG, SHOWN = 20, 8  # new lines in a row: more than so many are cut to so many
-HEADED = {"is", "target", "points to"}  # fields of a new folder or link, whose own line says them
-ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # one text for each family of shells
+LONG, SHOWN = 20, 8  # more than 20 new lines in a row are cut to 8
+HEADING_FIELDS = {"is", "target", "points to"}  # of a new folder or link; its heading shows them
+DIFF_STYLES = {"+": "added", "-": "removed"}
+ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # the same settings, for each family of shells
 
 
-def difference(before: State, after: State, terminal: Terminal, every: bool = False) -> Iterator[Line]:
-    """Yield what changes of a state, line by line; what stays is shown only near it.
+def difference_lines(before: State, after: State, terminal: Terminal, every: bool = False) -> Iterator[Line]:
+    """Yield the changed lines of a state, each with two unchanged lines around it.
 
-    What is written in the words of several shells is shown in those of the login shell, and a long new text by its
-    beginning; every: all of it.
+    every: the whole difference. Otherwise, files for other shells are only named, and a long new text is cut.
     """
-    if not every and not before and after.keys() <= HEADED:
+    if not every and not before and after.keys() <= HEADING_FIELDS:
         return
-    hidden = [] if every else unread(before, after)
-    before, after = ({name: one[name] for name in one if name not in hidden} for one in (before, after))
+    hidden = [] if every else list_files_of_other_shells(before, after)
+    before, after = ({name: state[name] for name in state if name not in hidden} for state in (before, after))
     old, new = render_state(before), render_state(after)
     indent = 6 if terminal.width < 60 else 17
-    found = [line for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:] if line[:1] != "@"]
-    for line in found if every else cut(found):
-        mark, text = line[:1], line[1:]
-        style = {"+": "added", "-": "removed"}.get(mark, "faint")
-        yield from list_item(mark, text, indent, terminal, style)
+    lines = [line for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:] if line[:1] != "@"]
+    for line in lines if every else cut_long_texts(lines):
+        yield from list_item(line[:1], line[1:], indent, terminal, DIFF_STYLES.get(line[:1], "faint"))
     if hidden:
         names = ", ".join(name.rpartition("/")[2] for name in hidden)
         yield from list_item(" ", f"the same in {names}, for other shells", indent, terminal, "faint")
 
 
-def cut(lines: Iterable[str]) -> Iterator[str]:
-    """The lines of a difference, each with its mark, without the most of a long new text."""
+def cut_long_texts(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a difference, each with its mark; of a long new text, only the beginning."""
     for mark, group in groupby(lines, lambda line: line[:1]):
         run = list(group)
         is_long = mark == "+" and len(run) > LONG
@@ -56,17 +54,17 @@ def cut(lines: Iterable[str]) -> Iterator[str]:
             yield f" and {len(run) - SHOWN} more lines (shown with -v)"
 
 
-def unread(before: State, after: State) -> list[str]:
-    """The files of an environment that change, but for the one that a start-up file reads, which changes as well."""
+def list_files_of_other_shells(before: State, after: State) -> list[str]:
+    """Return the changed environment files that no start-up file reads, if a start-up file reads one of the others."""
     fields = {**before, **after}
     changed = [name for name in fields if name.endswith(ENVIRONMENT) and before.get(name) != after.get(name)]
-    values = [value for name, value in fields.items() if not name.endswith(ENVIRONMENT)]
+    values = [value for name, value in fields.items() if not name.endswith(ENVIRONMENT)]  # of start-up files
     read = [name for name in changed if any(f'{name.rpartition("/")[2]}"' in value for value in values)]
     return [name for name in changed if name not in read] if read else []
 
 
 def list_edits(outcomes: Iterable[ResourceOutcome]) -> dict[str, tuple[str, ...]]:
-    """Return the lines that are added to and removed from start-up files of the user's."""
+    """Return the changed lines of the user's start-up files: file -> lines, each after '+ ' or '- '."""
     edits: dict[str, dict[str, None]] = {}
     for outcome in outcomes:
         if not outcome["identity"].startswith("environment: ") or outcome["status"] not in CHANGES:
@@ -81,10 +79,8 @@ def list_edits(outcomes: Iterable[ResourceOutcome]) -> dict[str, tuple[str, ...]
 
 
 def offer_lines(offers: Mapping[str, AdoptionOffer], indent: int, terminal: Terminal) -> list[Line]:
-    """Return the command that adopts what accounts have already. offers: by account; at least one."""
+    """Return the command that adopts existing resources of accounts. offers: at least one, by account."""
     *command, _name = next(iter(offers.values()))["command"]
-    text = (
-        f"You have {count(sum(one['things'] for one in offers.values()), 'thing')} on your accounts already. To use "
-        f"what you have, run:"
-    )
-    return with_command(text, shlex.join([*command, ",".join(offers)]), indent, terminal)
+    number = count(sum(offer["things"] for offer in offers.values()), "resource")
+    text = f"You have already set up {number} on your accounts. To keep using them, run:"
+    return sentence_with_command(text, shlex.join([*command, ",".join(offers)]), indent, terminal)

@@ -1,24 +1,24 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines of fix.yml: the fixes that are offered, and the result of each one."""
+"""The lines of fix.yml: the fixes to choose from, and the result of each."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .._text.amounts import count
 from .account import Result, View, heading
 from .audit import PartRenderer
 from .layout import Line, Span, Terminal, indented_lines, labelled_lines, wrap_spans
 
-DEEDS = {  # by the kind of the fix, and for those that take something away by what it is
+DEEDS = {  # kind of a fix, or what it removes -> what it does
     "statement_fix": "removes the variable; the rest of the file is unchanged",
     "key_fix": "overwrites the key; the rest of the file is unchanged",
-    "access_fix": "other users lose access; nothing else changes",
+    "access_fix": "removes the access of other users; nothing else changes",
     "copy": "removes the copy; all its lines are also in the original file",
-    "draft": "the draft is removed",
-    "link": "the link is removed",
+    "draft": "removes the draft",
+    "link": "removes the link",
     "tokens": "removes the key store; its program creates it again",
     "cache": "empties the cache; its program fills it again",
 }
@@ -28,55 +28,54 @@ STYLES = {"ok": ("=", "ok"), "extra": ("-", "changed")}
 
 
 class OfferedFixesRenderer(PartRenderer):
-    """What is offered."""
+    """The fixes of all accounts, before the user confirms them."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return "offered" not in result
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         offered = result["offered"]
         if not offered:
             return indented_lines(
                 "The last audit found nothing that can be fixed without losing data.", 0, view.terminal
             )
         out: list[Line] = []
-        for owner in dict.fromkeys(one["account"] for one in offered):
-            out += wrap_spans((Span(owner, "bold"),), view.terminal)
-            for one in offered:
-                if one["account"] == owner:
-                    out += _offered(one, view.terminal)
+        for account in dict.fromkeys(finding["account"] for finding in offered):
+            out += wrap_spans((Span(account, "bold"),), view.terminal)
+            for finding in offered:
+                if finding["account"] == account:
+                    out += _offer_lines(finding, view.terminal)
         return out
 
 
-def _offered(one: Mapping[str, Any], terminal: Terminal) -> Iterator[Line]:
-    """One finding, and what would be done about it."""
-    fix = one["auto_fix"]
-    yield from labelled_lines("-", one["rule"], "changed", f"{one['place']}: {one['text']}", terminal)
+def _offer_lines(finding: Mapping[str, Any], terminal: Terminal) -> Iterator[Line]:
+    """Yield a finding and what its fix does."""
+    fix = finding["auto_fix"]
+    yield from labelled_lines("-", finding["rule"], "changed", f"{finding['place']}: {finding['text']}", terminal)
     yield from labelled_lines("", "", "", DEEDS[fix["options"].get("what", fix["kind"])], terminal)
 
 
 class FixedAccountRenderer(PartRenderer):
-    """What came of it on one account, before all are looked at together."""
+    """The results of the fixes on one account, or their preview."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return not result.get("outcomes")
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         words = FORESEEN if view.check else WORDS
-        statuses = [one["status"] for one in result["outcomes"]]
-        said = ", ".join(f"{statuses.count(one)} {words[one]}" for one in dict.fromkeys(statuses))
-        out = heading(name, result, said or count(0, "fix"), view)
-        for one in result["outcomes"]:
-            mark, style = STYLES.get(one["status"], ("!", "error"))
-            out += labelled_lines(mark, words[one["status"]], style, _named(one), view.terminal)
-            if one["reason"]:
-                out += labelled_lines("", "", "", one["reason"], view.terminal)
+        numbers = Counter(outcome["status"] for outcome in result["outcomes"])
+        text = ", ".join(f"{number} {words[status]}" for status, number in numbers.items())
+        out = heading(name, result, text, view)
+        for outcome in result["outcomes"]:
+            mark, style = STYLES.get(outcome["status"], ("!", "error"))
+            out += labelled_lines(mark, words[outcome["status"]], style, _describe(outcome), view.terminal)
+            if outcome["reason"]:
+                out += labelled_lines("", "", "", outcome["reason"], view.terminal)
         return out
 
 
-def _named(outcome: Mapping[str, Any]) -> str:
-    """Return what was fixed; of a link, its target, so that it can be made again."""
+def _describe(outcome: Mapping[str, Any]) -> str:
+    """Return what was fixed; for a link, also its target, so that the user can create it again."""
     target = outcome["before"].get("target")
-    said = [field for field in outcome["fields"] if field != "holds"]
-    fields = f"it pointed to {target}" if target else ", ".join(said)
+    fields = f"pointed to {target}" if target else ", ".join(field for field in outcome["fields"] if field != "holds")
     return f"{outcome['identity']}: {fields}" if fields else str(outcome["identity"])

@@ -1,35 +1,35 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a line of the console is made of, and how a word and its text are laid out in a terminal's width.
+"""The layout of text in the width of a terminal: labelled lines, lists, tables and commands to copy.
 
-A text is measured in the cells of a terminal, and broken where that does no harm.
+Widths are measured in cells of the terminal. Lines are broken where this does no harm to paths and commands.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .._text.sanitise import clean, clean_line
 
-WORD = 13
-NARROW = 60
+WORD = 13  # cells for the word before a text
+NARROW = 60  # below this width, words have no column of their own
 NARROWEST = 20
 WIDEST = 100  # a longer line is hard to read
 MARKS = {"good": ("✓", "*"), "bad": ("✗", "x"), "open": ("○", "o"), "more": ("…", "...")}
 
 BREAKS = "/,:=@+&?"
-"""Behind these a path or a list may be broken when it is wider than the terminal."""
+"""A path or list that is wider than the terminal may be broken after these characters."""
 
-TOGETHER = re.compile(r"( *)('[^' ]+(?: +[^' ]+)+'[^ ]*|\([^() ]+(?: +[^() ]+)+\)[^ ]*|[^ ]+)")
-LEAST = 2  # cells before a word that stands alone
-LONGEST_TOGETHER = 44
+UNBROKEN = re.compile(r"( *)('[^' ]+(?: +[^' ]+)+'[^ ]*|\([^() ]+(?: +[^() ]+)+\)[^ ]*|[^ ]+)")
+LEAST_INDENT = 2  # before a wide word on a line of its own
+LONGEST_UNBROKEN = 44  # cells of a text in quotes or brackets
 
 
 class Span(NamedTuple):
-    """A piece of a line. style: ok, changed, error, note, added, removed, bold, faint, or none."""
+    """A piece of a line with one style: ok, changed, error, note, added, removed, bold, faint, or none."""
 
     text: str
     style: str = ""
@@ -39,68 +39,76 @@ Line = tuple[Span, ...]
 
 
 class Terminal(NamedTuple):
-    """Into how many cells a line must fit, and whether only ASCII can be shown."""
+    """A terminal. width: the cells of a line. ascii: it can show ASCII characters only."""
 
     width: int = 80
     ascii: bool = False
 
     def mark(self, name: str) -> str:
-        """A symbol, or what stands for it in ASCII."""
+        """Return a symbol of MARKS, or its replacement in ASCII."""
         return MARKS[name][self.ascii]
 
 
 def limit_width(columns: int) -> int:
-    """Return how wide the lines are on a terminal of so many columns."""
+    """Return the width of our lines on a terminal with this number of columns."""
     return max(NARROWEST, min(WIDEST, columns))
 
 
-def plain(line: Line) -> str:
-    """The text of a line."""
+def plain_text(line: Line) -> str:
+    """Return the text of a line without its styles."""
     return "".join(span.text for span in line)
 
 
+def join_lines(lines: Iterable[Line]) -> str:
+    """Return the text of several lines, each with its line break."""
+    return "".join(f"{plain_text(line)}\n" for line in lines)
+
+
 def labelled_lines(mark: str, word: str, style: str, text: str, terminal: Terminal) -> list[Line]:
-    """A mark and a word in their column, and a text in its own: '  + created      folder /work'."""
+    """Return a mark and a word in one column, and a text in the next: '  + created      folder /work'."""
     head = f"  {mark or ' '} {word}"
     if terminal.width < NARROW:
         head, indent = f"{head} " if word else "    ", 6
     else:
         head = head.ljust(4 + WORD)
         indent = 4 + WORD
-    return _after_head(Span(head, style), clean(text), "", indent, terminal)
+    return _wrap_after_head(Span(head, style), clean(text), "", indent, terminal)
 
 
 def table_row(mark: str, style: str, name: str, text: str, column: int, terminal: Terminal) -> list[Line]:
-    """A mark, a name in a column so many cells wide, and a text; where there is no room, the text follows the name."""
+    """Return a mark, a name in a column of so many cells, and a text; on a narrow terminal, without the column."""
     head = f"  {mark} "
     if terminal.width < NARROW or column > terminal.width // 2:
-        return _after_head(Span(head, style), clean(f"{name}: {text}"), "", count_cells(head), terminal)
+        return _wrap_after_head(Span(head, style), clean(f"{name}: {text}"), "", count_cells(head), terminal)
     name = clean(name).ljust(column) + "  "
-    (_head, *first), *more = _after_head(Span(head + name), clean(text), "", count_cells(head + name), terminal)
-    return [(Span(head, style), Span(name), *first), *more]
+    (_head_and_name, *first), *others = _wrap_after_head(
+        Span(head + name), clean(text), "", count_cells(head + name), terminal
+    )
+    return [(Span(head, style), Span(name), *first), *others]  # only the head has the style
 
 
 def indented_lines(text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
-    """A text of its own lines, from that column on."""
-    return _after_head(Span(" " * indent), clean(text), style, indent, terminal)
+    """Return a text in lines that are all indented by this many cells."""
+    return _wrap_after_head(Span(" " * indent), clean(text), style, indent, terminal)
 
 
 def list_item(mark: str, text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
-    """A text behind a mark, its further lines below its first."""
+    """Return a text after a mark, with all its lines aligned."""
     head = " " * indent + mark + " "
-    return _after_head(Span(head, style), clean(text), style, count_cells(head), terminal)
+    return _wrap_after_head(Span(head, style), clean(text), style, count_cells(head), terminal)
 
 
-def _after_head(head: Span, text: str, style: str, indent: int, terminal: Terminal) -> list[Line]:
+def _wrap_after_head(head: Span, text: str, style: str, indent: int, terminal: Terminal) -> list[Line]:
+    """Return the head with the text after it; further lines of the text are indented."""
     outdent = min(4, indent)
-    (_start, first), *more = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
-    alone = more and not first and not head.text.strip()  # nothing but the indentation of a word that needs it not
-    lines: list[Line] = [] if alone else [_trimmed((head, Span(first, style)))]
-    return [*lines, *(_trimmed((Span(" " * start), Span(words, style))) for start, words in more)]
+    (_start, first), *others = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
+    is_blank = others and not first and not head.text.strip()  # a wide word begins on the next line
+    lines: list[Line] = [] if is_blank else [_trim_line((head, Span(first, style)))]
+    return [*lines, *(_trim_line((Span(" " * start), Span(words, style))) for start, words in others)]
 
 
-def _trimmed(line: Line) -> Line:
-    """The line without empty spans and blanks at its end."""
+def _trim_line(line: Line) -> Line:
+    """Return the line without empty spans, and without spaces at its end."""
     spans = [span for span in line if span.text]
     while spans and not spans[-1].text.strip():
         spans.pop()
@@ -110,7 +118,7 @@ def _trimmed(line: Line) -> Line:
 
 
 def aligned_line(left: Line, right: str, terminal: Terminal) -> list[Line]:
-    """A line with something faint at its right end, which is left out where there is no room for both."""
+    """Return a line with a faint text at its right end, which is omitted if both do not fit."""
     left = tuple(Span(clean_line(span.text), span.style) for span in left)
     used = sum(count_cells(span.text) for span in left)
     gap = terminal.width - used - count_cells(right)
@@ -120,34 +128,36 @@ def aligned_line(left: Line, right: str, terminal: Terminal) -> list[Line]:
 
 
 def wrap_spans(line: Line, terminal: Terminal) -> list[Line]:
-    """A line of several spans, broken between or in them where it is too wide."""
+    """Return a line of several spans, broken between spans or in them if it is too wide."""
     lines: list[Line] = []
-    now: list[Span] = []
-    used = 0
+    current: list[Span] = []
+    used = 0  # cells of the current line
     for span in line:
-        if not span.text.strip():
-            now.append(span)
+        if not span.text.strip():  # a gap between spans
+            current.append(span)
             used += len(span.text)
             continue
         for start, words in wrap_text(clean_line(span.text), used, 4, terminal.width):
-            if now and start != used:
-                lines.append(_trimmed(tuple(now)))
-                now = [Span(" " * start)]
-            now.append(Span(words, span.style))
+            if current and start != used:
+                lines.append(_trim_line(tuple(current)))
+                current = [Span(" " * start)]
+            current.append(Span(words, span.style))
             used = start + count_cells(words)
-    return [*lines, _trimmed(tuple(now))]
+    return [*lines, _trim_line(tuple(current))]
 
 
-def command(text: str, indent: int, terminal: Terminal) -> list[Line]:
-    """A command to copy: where it must be broken, a backslash joins its lines."""
-    room = terminal.width - indent - 4
+def wrap_command(command: str, indent: int, terminal: Terminal) -> list[Line]:
+    """Return a command in lines that can be copied: a broken line ends with a backslash, the next is indented by 2."""
+    room = terminal.width - indent - 4  # 2 cells for that indentation, 2 for the backslash
+    row = ""
     rows: list[str] = []
-    for word in _shell_words(clean_line(text), room):
-        joined = f"{rows[-1]} {word}" if rows else word
-        if rows and count_cells(joined) > room:
-            rows.append(word)
+    for word in _split_command(clean_line(command), room):
+        if row and count_cells(f"{row} {word}") > room:
+            rows.append(row)
+            row = word
         else:
-            rows[-1:] = [joined]
+            row = f"{row} {word}" if row else word
+    rows.append(row)
     lines: list[Line] = []
     for number, row in enumerate(rows):
         *above, last = indented_lines(
@@ -157,19 +167,16 @@ def command(text: str, indent: int, terminal: Terminal) -> list[Line]:
     return lines
 
 
-def with_command(said: str, text: str, indent: int, terminal: Terminal) -> list[Line]:
-    """A sentence and the command to copy that belongs to it: behind it where there is room for both, else below it."""
-    both = f"{said} {clean_line(text)}"
+def sentence_with_command(sentence: str, command: str, indent: int, terminal: Terminal) -> list[Line]:
+    """Return a sentence with a command to copy: on the same line if both fit, else below the sentence."""
+    both = f"{sentence} {clean_line(command)}"
     if indent + count_cells(both) <= terminal.width:
         return indented_lines(both, indent, terminal, "faint")
-    return [*indented_lines(said, indent, terminal, "faint"), *command(text, indent + 2, terminal)]
+    return [*indented_lines(sentence, indent, terminal, "faint"), *wrap_command(command, indent + 2, terminal)]
 
 
-def _shell_words(text: str, room: int) -> Iterator[str]:
-    """The words of a command as they stand there, an option with its value where there is room for both.
-
-    Blanks in quotes are part of a word.
-    """
+def _split_command(text: str, room: int) -> Iterator[str]:
+    """Yield the words of a command with their quotes; an option and its value are one word if both fit."""
     words = re.findall(r"(?:'[^']*'|\"[^\"]*\"|[^ ])+", text)
     while words:
         word = words.pop(0)
@@ -182,100 +189,100 @@ def _shell_words(text: str, room: int) -> Iterator[str]:
 
 
 def count_cells(text: str) -> int:
-    """Return how many cells the text takes: two for wide characters, none for those that combine."""
+    """Return how many cells the text takes: two for a wide character, none for a combining one."""
     if text.isascii():
         return len(text)
-    return sum(_cell(character) for character in text)
+    return sum(_count_character_cells(character) for character in text)
 
 
-def _cell(character: str) -> int:
+def _count_character_cells(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def truncate(text: str, room: int, ellipsis: str) -> str:
-    """The beginning of a text that is wider than its room. For what is seen for a moment, never for results."""
+    """Return the text, cut to so many cells. Only for what is shown for a moment, never for results."""
     if count_cells(text) <= room:
         return text
     left = max(0, room - count_cells(ellipsis))
-    return (_head(text, left).rstrip() + ellipsis) if left else _head(text, room)
+    return (_cut(text, left).rstrip() + ellipsis) if left else _cut(text, room)
 
 
-def _head(text: str, room: int) -> str:
-    """As much of the text as fits; what combines with the last character stays with it."""
-    taken = 0
+def _cut(text: str, room: int) -> str:
+    """Return as much of the text as fits, with all characters that combine with the last one."""
+    cells = 0
     for position, character in enumerate(text):
-        taken += _cell(character)
-        if taken > room:
+        cells += _count_character_cells(character)
+        if cells > room:
             return text[:position]
     return text
 
 
 def split_word(word: str, room: int) -> Iterator[str]:
-    """A word that is wider than the room in pieces that fit, broken behind a slash or the like where there is one."""
+    """Yield a word in pieces that fit, broken after a slash or a similar character if possible."""
     while count_cells(word) > room:
-        head = _head(word, room) or word[:1]
-        cut = max((head.rfind(mark) + 1 for mark in BREAKS), default=0)
-        head = head[:cut] if cut > len(head) // 2 else head
+        head = _cut(word, room) or word[:1]
+        end = max(head.rfind(mark) + 1 for mark in BREAKS)
+        head = head[:end] if end > len(head) // 2 else head  # no short pieces
         yield head
         word = word[len(head) :]
     yield word
 
 
 def wrap_text(text: str, first: int, indent: int, width: int, outdent: int = 4) -> list[tuple[int, str]]:
-    """The text in lines of (indentation, words) that fit into the width; nothing of it is left out.
+    """Return the whole text in lines of (indentation, words) that fit into the width.
 
-    first: where the first line begins. A word that is too wide for its column, a path say, gets a line
-    of its own further left, so that it can be copied; only one wider than the terminal is broken.
+    first: the column of the first line. A word that is too wide for its column, such as a path, gets a line of its own
+    further left, at most outdent, so that it can be copied. Only a word wider than the terminal is broken.
     """
     lines: list[tuple[int, str]] = []
     start = first
     for paragraph in text.split("\n"):
-        lines += _paragraph(paragraph, start, indent, width, outdent)
+        lines += _wrap_paragraph(paragraph, start, indent, width, outdent)
         start = indent
     return lines
 
 
-def _paragraph(text: str, first: int, indent: int, width: int, outdent: int) -> Iterator[tuple[int, str]]:
-    start, line, fresh = first, "", True
-    for gap, word in _words(text):
-        token = gap + word if line or fresh else word
+def _wrap_paragraph(text: str, first: int, indent: int, width: int, outdent: int) -> Iterator[tuple[int, str]]:
+    start, line, is_first = first, "", True
+    for gap, word in _split_words(text):
+        token = gap + word if line or is_first else word  # only the first line keeps spaces at its beginning
         if count_cells(line + token) <= width - start:
-            line, fresh = line + token, False
+            line, is_first = line + token, False
             continue
         yield start, line
-        start, line, fresh = indent, word, False
+        start, line, is_first = indent, word, False
         if count_cells(word) > width - indent:
-            *alone, (start, line) = _alone(word, outdent, indent if indent <= 8 else outdent, width)
-            yield from alone
+            *pieces, (start, line) = _place_wide_word(word, outdent, indent if indent <= 8 else outdent, width)
+            yield from pieces
     yield start, line
 
 
-def _words(text: str) -> Iterator[tuple[str, str]]:
-    """Each word with the blanks before it; a short text in quotes or brackets, a command say, is one word."""
-    for gap, word in TOGETHER.findall(text):
-        if count_cells(word) <= LONGEST_TOGETHER:
+def _split_words(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each word with the spaces before it; a short text in quotes or brackets, such as a command, is one word."""
+    for gap, word in UNBROKEN.findall(text):
+        if count_cells(word) <= LONGEST_UNBROKEN:
             yield gap, word
         else:
             yield from re.findall(r"( *)([^ ]+)", gap + word)
 
 
-def _alone(word: str, outdent: int, broken_at: int, width: int) -> Iterator[tuple[int, str]]:
-    """A word that is too wide for the column: as far to the right as it fits, or in pieces.
+def _place_wide_word(word: str, outdent: int, piece_indent: int, width: int) -> Iterator[tuple[int, str]]:
+    """Yield a word that is too wide for its column, on one line if it fits, or in pieces.
 
-    It never begins a row, where a login node's word could pass for a line of ours.
+    It is always indented: at the left margin, the text of a login node could look like a line of hpc-onboard.
     """
     spare = width - count_cells(word)
-    if spare >= min(outdent, LEAST):
+    if spare >= min(outdent, LEAST_INDENT):
         yield min(outdent, spare), word
     else:
-        for piece in split_word(word, width - broken_at):
-            yield broken_at, piece
+        for piece in split_word(word, width - piece_indent):
+            yield piece_indent, piece
 
 
 def fit_names(names: Sequence[str], room: int) -> str:
-    """Return as many names as fit into so many cells, at least one, and how many more there are."""
+    """Return as many names as fit into so many cells, at least one, and the number of the others."""
     room -= len(" and 999 others")
     shown = list(names[:1])
     for name in names[1:]:

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A live line at the bottom of a terminal: drawn over, never scrolled, gone in time.
+"""The live line at the bottom of a terminal: it is overwritten in place, and erased before other output.
 
-Everything is written under one lock, Ansible's own for its output. The cursor is never hidden and, without
-colours, no escape sequence is used, so there is nothing to be put back when a run is killed.
+Everything is written under the lock of Ansible's output. The cursor is never hidden, and without colours no escape
+sequence is used, so that a killed run leaves a usable terminal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .layout import Line, Terminal
-from .progress_line import Moment, live
+from .progress_line import Moment, render_moment
 
 if TYPE_CHECKING:
     from .._documents.outcome import JobProgress
@@ -24,30 +24,30 @@ ECHO = 2  # cells that the terminal itself may add: ^C
 
 
 def is_live(environment: Mapping[str, str], is_terminal: bool, verbosity: int) -> bool:
-    """Return True if a line may be drawn over again and again."""
-    dumb = environment.get("TERM", "dumb") in ("dumb", "")
-    return is_terminal and not dumb and not environment.get("CI") and verbosity == 0
+    """Return True if the terminal can show a live line, and the user has not asked for more output."""
+    is_dumb = environment.get("TERM", "dumb") in ("dumb", "")
+    return is_terminal and not is_dumb and not environment.get("CI") and verbosity == 0
 
 
-def erasure(drawn: int, columns: int, escapes: bool) -> str:
-    """Return what wipes a line of so many cells, also after the terminal became narrower and broke it into rows."""
-    above = (drawn - 1) // columns if drawn > columns else 0
-    if above and escapes:
-        return f"\r\033[{above}A\033[J"
+def render_erasure(drawn: int, columns: int, escapes: bool) -> str:
+    """Return the characters that erase a line of this many cells. escapes: escape sequences may be used."""
+    rows_above = (drawn - 1) // columns if drawn > columns else 0  # the terminal has become narrower
+    if rows_above and escapes:
+        return f"\r\033[{rows_above}A\033[J"
     return f"\r{' ' * min(drawn + ECHO, columns - 1)}\r"
 
 
-def redrawn(text: str, cells: int, drawn: int) -> str:
-    """Return what replaces a line of so many drawn cells by a text, with the cursor at its end."""
+def render_replacement(text: str, cells: int, drawn: int) -> str:
+    """Return the characters that replace a line by a text, with the cursor at its end. drawn: cells of the old line."""
     spare = max(0, drawn - cells)
     return f"\r{text}{' ' * spare}{chr(8) * spare}"
 
 
 class LiveLine:
-    """The line itself. Whoever writes elsewhere on the terminal clears it first, under the same lock."""
+    """The live line of a run. Other output must clear it first, under the same lock."""
 
-    FIRST_DRAWN = 0.3  # seconds; a shorter run needs none
-    REDRAWN = 0.12
+    FIRST_DRAWN = 0.3  # seconds from the start; a shorter run needs no live line
+    INTERVAL = 0.12  # seconds
 
     def __init__(self, columns: Callable[[], int], escapes: bool) -> None:
         self._columns = columns
@@ -56,40 +56,43 @@ class LiveLine:
         self._drawn_at = 0.0  # seconds of the run
         self._frame = 0
 
-    def at(
+    def render(
         self,
         moment: tuple[list[str], int, int, float],
         entries: Callable[[], Entries],
         terminal: Callable[[], Terminal],
     ) -> Line | None:
-        """What it says at a moment of a run, given by its fields without the frame; None where it is not drawn anew."""
+        """Return the line for a moment of the run; None if it is too early to draw again.
+
+        moment: the fields of Moment without the frame. entries: the progress of long steps, by account.
+        """
         elapsed = moment[-1]
-        if elapsed < self.FIRST_DRAWN or elapsed - self._drawn_at < self.REDRAWN:
+        if elapsed < self.FIRST_DRAWN or elapsed - self._drawn_at < self.INTERVAL:
             return None
         self._drawn_at, self._frame = elapsed, self._frame + 1
-        room = terminal()
-        return live(Moment(*moment, self._frame), entries(), room._replace(width=room.width - ECHO))
+        screen = terminal()
+        return render_moment(Moment(*moment, self._frame), entries(), screen._replace(width=screen.width - ECHO))
 
     def draw(self, text: str, cells: int) -> None:
-        """Show the text in place of what was there."""
+        """Replace the line by this text."""
         if self._drawn > self._columns():
             self.clear()
-        if _in_front():
-            _write(redrawn(text, cells, self._drawn))
+        if _is_foreground():
+            _write(render_replacement(text, cells, self._drawn))
             self._drawn = cells
 
     def clear(self) -> None:
-        """Leave an empty line, with the cursor at its beginning."""
+        """Erase the line, and move the cursor to its beginning."""
         if self._drawn:
-            _write(erasure(self._drawn, self._columns(), self._escapes))
+            _write(render_erasure(self._drawn, self._columns(), self._escapes))
         self._drawn = 0
 
 
-def _in_front() -> bool:
-    """Return True if this program has the terminal now, and does not run behind another one (bg)."""
+def _is_foreground() -> bool:
+    """Return True if this process is in the foreground of its terminal, not a background job."""
     try:
         return os.tcgetpgrp(sys.stdout.fileno()) == os.getpgrp()
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # no terminal
         return True
 
 
@@ -98,18 +101,18 @@ def _write(text: str) -> None:
         sys.stdout.flush()
         os.write(sys.stdout.fileno(), text.encode(sys.stdout.encoding or "utf-8", "replace"))
     except (OSError, ValueError):
-        pass  # the terminal is gone, and nobody sees it
+        pass  # the terminal is closed
 
 
-def guard(display: Any, lock: Any, before: Callable[[], None]) -> None:
-    """Have something done before each output of Ansible's display, in this process alone."""
+def call_before_output(display: Any, lock: Any, before: Callable[[], None]) -> None:
+    """Let Ansible's display call a function before each output of this process, not of its forks."""
     original, process = display.display, os.getpid()
 
-    def shown(*arguments: Any, **options: Any) -> Any:
+    def display_after_call(*arguments: Any, **options: Any) -> Any:
         if os.getpid() != process:
             return original(*arguments, **options)
         with lock:
             before()
             return original(*arguments, **options)
 
-    display.display = shown
+    display.display = display_after_call

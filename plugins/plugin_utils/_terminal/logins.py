@@ -1,21 +1,20 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines of logins: of one account, and which accounts can be reached now."""
+"""The lines of logins, of preflight, of exported scripts, and of the entries for ssh."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import PurePath
 
-from .._delivery.result import FORESEEN
-from .._delivery.result import WORDS as STATUSES
+from .._delivery.result import FORESEEN, WORDS
 from .._text.amounts import count
 from .account import Renderer, Result, View, heading
 from .audit import PartRenderer
-from .difference import difference
-from .layout import Line, Span, command, indented_lines, labelled_lines, table_row
+from .difference import difference_lines
+from .layout import Line, Span, indented_lines, labelled_lines, table_row, wrap_command
 
-WORDS = {
+LOGIN_STATES = {  # state of a login -> its text
     "unasked": "ssh does not ask for anything",
     "each_time": "connected; ssh asks again in each run, because the site forbids open sessions",
     "open": "a session is open",
@@ -28,7 +27,7 @@ WORDS = {
 }
 
 
-STATES = {  # state of a preflight -> its text; the worst last
+PREFLIGHT_STATES = {  # state of an account in preflight -> its text; the worst last
     "open": "reachable",
     "needs_person": "needs an interactive login",
     "ended": "expired",
@@ -45,39 +44,45 @@ STATES = {  # state of a preflight -> its text; the worst last
 class LoginRenderer(Renderer):
     """The login to one account."""
 
-    is_look = True
+    is_inspection = True
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        word = WORDS.get(str(result.get("state")), "no session")
-        lines = heading(name, {**result, "failed": "msg" in result}, word, view)
-        why = str(result.get("msg") or "").removeprefix(f"{word}: ")
-        return [*lines, *(indented_lines(why, 4, view.terminal) if why else [])]
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        state = LOGIN_STATES.get(str(result.get("state")), "no session")
+        lines = heading(name, {**result, "failed": "msg" in result}, state, view)
+        reason = str(result.get("msg") or "").removeprefix(f"{state}: ")
+        return [*lines, *(indented_lines(reason, 4, view.terminal) if reason else [])]
 
 
 class EarlyLoginRenderer(LoginRenderer):
-    """The login to one account before the work: nothing if the user was not asked."""
+    """The login to one account at the start of a run, shown only if the user had to enter something."""
 
     is_of_account = False
-    is_look = False
+    is_inspection = False
 
     def is_quiet(self, result: Result, view: View) -> bool:
-        return result.get("state") not in ("opened", "each_time", "renewed")  # the work reports why there is no login
+        return result.get("state") not in (
+            "opened",
+            "each_time",
+            "renewed",
+        )  # if the login failed, a later task reports the reason
 
 
 class ScriptExportedRenderer(Renderer):
-    """The script for an account that no program may enter, and the commands to run it."""
+    """The exported script, and the commands to run it."""
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         terminal, file = view.terminal, str(result["file"])
         lines = heading(name, result, f"wrote {file}", view)
         keys = ", ".join(result["questions"])
-        asks = f"It asks for {keys}; your input is hidden." if keys else "It asks for no key."
+        asks = f"It asks for {keys}; your input is hidden." if keys else "It does not ask for keys."
         lines += indented_lines(f"The script contains no keys. {asks} Copy it to the account and run it:", 4, terminal)
         *options, target = shlex.split(str(result["ssh_target"]))
-        lines += command(f"scp {shlex.join([*options, file, target])}:", 4, terminal)
-        lines += command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, terminal)
+        lines += wrap_command(f"scp {shlex.join([*options, file, target])}:", 4, terminal)
+        lines += wrap_command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, terminal)
         lines += indented_lines(
-            "The script then prints the commands that import its result. For more, run it with --help.", 4, terminal
+            "The script then prints the commands that import its result. To see its options, run it with --help.",
+            4,
+            terminal,
         )
         for note in result["notes"]:
             lines += labelled_lines("", "skipped", "note", f"{note['capability']}: {note['text']}", terminal)
@@ -85,10 +90,10 @@ class ScriptExportedRenderer(Renderer):
 
 
 class ResultImportedRenderer(Renderer):
-    """An account as the result of a script shows it."""
+    """An account, as the result of a script shows it."""
 
     def next_command(self, result: Result) -> str | None:
-        return ""  # the same result is not imported again
+        return ""  # the default would be to import the same result again
 
 
 class PreflightRenderer(PartRenderer):
@@ -97,36 +102,36 @@ class PreflightRenderer(PartRenderer):
     def is_quiet(self, result: Result, view: View) -> bool:
         return "accounts" not in result
 
-    def error(self, result: Result) -> str:
-        return "" if "accounts" in result else super().error(result)
+    def find_error(self, result: Result) -> str:
+        return "" if "accounts" in result else super().find_error(result)
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         rows, terminal = result["accounts"], view.terminal
         lines: list[Line] = []
-        for row in sorted(rows, key=lambda one: list(STATES).index(one["state"])):
+        for row in sorted(rows, key=lambda row: list(PREFLIGHT_STATES).index(row["state"])):
+            state = PREFLIGHT_STATES[row["state"]]
             is_open = row["state"] == "open"
             mark, style = (terminal.mark("good"), "ok") if is_open else (terminal.mark("bad"), "error")
-            lines.append(
-                (Span(mark, style), Span(" "), Span(row["name"], "bold"), Span(f"  {STATES[row['state']]}", style))
-            )
+            lines.append((Span(mark, style), Span(" "), Span(row["name"], "bold"), Span(f"  {state}", style)))
             for text in filter(None, (row["text"], row["next"])):
-                lines += indented_lines(text.removeprefix(f"{STATES[row['state']]}: "), 4, terminal)
-        shut = sum(row["state"] != "open" for row in rows)
-        said = f"{count(len(rows), 'account')}: {len(rows) - shut} reachable" + (f", {shut} not" if shut else "")
-        return [*lines, (), (Span(said, "error" if shut else "ok"),)]
+                lines += indented_lines(text.removeprefix(f"{state}: "), 4, terminal)
+        unreachable = sum(row["state"] != "open" for row in rows)
+        total = f"{count(len(rows), 'account')}: {len(rows) - unreachable} reachable"
+        total += f", {unreachable} not" if unreachable else ""
+        return [*lines, (), (Span(total, "error" if unreachable else "ok"),)]
 
 
-WRITTEN = {**STATUSES, "missing": "written"}
+WRITTEN = {**WORDS, "missing": "written"}
 TO_WRITE = {**WRITTEN, **FORESEEN, "missing": "to write"}
 
 
 class SshConfigRenderer(PartRenderer):
-    """The names, and the difference in the files where it is for a person to judge."""
+    """The entries for ssh: the changes of the file if the user must confirm them, and the name of each account."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return "outcome" not in result or (result["foreseen"] and not result["changed"] and not view.check)
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         outcome, terminal = result["outcome"], view.terminal
         words = TO_WRITE if result["foreseen"] else WRITTEN
         lines = heading(
@@ -136,11 +141,11 @@ class SshConfigRenderer(PartRenderer):
             view._replace(check=result["foreseen"]),
         )
         if result["foreseen"] or "diff" in result:
-            lines += difference(outcome["before"], outcome["after"], terminal, every=True)
-        commands = {one["account"]: f"ssh {one['name']}" if one["name"] else "" for one in result["names"]}
+            lines += difference_lines(outcome["before"], outcome["after"], terminal, every=True)
+        commands = {row["account"]: f"ssh {row['name']}" if row["name"] else "" for row in result["names"]}
         column = max(map(len, commands.values()), default=0)
-        for one in result["names"]:
-            mark, style = ("!", "note") if one["text"] else ("=", "ok")
-            text = f"{one['account']} {one['text']}".rstrip()
-            lines += table_row(mark, style, commands[one["account"]], text, column, terminal)
+        for row in result["names"]:
+            mark, style = ("!", "note") if row["text"] else ("=", "ok")
+            text = f"{row['account']} {row['text']}".rstrip()
+            lines += table_row(mark, style, commands[row["account"]], text, column, terminal)
         return lines

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of all accounts in few lines: equal plans once, a line for each resource, the user's own files, totals."""
+"""The plan of all accounts: equal plans are shown once, with a line for each resource, edited files and totals."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._delivery.result import CHANGES, FAILURES, name_keys
 from .._text.amounts import count
-from .account import BAD, STYLES, AccountEnd, Result, describe_progress, steps
-from .difference import list_edits, offer_lines
+from .account import BAD, STYLES, AccountEnd, Result, describe_progress, step_lines
+from .difference import DIFF_STYLES, list_edits, offer_lines
 from .layout import Line, Span, Terminal, aligned_line, fit_names, indented_lines, list_item
 
 if TYPE_CHECKING:
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
     from .._documents.result import ManualStep
 
-CACHES = ("container_caches", "tool_caches")
-APART = ("", "/", "~")  # resources with no more than this in common are listed
-FOLDED = 12  # with more different plans, the further ones are their headings alone
-NAMED = 3  # accounts that are named next to a file; more are counted
-ALWAYS = ("to create", "to change", "to remove")
+CACHE_ROLES = ("container_caches", "tool_caches")
+TOO_SHORT = ("", "/", "~")  # common folders; resources with no longer one are listed by path
+MOST_PLANS = 12  # different plans that are shown in full; the others are headings only
+MOST_NAMES = 3  # accounts that are named next to a file; more are counted
+ALWAYS_COUNTED = ("to create", "to change", "to remove")
 WORDS = {"missing": "to create", "different": "to change", "extra": "to remove", "ok": "unchanged"}
-PENDING = ("to adopt", "to ask about", *ALWAYS)
+PENDING = ("to adopt", "to ask about", *ALWAYS_COUNTED)
 ORDER = (*PENDING, *FAILURES, "unchanged")
-STAMP = re.compile(r"\b[0-9a-f]{12}\b")  # of a script's text; it depends on the paths in it
-UNNAMED = re.compile(r"key [0-9a-f]{12}")  # of a key that this machine does not know
+DIGEST = re.compile(r"\b[0-9a-f]{12}\b")  # of a script; it depends on the paths of the account
+UNKNOWN_KEY = re.compile(r"key [0-9a-f]{12}")  # the fingerprint of a key that this machine does not know
 Replace = Callable[[str], str]
 
 
 class Row(NamedTuple):
-    """A line of a plan, and what is said below it."""
+    """A line of a plan, and the lines below it."""
 
     mark: str
     style: str
@@ -46,14 +46,14 @@ class Row(NamedTuple):
 
 
 class AccountPlan(NamedTuple):
-    """The plan of one account. edits: file of the user's -> its changed lines, each after + or -.
+    """The plan of one account. edits: start-up file -> its changed lines, each after + or -.
 
-    likeness: equal for accounts whose plans differ by user and project only. empty: why there is no plan, in words.
+    digest: equal for accounts whose plans differ by user and project only. empty: the reason for a plan without rows.
     """
 
     name: str
     project: str
-    likeness: str
+    digest: str
     rows: tuple[Row, ...]
     counts: Counter[str]
     edits: dict[str, tuple[str, ...]]
@@ -64,7 +64,7 @@ class AccountPlan(NamedTuple):
 
 
 class Overview:
-    """The plans of all accounts of a task, kept until the last one is there."""
+    """The plans of all accounts of a task, collected until the last one is known."""
 
     def __init__(self) -> None:
         self._plans: list[AccountPlan] = []
@@ -73,20 +73,20 @@ class Overview:
         return bool(self._plans)
 
     def add(self, name: str, project: str, result: Result) -> None:
-        """Keep what the plan of an account shows; its texts of files are not kept."""
+        """Add the plan of an account. The result itself is not kept: it contains whole files."""
         outcomes = name_keys(result["outcomes"], result.get("keys", {}))
-        notes = [*result.get("notes", []), *result.get("remarks", [])]
-        said = [
-            *(Row("", "note", f"{note['capability']} skipped: {note['text']}") for note in result["notes"]),
-            *(Row("", "note", f"note: {note['text']}") for note in result.get("remarks", [])),
+        notes, remarks = result["notes"], result.get("remarks", [])
+        note_rows = [
+            *(Row("", "note", f"{note['capability']} skipped: {note['text']}") for note in notes),
+            *(Row("", "note", f"note: {remark['text']}") for remark in remarks),
         ]
         self._plans.append(
             AccountPlan(
                 name,
                 project,
-                _likeness(outcomes, [note["text"] for note in notes], _placeholders(name, project)),
-                (*_rows(outcomes), *said),
-                Counter(map(action_of, outcomes)),
+                _hash_plan(outcomes, [note["text"] for note in (*notes, *remarks)], _placeholders(name, project)),
+                (*_rows(outcomes), *note_rows),
+                Counter(map(name_action, outcomes)),
                 list_edits(outcomes),
                 tuple(result.get("human_steps", ())),
                 result.get("adoption"),
@@ -96,40 +96,41 @@ class Overview:
         )
 
     def lines(self, terminal: Terminal) -> list[Line]:
-        """Return the plans: those with something to say, the others in one line, and the user's files."""
+        """Return the plans, equal ones together and those without changes in one line, and then the edited files."""
         alike: dict[str, list[AccountPlan]] = {}
-        for one in sorted(self._plans, key=lambda one: one.name):
-            alike.setdefault(one.likeness if one.rows else "", []).append(one)
-        fine = alike.pop("", [])
-        bare = [one for one in fine if one.empty]  # nothing was looked at
+        for plan in sorted(self._plans, key=lambda plan: plan.name):
+            alike.setdefault(plan.digest if plan.rows else "", []).append(plan)
+        without_rows = alike.pop("", [])
         lines: list[Line] = []
         for position, group in enumerate(alike.values()):
-            lines += [*([()] if lines and position < FOLDED else []), *_group(group, position < FOLDED, terminal)]
-        if len(alike) > FOLDED:
+            is_shown = position < MOST_PLANS
+            lines += [*([()] if lines and is_shown else []), *_group_lines(group, is_shown, terminal)]
+        if len(alike) > MOST_PLANS:
             lines += indented_lines("To see each change, add -v or -l ACCOUNT.", 4, terminal, "faint")
-        for group in ([one for one in fine if not one.empty], bare):
-            lines += (
-                [*([()] if lines else []), *_heading(group, group[0].empty or "unchanged", terminal)] if group else []
-            )
-        offers = {one.name: one.adoption for one in self._plans if one.adoption}
-        for more in (_edited(self._plans, terminal), offer_lines(offers, 0, terminal) if offers else []):
-            lines += [(), *more] if more else []
+        unchanged = [plan for plan in without_rows if not plan.empty]
+        empty = [plan for plan in without_rows if plan.empty]
+        for group in filter(None, (unchanged, empty)):
+            lines += [*([()] if lines else []), *_heading(group, group[0].empty or "unchanged", terminal)]
+        offers = {plan.name: plan.adoption for plan in self._plans if plan.adoption}
+        for part in (_edit_lines(self._plans, terminal), offer_lines(offers, 0, terminal) if offers else []):
+            lines += [(), *part] if part else []
         return lines
 
     def total(self, ends: Mapping[str, AccountEnd]) -> Span:
         """Return '2 accounts: 23 to create, 0 to change, 0 to remove'. ends: of all accounts of the run so far."""
-        counts: Counter[str] = sum((one.counts for one in self._plans), Counter())
-        planned = {one.name for one in self._plans}
-        lost = [end.state for name, end in ends.items() if name not in planned and end.state in BAD]
-        states = [f"{lost.count(state)} {state}" for state in BAD if state in lost]
-        empty = Counter(one.empty for one in self._plans if one.empty)
-        states += [f"{number} with {text}" for text, number in empty.items()]
-        text = f"{count(len(planned) + len(lost), 'account')}: {', '.join([_counted(counts, ALWAYS), *states])}"
-        return Span(text, "error" if lost else _style(counts))
+        counts: Counter[str] = sum((plan.counts for plan in self._plans), Counter())
+        planned = {plan.name for plan in self._plans}
+        failed = [end.state for name, end in ends.items() if name not in planned and end.state in BAD]
+        parts = [_join_counts(counts, ALWAYS_COUNTED)]
+        parts += [f"{failed.count(state)} {state}" for state in BAD if state in failed]
+        empty = Counter(plan.empty for plan in self._plans if plan.empty)
+        parts += [f"{number} with {reason}" for reason, number in empty.items()]
+        text = f"{count(len(planned) + len(failed), 'account')}: {', '.join(parts)}"
+        return Span(text, "error" if failed else _choose_style(counts))
 
 
-def action_of(outcome: ResourceOutcome) -> str:
-    """Return what a plan says is done with a resource."""
+def name_action(outcome: ResourceOutcome) -> str:
+    """Return what will be done with a resource, such as 'to create'; its status if it cannot be changed."""
     evidence = outcome["evidence"]
     if outcome["status"] == "ok" and evidence.get("adopted") and not evidence.get("recorded"):
         return "to adopt"
@@ -138,47 +139,49 @@ def action_of(outcome: ResourceOutcome) -> str:
     return WORDS.get(outcome["status"], outcome["status"])
 
 
-def _counted(counts: Counter[str], always: Sequence[str] = ()) -> str:
+def _join_counts(counts: Counter[str], always: Sequence[str] = ()) -> str:
+    """Return '2 to create, 1 blocked'. always: actions that are listed even if their number is 0."""
     return ", ".join(f"{counts[word]} {word}" for word in ORDER if counts[word] or word in always)
 
 
 def _placeholders(name: str, project: str) -> Replace:
-    """Return a function that puts USER and PROJECT in the place of the account's own words."""
+    """Return a function that replaces the user and the project of an account in a text by USER and PROJECT."""
     words = ((project, "PROJECT"), (name.partition("@")[0], "USER"), (name, "ACCOUNT"))
-    known = [(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", sign) for word, sign in words if word]
+    patterns = [(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", sign) for word, sign in words if word]
 
-    def replaced(text: str) -> str:
-        for pattern, sign in known:
+    def replace(text: str) -> str:
+        for pattern, sign in patterns:
             text = re.sub(pattern, sign, text)
         return text
 
-    return replaced
+    return replace
 
 
-def _likeness(outcomes: Iterable[ResourceOutcome], notes: Sequence[str], replaced: Replace) -> str:
+def _hash_plan(outcomes: Iterable[ResourceOutcome], notes: Sequence[str], replace: Replace) -> str:
+    """Return a digest that is equal for accounts whose plans differ by user and project only."""
     fields = ("identity", "capability", "status", "fields", "before", "after", "reason")
-    text = json.dumps([*notes, *([one[name] for name in fields] for one in outcomes)])  # type: ignore[literal-required]
-    return hashlib.sha256(STAMP.sub("", replaced(text)).encode()).hexdigest()
+    rows = ([outcome[name] for name in fields] for outcome in outcomes)  # type: ignore[literal-required]
+    return hashlib.sha256(DIGEST.sub("", replace(json.dumps([*notes, *rows]))).encode()).hexdigest()
 
 
 def _rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
-    """Yield a row for each resource that changes or cannot; those of a role that differ only in their path are one."""
+    """Yield a row for each resource with a change or failure; one row for those of a role that differ only by path."""
     alike: dict[str, list[ResourceOutcome]] = {}
     for outcome in outcomes:
-        if action_of(outcome) != "unchanged" or outcome["progress"]:
-            alike.setdefault(_shared(outcome), []).append(outcome)
+        if name_action(outcome) != "unchanged" or outcome["progress"]:
+            alike.setdefault(_common_part(outcome), []).append(outcome)
     for group in alike.values():
-        first, action = group[0], action_of(group[0])
+        first, action = group[0], name_action(group[0])
         mark, style = STYLES[first["status"]]
         below = [first["reason"] or "", describe_progress(first["progress"]) if first["progress"] else ""]
-        word = "to adopt: " if action == "to adopt" else f"{first['status']}: " if first["status"] in FAILURES else ""
-        yield Row(mark, style, word + _describe(group), tuple(filter(None, below)))
+        label = "to adopt: " if action == "to adopt" else f"{first['status']}: " if first["status"] in FAILURES else ""
+        yield Row(mark, style, label + _describe(group), tuple(filter(None, below)))
 
 
-def _shared(outcome: ResourceOutcome) -> str:
-    """Return what the resources of a row have in common: all but the path, or the file and the key."""
+def _common_part(outcome: ResourceOutcome) -> str:
+    """Return what the resources of one row have in common: everything except the path, or the machine in a key file."""
     kind, _blank, path = outcome["identity"].partition(" ")
-    key = _key(outcome)
+    key = _read_key_mark(outcome)
     if key:
         path = path.partition(": ")[0]
     elif path[:1] in ("~", "/"):
@@ -187,7 +190,8 @@ def _shared(outcome: ResourceOutcome) -> str:
     return json.dumps([outcome["capability"], outcome["status"], kind, path, key, states, outcome["reason"]])
 
 
-def _key(outcome: ResourceOutcome) -> str:
+def _read_key_mark(outcome: ResourceOutcome) -> str:
+    """Return the name or fingerprint of the key in an entry; empty for other resources."""
     state = outcome["after"] or outcome["before"]
     return state.get("password", "")
 
@@ -196,80 +200,76 @@ def _describe(group: Sequence[ResourceOutcome]) -> str:
     """Return '6 cache folders in /data/ada/caches', or the one resource of a row."""
     first = group[0]
     kind, _blank, path = first["identity"].partition(" ")
-    if key := _key(first):
+    if key := _read_key_mark(first):
         file = path.partition(": ")[0]
-        entries = ", ".join(one["identity"].partition(": ")[2] for one in group)
-        return f"{kind} {file}: {entries}" if UNNAMED.fullmatch(key) else f"{key}, in {file}: {entries}"
-    name = f"cache {kind}" if kind == "folder" and first["capability"] in CACHES else kind
+        entries = ", ".join(outcome["identity"].partition(": ")[2] for outcome in group)
+        return f"{kind} {file}: {entries}" if UNKNOWN_KEY.fullmatch(key) else f"{key}, in {file}: {entries}"
+    name = f"cache {kind}" if kind == "folder" and first["capability"] in CACHE_ROLES else kind
     if len(group) > 1:
-        paths = [one["identity"].partition(" ")[2] for one in group]
+        paths = [outcome["identity"].partition(" ")[2] for outcome in group]
         folder = posixpath.commonpath(list(map(posixpath.dirname, paths)))
-        return f"{len(group)} {name}s" + (f" in {folder}" if folder not in APART else f": {', '.join(paths)}")
-    target, was = first["after"].get("target"), first["before"].get("target")
+        return f"{len(group)} {name}s" + (f" in {folder}" if folder not in TOO_SHORT else f": {', '.join(paths)}")
+    target, old_target = first["after"].get("target"), first["before"].get("target")
     size = first["before"].get("size") if first["status"] in CHANGES else ""
     text = f"{name} {path}" + (f", {size}" if size else "") + (f" -> {target}" if target else "")
-    is_turned = was and first["status"] == "different" and was != target
-    return text + (f" (points to {was}; the files there are not moved)" if is_turned else "")
+    is_redirected = old_target and first["status"] == "different" and old_target != target
+    return text + (f" (points to {old_target}; the files there are not moved)" if is_redirected else "")
 
 
-def _group(group: Sequence[AccountPlan], is_shown: bool, terminal: Terminal) -> list[Line]:
-    """Return the heading of accounts with equal plans, and below it what they have in common."""
+def _group_lines(group: Sequence[AccountPlan], is_shown: bool, terminal: Terminal) -> list[Line]:
+    """Return the heading of accounts with equal plans and, if is_shown, their common plan."""
     first = group[0]
     each = " each" if len(group) > 1 else ""
-    lines = _heading(group, (_counted(first.counts) or "nothing to do") + each, terminal)
+    lines = _heading(group, (_join_counts(first.counts) or "nothing to do") + each, terminal)
     if not is_shown:
         return lines
-    is_one_project = len({one.project for one in group}) == 1
-    replaced = _placeholders(first.name, "" if is_one_project else first.project) if each else str
+    is_one_project = len({plan.project for plan in group}) == 1
+    replace = _placeholders(first.name, "" if is_one_project else first.project) if each else str
     for row in first.rows:
-        lines += _row(row, replaced, terminal)
-    return lines + steps("Manual steps:", list(first.steps), terminal, 2)
+        lines += _row_lines(row, replace, terminal)
+    return lines + step_lines("Manual steps:", list(first.steps), terminal, 2)
 
 
-def _row(row: Row, replaced: Replace, terminal: Terminal) -> list[Line]:
-    lines = list_item(row.mark or " ", replaced(row.text), 2, terminal, row.style)
+def _row_lines(row: Row, replace: Replace, terminal: Terminal) -> list[Line]:
+    lines = list_item(row.mark or " ", replace(row.text), 2, terminal, row.style)
     for text in row.below:
-        lines += indented_lines(replaced(text), 6, terminal)
+        lines += indented_lines(replace(text), 6, terminal)
     return lines
 
 
 def _heading(group: Sequence[AccountPlan], text: str, terminal: Terminal) -> list[Line]:
-    """Return the line that a plan begins with; for several accounts their number, and their names below."""
-    style = _style(group[0].counts)
+    """Return the first line of a plan; for several accounts, their number with their names below."""
+    style = _choose_style(group[0].counts)
     mark = {"error": terminal.mark("bad"), "changed": "~"}.get(style, "-" if group[0].empty else terminal.mark("good"))
-    clusters = {one.name.partition("@")[2] for one in group}
+    clusters = {plan.name.partition("@")[2] for plan in group}
     where = f" on {clusters.pop()}" if len(clusters) == 1 else ""
     name = group[0].name if len(group) == 1 else f"{len(group)} accounts{where}"
     left = (Span(mark, style), Span(" "), Span(name, "bold"), Span("  "), Span(text, style))
     lines = aligned_line(left, "sandbox" if group[0].is_sandbox else "", terminal)
     if len(group) > 1:
-        lines += indented_lines(_names([one.name for one in group], terminal), 4, terminal, "faint")
+        names = fit_names([plan.name for plan in group], 2 * (terminal.width - 8))  # two lines
+        lines += indented_lines(names, 4, terminal, "faint")
     return lines
 
 
-def _style(counts: Counter[str]) -> str:
+def _choose_style(counts: Counter[str]) -> str:
     if any(counts[word] for word in FAILURES):
         return "error"
     return "changed" if any(counts[word] for word in PENDING) else "ok"
 
 
-def _names(names: Sequence[str], terminal: Terminal) -> str:
-    """Return as many names as fit into two lines, and how many more there are."""
-    return fit_names(names, 2 * (terminal.width - 8))
-
-
-def _edited(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
-    """Return the user's files that will be edited, each set of lines once."""
+def _edit_lines(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
+    """Return the user's files that will be edited, with each set of changed lines once."""
     places: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}  # lines -> files -> accounts
-    for one in plans:
-        for lines in dict.fromkeys(one.edits.values()):
-            files = tuple(sorted(file for file, changed in one.edits.items() if changed == lines))
-            places.setdefault(lines, {}).setdefault(files, []).append(one.name)
+    for plan in plans:
+        for lines in dict.fromkeys(plan.edits.values()):
+            files = tuple(sorted(file for file, changed in plan.edits.items() if changed == lines))
+            places.setdefault(lines, {}).setdefault(files, []).append(plan.name)
     out: list[Line] = indented_lines("Your files that will be edited:", 0, terminal) if places else []
-    for lines, found in places.items():
-        for files, names in found.items():
-            where = f" on {', '.join(names) if len(names) <= NAMED else count(len(names), 'account')}"
+    for lines, accounts in places.items():
+        for files, names in accounts.items():
+            where = f" on {', '.join(names) if len(names) <= MOST_NAMES else count(len(names), 'account')}"
             out += indented_lines(", ".join(files) + (where if len(names) < len(plans) else ""), 2, terminal)
         for line in lines:
-            out += list_item(line[0], line[2:], 4, terminal, "added" if line[0] == "+" else "removed")
+            out += list_item(line[0], line[2:], 4, terminal, DIFF_STYLES[line[0]])
     return out

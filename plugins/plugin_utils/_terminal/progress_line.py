@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The live line: who is under way, how far, since when. Pure functions from a moment of a run to one line."""
+"""The text of the live line: active accounts, progress and time. Pure functions from a moment of a run to a line."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 BAR = (("━", "─"), ("#", "-"))
-BAR_LEAST, BAR_WIDEST = 8, 20
-SECONDS_EACH = 3  # with several long steps, each is shown for so long
+BAR_LEAST, BAR_WIDEST = 8, 20  # cells
+SECONDS_EACH = 3  # for which each of several long steps is shown
 
 
 class Moment(NamedTuple):
-    """A run at one moment. total: 0 when it is not known; frame: counts the drawings."""
+    """A run at one moment. done, total: accounts; total is 0 if unknown. frame: the number of the drawing."""
 
     under_way: Sequence[str]
     done: int
@@ -29,9 +29,12 @@ class Moment(NamedTuple):
     frame: int = 0
 
 
-def live(moment: Moment, progress: Mapping[str, JobProgress], terminal: Terminal) -> Line:
-    """One line of less than the width: count, time, and either the names under way or one account's long step."""
-    from .._text.amounts import format_duration  # only at a terminal
+def render_moment(moment: Moment, progress: Mapping[str, JobProgress], terminal: Terminal) -> Line:
+    """Return a line that fits the width: count, time, and the active accounts or the long step of one of them.
+
+    progress: of long steps, by account. Several long steps take turns.
+    """
+    from .._text.amounts import format_duration  # imported late: only for terminals
 
     frames = FRAMES[terminal.ascii]
     head = [Span(frames[moment.frame % len(frames)], "note"), Span(" ")]
@@ -39,43 +42,43 @@ def live(moment: Moment, progress: Mapping[str, JobProgress], terminal: Terminal
         head += [Span(f"{moment.done}/{moment.total}", "bold"), Span("  ")]
     head += [Span(format_duration(moment.seconds), "faint"), Span("  ")]
     room = terminal.width - 1 - sum(count_cells(span.text) for span in head)
-    long_ones = [name for name in moment.under_way if name in progress]
-    if long_ones:
-        name = long_ones[int(moment.seconds / SECONDS_EACH) % len(long_ones)]
-        body = _step(name, progress[name], room, terminal)
+    with_progress = [name for name in moment.under_way if name in progress]
+    if with_progress:
+        name = with_progress[int(moment.seconds / SECONDS_EACH) % len(with_progress)]
+        body = _render_step(name, progress[name], room, terminal)
     else:
-        body = (Span(names(moment.under_way, room, terminal)),)
+        body = (Span(join_names(moment.under_way, room, terminal)),)
     return (*head, *body)
 
 
-def _step(name: str, progress: JobProgress, room: int, terminal: Terminal) -> Line:
-    """A long step: its account, what it is, a bar and the amounts, as far as there is room for them."""
-    why = f": {progress['why']}" if "why" in progress else ""
-    text = clean_line(f"{name}  {progress['step']}{why}")
+def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal) -> Line:
+    """Return an account and its long step, with amounts and a progress bar if they fit."""
+    reason = f": {progress['why']}" if "why" in progress else ""
+    text = clean_line(f"{name}  {progress['step']}{reason}")
     from .._text.amounts import format_progress
 
-    said = format_progress(progress)
-    if not said or room - count_cells(said) < 12:
+    amounts = format_progress(progress)
+    if not amounts or room - count_cells(amounts) < 12:
         return (Span(truncate(text, room, terminal.mark("more"))),)
-    left = room - count_cells(said) - 2
-    wide = min(BAR_WIDEST, max(BAR_LEAST, left - count_cells(text) - 2))
+    left = room - count_cells(amounts) - 2
+    bar_width = min(BAR_WIDEST, max(BAR_LEAST, left - count_cells(text) - 2))
     done, total = progress["done"], progress["total"]
-    if done is None or not total or left - wide < 2 * BAR_LEAST:
-        return (Span(truncate(text, left, terminal.mark("more"))), Span("  "), Span(said))
-    text = truncate(text, left - wide - 2, terminal.mark("more"))
-    drawn = progress_bar(done, total, wide, terminal)
-    return (Span(text), Span("  "), *drawn, Span("  "), Span(said))
+    if done is None or not total or left - bar_width < 2 * BAR_LEAST:
+        return (Span(truncate(text, left, terminal.mark("more"))), Span("  "), Span(amounts))
+    text = truncate(text, left - bar_width - 2, terminal.mark("more"))
+    bar = progress_bar(done, total, bar_width, terminal)
+    return (Span(text), Span("  "), *bar, Span("  "), Span(amounts))
 
 
 def progress_bar(done: float, total: float, width: int, terminal: Terminal) -> Line:
-    """Return how much of the whole is done; full and empty cells differ in shape, not by colour alone."""
+    """Return a bar of full and empty cells, which differ in shape, too, not only in colour."""
     full, empty = BAR[terminal.ascii]
     filled = int(width * min(1.0, max(0.0, done / total)))
     return (Span(full * filled, "ok"), Span(empty * (width - filled), "faint"))
 
 
-def names(under_way: Sequence[str], room: int, terminal: Terminal) -> str:
-    """As many names as there is room for, and how many more there are."""
+def join_names(under_way: Sequence[str], room: int, terminal: Terminal) -> str:
+    """Return as many names as fit into so many cells, and the number of the others."""
     under_way = [clean_line(name) for name in under_way]
     for shown in range(len(under_way), 0, -1):
         hidden = len(under_way) - shown

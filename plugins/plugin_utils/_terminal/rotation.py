@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rotation in lines for a person: what its lead says of all targets, and what came of each account's share."""
+"""The lines of a rotation: the coordinator's report on all targets, and the result of each account's part."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .._rotation.reminders import list_reminders
-from .account import BAD, AccountEnd, Renderer, Result, View, worst
-from .checks import ChecksRenderer, marked, shown, title
-from .layout import Line, Terminal, command, indented_lines, table_row
+from .account import BAD, AccountEnd, Renderer, Result, View, merge_ends
+from .checks import ChecksRenderer, choose_mark, select_checks, title_lines
+from .layout import Line, Terminal, indented_lines, table_row, wrap_command
 
 if TYPE_CHECKING:
     from .._documents.result import TargetCheck
 
 
 class RotationLeadRenderer(ChecksRenderer):
-    """What the lead found and did; it is no account, and judges them all."""
+    """The report of the coordinator on all targets."""
 
     is_of_account = False
     is_judged_later = True
-    tells_skips = False
+    shows_skips = False
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return not result["checks"]
 
-    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        return [*title(result["title"], result, view), *_table(shown(result, view), view.terminal)]
+    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        return [*title_lines(result["title"], result, view), *_target_lines(select_checks(result, view), view.terminal)]
 
     def next_command(self, result: Result) -> str | None:
         command: str = result["then"]
@@ -35,31 +35,30 @@ class RotationLeadRenderer(ChecksRenderer):
 
 
 class RotationShareRenderer(Renderer):
-    """An account's share of a step. One without a share in it has nothing to say."""
+    """The part of one account in a step of the rotation."""
 
     is_judged_later = True
-    tells_skips = False
+    shows_skips = False
 
-    def kept(self, first: AccountEnd | None, then: AccountEnd) -> AccountEnd:
-        """An account is asked again: a failure that is over counts no more, a change does."""
-        return then if first is None or first.state in BAD or then.state in BAD else worst(first, then)
+    def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
+        """Return the end of an account that is asked again: an earlier failure no longer counts, a change does."""
+        return second if first is None or first.state in BAD or second.state in BAD else merge_ends(first, second)
 
 
-def _table(found: list[TargetCheck], terminal: Terminal) -> Iterator[Line]:
-    """Every target with what is known of it in a column of its own; what else is said is below."""
-    column = max((len(check["name"]) for check in found if check["is_target"]), default=0)
-    for check in found:
-        mark, style = marked(check, terminal)
-        if check["is_target"]:
-            yield from table_row(mark, style, check["name"], check["text"], column, terminal)
-        else:
-            yield from table_row(mark, style, check["name"], check["text"], terminal.width, terminal)
+def _target_lines(checks: list[TargetCheck], terminal: Terminal) -> Iterator[Line]:
+    """Yield the targets as a table, and the other checks as single lines."""
+    column = max((len(check["name"]) for check in checks if check["is_target"]), default=0)
+    for check in checks:
+        mark, style = choose_mark(check, terminal)
+        # a column as wide as the terminal puts the text directly after the name
+        width = column if check["is_target"] else terminal.width
+        yield from table_row(mark, style, check["name"], check["text"], width, terminal)
 
 
 def reminder_lines(terminal: Terminal) -> list[Line]:
-    """Return which rotation is open and which old key still works, with the command for each."""
+    """Return a line for each open rotation and each old key that still works, with the next command."""
     lines: list[Line] = []
     for reminder in list_reminders():
         heading = indented_lines(f"{reminder.text}:", 0, terminal, "changed")
-        lines += [(), *heading, *command(reminder.command, 2, terminal)]
+        lines += [(), *heading, *wrap_command(reminder.command, 2, terminal)]
     return lines

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run that is ended by a signal while it asks something: the terminal is set back, and no worker waits on for ever.
+"""Restore the terminal if a signal ends a run, also while the run asks a question, and leave no worker behind.
 
-Ansible hands SIGTERM on to its workers, and leaves the terminal without an echo; of SIGHUP it knows nothing; and a
-SIGINT that was not typed waits for the answer. Ctrl-C is a key like others while it asks.
+Ansible forwards SIGTERM to its workers, but leaves the terminal without echo. It ignores SIGHUP, and while it asks, a
+SIGINT from another process takes effect only after the answer. Ctrl-C is an ordinary key during a question.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Typing:
-    """Keeps the terminal from showing what is typed while a run works: a key may be pasted before it is asked for.
+    """Switches the echo of the terminal off while a run works, because the user may paste a key before the question.
 
-    A question shows what is typed to it by itself. Only a process that has the terminal changes it: another is stopped.
+    Questions switch the echo on themselves. Only a foreground process may do so: the terminal stops any other.
     """
 
     def __init__(self) -> None:
-        self._owner = 0  # the process that hides it; 0: it is shown
+        self._owner = 0  # the process that has switched the echo off; 0 for none
 
     def set_hidden(self, is_hidden: bool) -> None:
-        """Hide what is typed from here on, or show it again."""
+        """Switch the echo off, or on again."""
         if not is_hidden:
             self.show()
         elif not self._owner and self._set_echo(False):
@@ -37,7 +37,7 @@ class Typing:
             atexit.register(self.show)
 
     def show(self) -> None:
-        """Show again what is typed. Does nothing in a forked process."""
+        """Switch the echo on again. Does nothing in a forked process."""
         if self._owner == os.getpid():
             self._set_echo(True)
             self._owner = 0
@@ -45,9 +45,9 @@ class Typing:
 
     @staticmethod
     def _set_echo(is_shown: bool) -> bool:
-        """Switch the echo of the terminal; return True if it was switched.
+        """Switch the echo of the terminal, and return True.
 
-        Return False if the echo is already as requested, another process group has the terminal, or there is none.
+        Return False if the echo is already as requested, or this process is not in the foreground of a terminal.
         """
         try:
             mode = termios.tcgetattr(0)
@@ -60,26 +60,29 @@ class Typing:
         return True
 
 
-def set_back_when_ended(asks: Callable[[], bool], show_typing: Callable[[], None]) -> None:
-    """From here on, let a signal that ends this process find the terminal as it is now. asks: whether it asks."""
+def restore_terminal_on_signals(is_asking: Callable[[], bool], show_typing: Callable[[], None]) -> None:
+    """Install signal handlers that restore the present mode of the terminal before they end the run.
+
+    is_asking: returns True while the run asks a question. show_typing: switches the echo on.
+    """
     if not (sys.stdin and sys.stdin.isatty()):
         return
     terminal, owner = sys.stdin.fileno(), os.getpid()
-    kept = termios.tcgetattr(terminal)
+    mode = termios.tcgetattr(terminal)
     interrupt, terminate, hang_up = map(signal.getsignal, ENDING)
 
     def end(number: int, frame: FrameType | None) -> None:
-        if os.getpid() != owner:  # a worker, which has this from its parent
+        if os.getpid() != owner:  # a worker, which inherited this handler
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
-        elif number == signal.SIGINT and not asks() and callable(interrupt):
+        elif number == signal.SIGINT and not is_asking() and callable(interrupt):
             interrupt(number, frame)
         elif callable(terminate):
-            if asks():
-                termios.tcsetattr(terminal, termios.TCSANOW, kept)
+            if is_asking():
+                termios.tcsetattr(terminal, termios.TCSANOW, mode)
             show_typing()
-            terminate(signal.SIGTERM, frame)
+            terminate(signal.SIGTERM, frame)  # Ansible's handler also ends the workers
 
     if callable(interrupt) and callable(terminate):
-        for number in ENDING if hang_up is not signal.SIG_IGN else ENDING[:2]:  # nohup lets one be ignored
+        for number in ENDING if hang_up is not signal.SIG_IGN else ENDING[:2]:  # nohup ignores SIGHUP
             signal.signal(number, end)

@@ -110,7 +110,7 @@ def test_what_is_wanted_every_year_is_due_a_year_after_the_day_on_which_it_was_d
         day = datetime.now(UTC).date() - timedelta(days)
         said = desk.types("done", account.name, name, "--on", str(day)).stdout
         again = day + timedelta(365)
-        assert (f"is due again since {again}" if is_open else f"is done, until {again}") in " ".join(said.split())
+        assert (f"due again since {again}" if is_open else f"is done until {again}") in " ".join(said.split())
         assert (name in [step["id"] for step in of(status(desk), account.name)["steps"]]) == is_open
     assert f"Due again since {again}: Agree" in " ".join(desk.types("audit").stdout.split())
 

@@ -60,7 +60,7 @@ def test_it_is_pending_until_its_answer_is_back(bed: Any, tmp_path: Path) -> Non
         shutil.copyfile(node.answer("onboard"), tmp_path / "answer.json")
         done = stage.types("import-result", "answer.json")
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "holds the new key" in " ".join(done.stdout.split())
+        assert "has the new key" in " ".join(done.stdout.split())
         account.reset_sessions()
         last = stage.rotate(rotate_resume=True)
         assert "settled" in last.text, last.text

@@ -25,7 +25,7 @@ ASK = (
     ' cache "${APPTAINER_CACHEDIR:-}" usrun "$(command -v usrun.sh)"'
 )
 SHELLS = {"login": "-lc", "interactive": "-ic", "batch": "-c"}
-OFFER = "To use what you have, run:"
+OFFER = "To keep using them, run:"
 PASTED = re.compile(r"mv -n|ansible \S+ -m raw")
 
 

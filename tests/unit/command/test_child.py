@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import meaning
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import to_exit_code
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.verdict import (
     HANDLE,
     RunTotals,
@@ -41,7 +41,7 @@ CODES = [
 
 @pytest.mark.parametrize(("code", "verdict", "ours"), CODES)
 def test_four_means_unreachable_and_nothing_else(code: int, verdict: RunTotals | None, ours: int) -> None:
-    assert meaning(code, verdict) == ours
+    assert to_exit_code(code, verdict) == ours
 
 
 def test_what_is_told_is_heard_and_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,13 +59,13 @@ def test_what_is_told_is_heard_and_nobody_waits(monkeypatch: pytest.MonkeyPatch)
 
 RUN = """
 import os, signal, sys
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import end_by, run
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import end_by_signal, run
 if sys.argv[2:] != ["as it is"]:
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(one, signal.SIG_DFL)  # tests may run in the background, where some are ignored
 code, verdict = run(["/bin/sh", "-c", sys.argv[1]], os.environ)
 print("code", code, verdict, flush=True)
-if code < 0: end_by(-code)
+if code < 0: end_by_signal(-code)
 """
 
 

@@ -13,7 +13,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import r
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "give each account with  --account USER@CLUSTER"),
+        ([], "Give each account with --account USER@CLUSTER"),
         (
             ["--account", "ada@wilson", "--account", "ada@lrz"],
             "ada@wilson: --project NAME   Your project, a part of /work1",

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.settings import (
+    COLLECTIONS_ROOT,
     CONSOLE,
-    PLUGINS,
-    TOP,
+    DEFAULT_PLUGINS,
     UNLESS_SET,
-    configuration,
-    environment,
+    build_environment,
+    find_configuration,
 )
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -43,7 +43,7 @@ def test_all_that_the_checkout_sets_goes_along(desk: Path) -> None:
     }
     assert {(section, key): checkout[section][key] for section, key in ours} == ours
     plugins = "".join(checkout["inventory"]["enable_plugins"].split())
-    assert environment({})["ANSIBLE_INVENTORY_ENABLED"] == plugins == f"hpc.onboard.accounts,{PLUGINS}"
+    assert build_environment({})["ANSIBLE_INVENTORY_ENABLED"] == plugins == f"hpc.onboard.accounts,{DEFAULT_PLUGINS}"
     assert checkout["defaults"]["stdout_callback"] == CONSOLE["ANSIBLE_STDOUT_CALLBACK"]
 
 
@@ -55,32 +55,32 @@ def test_the_environment_of_the_user_wins_but_for_what_makes_the_command(desk: P
         "ANSIBLE_COLLECTIONS_PATH": "/mine",
         "OTHER": "x",
     }
-    made = environment(given)
+    made = build_environment(given)
     assert (made["ANSIBLE_FORKS"], made["OTHER"]) == ("3", "x")
     assert made["ANSIBLE_STDOUT_CALLBACK"] == "hpc.onboard.console"
     assert made["ANSIBLE_INVENTORY_ENABLED"] == "hpc.onboard.accounts,toml"
-    assert made["ANSIBLE_COLLECTIONS_PATH"] == f"{TOP}:/mine"
+    assert made["ANSIBLE_COLLECTIONS_PATH"] == f"{COLLECTIONS_ROOT}:/mine"
 
 
 def test_the_users_ansible_cfg_wins_too(desk: Path) -> None:
     text = "[defaults]\nforks = 5 ; few\ncollections_path = here:~/there:/abs\n[inventory]\nenable_plugins = ini\n"
     (desk / "ansible.cfg").write_text(text, encoding="utf-8")
-    made = environment({})
+    made = build_environment({})
     assert "ANSIBLE_FORKS" not in made
     assert made["ANSIBLE_PYTHON_INTERPRETER"] == "auto_silent"
     assert made["ANSIBLE_INVENTORY_ENABLED"] == "hpc.onboard.accounts,ini"
-    assert made["ANSIBLE_COLLECTIONS_PATH"] == f"{TOP}:{desk}/here:{desk}/there:/abs"
+    assert made["ANSIBLE_COLLECTIONS_PATH"] == f"{COLLECTIONS_ROOT}:{desk}/here:{desk}/there:/abs"
 
 
 def test_a_folder_that_all_can_write_to_loses_its_ansible_cfg_as_it_does_for_ansible(desk: Path) -> None:
     (desk / "ansible.cfg").write_text("[defaults]\nforks = 5\n", encoding="utf-8")
     desk.chmod(0o777)
-    assert environment({})["ANSIBLE_FORKS"] == "20"
+    assert build_environment({})["ANSIBLE_FORKS"] == "20"
 
 
 def test_a_broken_ansible_cfg_is_left_to_ansible(desk: Path) -> None:
     (desk / "ansible.cfg").write_text("no section", encoding="utf-8")
-    assert environment({})["ANSIBLE_FORKS"] == "20"
+    assert build_environment({})["ANSIBLE_FORKS"] == "20"
 
 
 def test_ansible_reads_the_same_ansible_cfg(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_ansible_reads_the_same_ansible_cfg(desk: Path, monkeypatch: pytest.Monk
         return done.stdout.strip()
 
     def ours(**given: str) -> str:
-        return str(configuration(given).resolve()) if configuration(given) else ""  # type: ignore[union-attr]
+        return str(find_configuration(given).resolve()) if find_configuration(given) else ""  # type: ignore[union-attr]
 
     assert ours() == ansible()
     (desk / ".ansible.cfg").touch()
@@ -104,4 +104,4 @@ def test_ansible_reads_the_same_ansible_cfg(desk: Path, monkeypatch: pytest.Monk
 
 
 def test_the_collection_is_the_one_that_the_command_belongs_to() -> None:
-    assert (TOP / "ansible_collections/hpc/onboard").resolve() == ROOT
+    assert (COLLECTIONS_ROOT / "ansible_collections/hpc/onboard").resolve() == ROOT

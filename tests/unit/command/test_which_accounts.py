@@ -12,10 +12,10 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import (
     AccountsSource,
     CommandError,
-    find,
-    not_found,
-    read_groups,
+    find_source,
+    missing_file_error,
     read_names,
+    read_names_and_groups,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import find_other_writers
@@ -41,39 +41,39 @@ def put(file: Path) -> Path:
 
 def test_the_first_place_wins(desk: Path) -> None:
     environment = {"HOME": str(desk)}
-    assert find([], environment) is None
+    assert find_source([], environment) is None
     put(desk / "here/inventory/practice.yml")
-    assert find([], environment) == AccountsSource(("inventory/practice.yml",), False)
+    assert find_source([], environment) == AccountsSource(("inventory/practice.yml",), False)
     own = put(desk / ".config/hpc.onboard/accounts.yml")
-    assert find([], environment) == AccountsSource((str(own),), False)
+    assert find_source([], environment) == AccountsSource((str(own),), False)
     put(desk / "here/inventory/accounts.yml")
-    assert find([], environment) == AccountsSource(("inventory/accounts.yml",), False)
+    assert find_source([], environment) == AccountsSource(("inventory/accounts.yml",), False)
     put(desk / "here/accounts.yml")
-    assert find([], environment) == AccountsSource(("accounts.yml",), False)
+    assert find_source([], environment) == AccountsSource(("accounts.yml",), False)
     named = put(desk / "named.yml")
     environment["HPC_ONBOARD_ACCOUNTS"] = "~/named.yml"
-    assert find([], environment) == AccountsSource((str(named),), True)
-    assert find(["../named.yml", "host,"], environment) == AccountsSource(("../named.yml", "host,"), True)
+    assert find_source([], environment) == AccountsSource((str(named),), True)
+    assert find_source(["../named.yml", "host,"], environment) == AccountsSource(("../named.yml", "host,"), True)
 
 
 def test_settings_lie_where_the_person_keeps_settings(desk: Path) -> None:
     own = put(desk / "settings/hpc.onboard/accounts.yml")
-    found = find([], {"HOME": str(desk), "XDG_CONFIG_HOME": str(desk / "settings")})
+    found = find_source([], {"HOME": str(desk), "XDG_CONFIG_HOME": str(desk / "settings")})
     assert found == AccountsSource((str(own),), False)
 
 
 def test_a_named_file_that_is_not_there_is_refused(desk: Path) -> None:
     put(desk / "here/accounts.yml")
     with pytest.raises(CommandError, match=r"-i nope.yml: file not found"):
-        find(["nope.yml"], {})
+        find_source(["nope.yml"], {})
     with pytest.raises(
         CommandError, match=r"nope.yml: file not found. The path is from the environment variable HPC_ONBOARD_ACCOUNTS"
     ):
-        find([], {"HPC_ONBOARD_ACCOUNTS": "nope.yml"})
+        find_source([], {"HPC_ONBOARD_ACCOUNTS": "nope.yml"})
 
 
 def test_without_a_file_all_places_are_named(desk: Path) -> None:
-    text = str(not_found({"HOME": str(desk)}))
+    text = str(missing_file_error({"HOME": str(desk)}))
     assert "accounts.yml, inventory/accounts.yml, ~/.config/hpc.onboard/accounts.yml" in text
     assert "hpc-onboard init" in text
 
@@ -105,12 +105,12 @@ assert not [name for name in sys.modules if "onboard.plugins.plugin_utils._accou
 
 
 def test_accounts_clusters_and_sites_are_known(desk: Path) -> None:
-    names, groups = read_groups(put(desk / "a.yml"))
+    names, groups = read_names_and_groups(put(desk / "a.yml"))
     assert names == {"ada@narval", "ada@dfki"}
     assert {"narval", "alliance", "dfki"} <= groups
     (desk / "a.yml").write_text("accounts: {ada@nowhere: }", encoding="utf-8")
     with pytest.raises(Mistakes):
-        read_groups(desk / "a.yml")
+        read_names_and_groups(desk / "a.yml")
 
 
 @pytest.mark.parametrize(

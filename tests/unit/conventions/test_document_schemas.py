@@ -150,7 +150,7 @@ def remembered(state: Path) -> dict[str, Any]:
     probed_facts.remember("lrz", "a@lrz", "2026-01-01", [differs])
     done_steps.set_mark("a@lrz", "vpn", {"at": "2026-01-01T00:00:00Z", "by": "a@desk"})
     account = AccountSummary("a@lrz", "lrz", False, ("lrz",), ({"id": "ai_group", "text": "Ask."},))
-    status = memory.status(Path("accounts.yml"), [account], True, datetime(2026, 1, 2, tzinfo=UTC))
+    status = memory.build_status(Path("accounts.yml"), [account], True, datetime(2026, 1, 2, tzinfo=UTC))
     run, said = ((state / file).read_text() for file in (last_runs.FILE, done_steps.FILE))
     kept = kept_engines.KnownEngine("a@lrz", "0" * 64)
     kept.note_gone()

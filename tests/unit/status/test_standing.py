@@ -15,8 +15,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs, signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import lines, memory
-from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import Memory, account_status
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, count_cells, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import Memory, build_account_status
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, count_cells, plain_text
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 STEPS: tuple[dict[str, Any], ...] = (
@@ -44,7 +44,7 @@ def standing(*runs: dict[str, Any], receipt: bool = False, said: Any = None, rot
     """How a@lrz stands after these runs."""
     account = AccountSummary("a@lrz", "lrz", more.get("sandbox", False), ("lrz",), STEPS)
     known: Any = {one["subcommand"]: one for one in runs}
-    return account_status(account, Memory(known, receipt, said or {}, rotations), NOW)
+    return build_account_status(account, Memory(known, receipt, said or {}, rotations), NOW)
 
 
 NEXT = [
@@ -103,12 +103,12 @@ def test_keys_are_told_by_age_and_last_day_and_an_open_rotation_comes_first(stat
     key_is_rotated()
     last_runs.add_records([run("onboard", "failed")])  # type: ignore[list-item]
     account = AccountSummary("a@lrz", "lrz", False, ("lrz",), STEPS)
-    status = memory.status(Path("accounts.yml"), [account], True, NOW)
+    status = memory.build_status(Path("accounts.yml"), [account], True, NOW)
     (key,) = status["keys"]
     assert (key["days"], key["left"], key["open"]) == (205, 9, True)
     assert status["accounts"][0]["rotations"] == ["ngc"]
     assert status["next"][-1] == "rotate_resume=true"
-    text = " ".join(" ".join(map(plain, lines.lines(status, NOW, Terminal()))).split())
+    text = " ".join(" ".join(map(plain_text, lines.status_lines(status, NOW, Terminal()))).split())
     assert "in use since 2026-05-01, 205 days; last day 2026-12-01; rotation open" in text
     assert "rotation of 'ngc' open" in text
 
@@ -117,7 +117,7 @@ def test_a_record_of_a_key_that_was_edited_is_said_and_hides_nothing_else(state:
     key_is_rotated()
     file = state / "secrets" / "ngc.json"
     file.write_text(file.read_text().replace("2026-12-01", "2029-12-01"))
-    status = memory.status(Path("accounts.yml"), [AccountSummary("a@lrz", "lrz", False, ("lrz",), ())], True, NOW)
+    status = memory.build_status(Path("accounts.yml"), [AccountSummary("a@lrz", "lrz", False, ("lrz",), ())], True, NOW)
     assert status["keys"] == []
     assert "was edited" in status["reminders"][0]["text"]
     assert [one["name"] for one in status["accounts"]] == ["a@lrz"]
@@ -125,10 +125,10 @@ def test_a_record_of_a_key_that_was_edited_is_said_and_hides_nothing_else(state:
 
 def test_the_next_command_names_the_accounts_unless_it_is_for_all(state: Path) -> None:
     named = [AccountSummary(f"{name}@lrz", "lrz", False, ("lrz",), ()) for name in "ab"]
-    assert memory.status(Path("x"), named, True, NOW)["next"][-1].endswith("onboard.yml") is False
-    every = memory.status(Path("x"), named, True, NOW)["next"]
+    assert memory.build_status(Path("x"), named, True, NOW)["next"][-1].endswith("onboard.yml") is False
+    every = memory.build_status(Path("x"), named, True, NOW)["next"]
     last_runs.add_records([run("onboard", "failed")])  # type: ignore[list-item]
-    one = memory.status(Path("x"), named, True, NOW)["next"]
+    one = memory.build_status(Path("x"), named, True, NOW)["next"]
     assert "a@lrz" not in every
     assert one[-1] == "a@lrz"
 
@@ -138,14 +138,14 @@ def test_no_line_is_wider_than_the_terminal_and_each_step_stands_there_once(stat
     named = [
         AccountSummary(f"{name}@lrz", "lrz", False, ("lrz",), STEPS) for name in ("ada", "a-very-long-name-of-somebody")
     ]
-    status = memory.status(Path("accounts.yml"), named, True, NOW)
-    found = [plain(line) for line in lines.lines(status, NOW, Terminal(width))]
+    status = memory.build_status(Path("accounts.yml"), named, True, NOW)
+    found = [plain_text(line) for line in lines.status_lines(status, NOW, Terminal(width))]
     assert [line for line in found if count_cells(line) > width] == []
     assert " ".join(" ".join(found).split()).count("Accept the terms") == 1
 
 
 def test_how_long_ago_in_words() -> None:
     moments = {"11:59:30": "just now", "11:12:00": "48 min ago", "02:00:00": "10 h ago"}
-    assert {at: lines.ago(f"2026-11-22T{at}Z", NOW) for at in moments} == moments
-    assert lines.ago("2026-11-20T11:00:00Z", NOW) == "2 days ago"
+    assert {at: lines.describe_age(f"2026-11-22T{at}Z", NOW) for at in moments} == moments
+    assert lines.describe_age("2026-11-20T11:00:00Z", NOW) == "2 days ago"
     assert date(2026, 11, 22) == NOW.date()

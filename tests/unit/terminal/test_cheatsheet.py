@@ -12,9 +12,14 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.field_types import PEOPLE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import FIELDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.cheatsheet import describe_texts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, one_screen, text_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, count_cells, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.cheatsheet import summarise_sources
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import build_one_screen, build_sheet
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
+    Terminal,
+    count_cells,
+    join_lines,
+    plain_text,
+)
 
 from tests.effort import clusters
 
@@ -44,7 +49,7 @@ def complete() -> dict[str, Any]:
 
 
 def test_what_only_people_read_is_shown_and_what_has_a_label():
-    text = text_of(cheatsheet(complete(), None, Terminal(width=4000)))
+    text = join_lines(build_sheet(complete(), None, Terminal(width=4000)))
     texts = SHOWN - {"home.backup", "storage[].backup", "storage[].hard_bytes", "storage[].grace_days"}
     assert {field for field in texts if f"<{field}>" not in text} == set()
     assert text.count("backed up") == 2
@@ -54,19 +59,22 @@ def test_what_only_people_read_is_shown_and_what_has_a_label():
 @pytest.mark.parametrize("width", [40, 80, 100])
 def test_it_fits_the_terminal(cluster, width):
     known = Catalogue().known(cluster)
-    lines = cheatsheet(known.profile, None, Terminal(width=width))
-    assert max(count_cells(plain(line)) for line in lines) <= width
-    assert "{" not in text_of(lines)
+    lines = build_sheet(known.profile, None, Terminal(width=width))
+    assert max(count_cells(plain_text(line)) for line in lines) <= width
+    assert "{" not in join_lines(lines)
     for heading in ("Login", "Storage", "Running jobs", "Manual steps", "More"):
-        assert f"\n{heading}\n" in text_of(lines)
+        assert f"\n{heading}\n" in join_lines(lines)
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_what_a_newcomer_needs_first_is_in_25_lines(cluster):
     known = Catalogue().known(cluster)
     profile = known.profile
-    texts = describe_texts(known, "2026-11-25")
-    lines = [plain(line) for line in one_screen(profile, "hpc-onboard cheatsheet x --all", texts, Terminal(width=80))]
+    texts = summarise_sources(known, "2026-11-25")
+    lines = [
+        plain_text(line)
+        for line in build_one_screen(profile, "hpc-onboard cheatsheet x --all", texts, Terminal(width=80))
+    ]
     assert len(lines) <= 25
     assert max(map(count_cells, lines)) <= 80
     text = " ".join(" ".join(lines).split())
@@ -75,30 +83,36 @@ def test_what_a_newcomer_needs_first_is_in_25_lines(cluster):
     said = [login["host"], *login.get("host_keys", []), *(area["name"] for area in profile["storage"]), *usual[:1]]
     said += [scheduler.get("gpu", "jobs"), *([] if "policies" not in profile else ["Rules of the site"]), "--all"]
     assert [words for words in said if words not in text] == []
-    assert len(lines) < len(cheatsheet(profile, None, Terminal(width=80)))
+    assert len(lines) < len(build_sheet(profile, None, Terminal(width=80)))
 
 
 def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked():
     known = Catalogue().known("iris")
-    lines = [plain(line) for line in one_screen(known.profile, "x", describe_texts(known, "2026-11-25"), Terminal(100))]
+    lines = [
+        plain_text(line)
+        for line in build_one_screen(known.profile, "x", summarise_sources(known, "2026-11-25"), Terminal(100))
+    ]
     assert lines[0].startswith("ULHPC Iris  iris, documented, oldest source 13 months old, read 2026-11-25; * older")
     assert [line.split()[0] for line in lines[1:] if line.endswith(" *")] == ["containers"]
-    assert not any(" *" in plain(line) for line in one_screen(known.profile, "x", None, Terminal(100)))
+    assert not any(" *" in plain_text(line) for line in build_one_screen(known.profile, "x", None, Terminal(100)))
 
 
 @pytest.mark.parametrize(
     ("cluster", "hours"), [("clariden", 12), ("sherlock", 48), ("wilson", 24), ("lumi", 72), ("cirrus", 48)]
 )
 def test_hours_are_those_of_the_partition_that_a_job_gets(cluster, hours):
-    lines = [plain(line) for line in one_screen(Catalogue().known(cluster).profile, "x", None, Terminal(width=100))]
+    lines = [
+        plain_text(line)
+        for line in build_one_screen(Catalogue().known(cluster).profile, "x", None, Terminal(width=100))
+    ]
     assert any(f"Slurm, at most {hours} hours" in line for line in lines)
 
 
 def test_a_soft_limit_is_told_with_the_hard_one():
-    text = " ".join(text_of(cheatsheet(Catalogue().known("nibi").profile, None, Terminal(width=100))).split())
+    text = " ".join(join_lines(build_sheet(Catalogue().known("nibi").profile, None, Terminal(width=100))).split())
     assert "1 TB (20 TB for 60 days)" in text
 
 
 def test_manual_steps_have_their_addresses():
-    text = " ".join(text_of(cheatsheet(Catalogue().known("daint").profile, None, Terminal(width=100))).split())
+    text = " ".join(join_lines(build_sheet(Catalogue().known("daint").profile, None, Terminal(width=100))).split())
     assert "Be invited to a project by its principal investigator. https://portal.cscs.ch" in text

@@ -7,9 +7,9 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.offered_fixes import KINDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import View, renderer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import View, load_renderer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.fix import DEEDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import plain_text
 
 LINK = {"kind": "leftover_fix", "options": {"path": "~/old", "what": "link", "mark": "key 0123456789ab"}}
 OFFER = {"account": "a@lrz", "rule": "LNK-003", "place": "~/old", "text": "Nothing is at /gone.", "auto_fix": LINK}
@@ -17,14 +17,16 @@ OFFER = {"account": "a@lrz", "rule": "LNK-003", "place": "~/old", "text": "Nothi
 
 def said(kind: str, result: dict[str, Any], check: bool = False) -> list[str]:
     """The lines of a result."""
-    return [plain(line) for line in renderer(kind).lines("a@lrz", {"kind": kind, **result}, View(check=check))]
+    return [
+        plain_text(line) for line in load_renderer(kind).lines("a@lrz", {"kind": kind, **result}, View(check=check))
+    ]
 
 
 def test_what_is_offered_is_shown_with_what_would_be_done() -> None:
     assert said("fix_shown", {"offered": [OFFER]}) == [
         "a@lrz",
         "  - LNK-003      ~/old: Nothing is at /gone.",
-        "                 the link is removed",
+        "                 removes the link",
     ]
     (nothing,) = said("fix_shown", {"offered": []})
     assert "nothing" in nothing
@@ -40,7 +42,7 @@ def test_what_came_of_it_is_told_and_a_link_can_be_made_again() -> None:
     left = Outcome("what is set in ~/.bashrc", {"K": "is set there"}, {}, "~/.bashrc: line 2 uses $K").document()
     lines = said("fix_account", {"outcomes": [gone, left]})
     assert lines[1:] == [
-        "  - fixed        ~/old (link): it pointed to /gone",
+        "  - fixed        ~/old (link): pointed to /gone",
         "  ! left         what is set in ~/.bashrc: K",
         "                 ~/.bashrc: line 2 uses $K",
     ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import AccountEnd
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain_text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.plan import Overview
 
 LINE = 'if [ -r "$HOME/.config/hpc.onboard/env.sh" ]; then . it; fi # hpc.onboard'
@@ -36,7 +36,7 @@ def usual(user: str, digits: str) -> dict[str, Any]:
 
 
 def shown(overview: Overview) -> str:
-    return "".join(f"{plain(line)}\n" for line in overview.lines(Terminal()))
+    return "".join(f"{plain_text(line)}\n" for line in overview.lines(Terminal()))
 
 
 def test_plans_that_differ_by_user_are_one_and_name_keys_folders_and_edited_files() -> None:

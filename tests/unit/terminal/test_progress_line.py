@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import Board, Ticker
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain_text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.live_line import (
-    erasure,
-    guard,
+    call_before_output,
     is_live,
-    redrawn,
+    render_erasure,
+    render_replacement,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import Moment, live
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import Moment, render_moment
 from fabricated import hostile, looks, measured, words
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +30,7 @@ UNKNOWN = {"step": "unpacking", "done": None, "total": None, "unit": "steps"}
 
 def line(progress: dict[str, Any], *names: str, screen: Terminal = WIDE, seconds: float = 12, total: int = 6) -> str:
     """The live line as text."""
-    return plain(live(Moment(names, 4, total, seconds), progress, screen))
+    return plain_text(render_moment(Moment(names, 4, total, seconds), progress, screen))
 
 
 def test_it_says_how_many_how_long_and_who() -> None:
@@ -78,9 +78,9 @@ def test_it_is_one_line_that_leaves_the_last_cell_free(
     names: list[str], data: st.DataObject, screen: Terminal, seconds: float, total: int
 ) -> None:
     progress = data.draw(st.dictionaries(st.sampled_from([*names, "x"]), progresses))
-    said = live(Moment(names, 3, total, seconds), progress, screen)
+    said = render_moment(Moment(names, 3, total, seconds), progress, screen)
     assert measured(said) < screen.width
-    assert plain(said).isprintable()
+    assert plain_text(said).isprintable()
 
 
 def test_without_a_terminal_a_step_is_said_when_it_changes() -> None:
@@ -113,18 +113,18 @@ def test_a_line_is_live_only_where_it_can_be_drawn_over(
 def test_a_shorter_line_leaves_nothing_of_a_longer_one(lengths: list[int]) -> None:
     screen, drawn = Screen(80), 0
     for length in lengths:
-        screen.feed(redrawn("x" * length, length, drawn))
+        screen.feed(render_replacement("x" * length, length, drawn))
         drawn = length
         assert screen.lines() == ["x" * length]
         assert screen.column == length
-    screen.feed(f"^C{erasure(drawn, 80, False)}said")
+    screen.feed(f"^C{render_erasure(drawn, 80, False)}said")
     assert screen.lines() == ["said"]
     assert not screen.escapes
 
 
 def test_a_terminal_that_became_narrower_is_wiped_in_all_its_rows() -> None:
-    assert erasure(70, 40, True) == "\r\033[1A\033[J"
-    assert "\033" not in erasure(70, 40, False)
+    assert render_erasure(70, 40, True) == "\r\033[1A\033[J"
+    assert "\033" not in render_erasure(70, 40, False)
 
 
 def test_a_watch_ends_when_it_is_told_and_when_it_fails() -> None:
@@ -151,6 +151,6 @@ def test_before_each_output_the_line_is_cleared() -> None:
     import threading
 
     display = Display()
-    guard(display, threading.RLock(), lambda: display.said.append("cleared"))
+    call_before_output(display, threading.RLock(), lambda: display.said.append("cleared"))
     display.display("a")
     assert display.said == ["cleared", "a"]

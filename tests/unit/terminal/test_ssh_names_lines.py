@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import View
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import plain_text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.logins import SshConfigRenderer
 
 AFTER = {
@@ -27,7 +27,7 @@ def result(status: str, foreseen: bool, **more: Any) -> dict[str, Any]:
 
 
 def lines(found: dict[str, Any]) -> list[str]:
-    return [plain(line).rstrip() for line in SshConfigRenderer().lines("a", found, View())]
+    return [plain_text(line).rstrip() for line in SshConfigRenderer().lines("a", found, View())]
 
 
 def test_what_would_be_written_is_shown_with_the_names() -> None:
@@ -56,5 +56,5 @@ def test_where_nothing_would_change_the_question_has_nothing_before_it() -> None
 
 def test_what_is_in_the_way_is_an_error() -> None:
     found = result("blocked", False, failed=True, msg="others may write ~/.ssh/config")
-    assert SshConfigRenderer().error(found) == "others may write ~/.ssh/config"
+    assert SshConfigRenderer().find_error(found) == "others may write ~/.ssh/config"
     assert lines(found)[0] == "✗ names for ssh  blocked"

@@ -9,19 +9,19 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
     AccountEnd,
     View,
-    detail_of,
-    renderer,
-    worst,
+    choose_detail,
+    load_renderer,
+    merge_ends,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.summary import (
     RunSummary,
     Story,
-    groups,
-    limit,
-    recap,
-    short,
-    totals,
+    describe_totals,
+    first_sentence,
+    group_failures,
+    limit_option,
+    summary_lines,
 )
 from fabricated import looks, measured, text, words
 from hypothesis import given
@@ -35,7 +35,7 @@ REFUSED = "ssh: connect to host x port 22: Connection refused. Does 'ssh {}' get
 def said(accounts: dict[str, AccountEnd], terminal: Terminal = WIDE, check: bool = False, **run: Any) -> str:
     """The recap as text."""
     return text(
-        recap(accounts, View(terminal, check, detail_of(len(accounts), 0, False)), RunSummary(PLAY, **run))
+        summary_lines(accounts, View(terminal, check, choose_detail(len(accounts), 0, False)), RunSummary(PLAY, **run))
     ).strip("\n")
 
 
@@ -63,7 +63,7 @@ def test_what_was_said_of_an_account_is_not_said_again_and_several_of_one_cause_
 def test_an_account_with_nothing_declared_is_counted_apart_and_is_not_green() -> None:
     empty = AccountEnd("empty", "no resources declared")
     assert said({"a@b": empty}) == "1 account: 1 with no resources declared"
-    shown = recap({"a@b": empty}, View(WIDE), RunSummary(PLAY))
+    shown = summary_lines({"a@b": empty}, View(WIDE), RunSummary(PLAY))
     assert {span.style for line in shown for span in line} == {"note"}
     both = {"a@b": AccountEnd("ok"), "c@d": empty, "e@f": AccountEnd("failed", "why")}
     totals_of_all = "3 accounts: 1 unchanged, 1 with no resources declared, 1 not up to date (1 failed)"
@@ -110,8 +110,8 @@ ends = st.builds(
 def test_no_line_is_wider_than_the_terminal(
     accounts: dict[str, AccountEnd], terminal: Terminal, check: bool, typed: str, doctor: bool
 ) -> None:
-    view = View(terminal, check, detail_of(len(accounts), 0, False))
-    lines = recap(accounts, view, RunSummary(typed, 3.0, (typed,), (typed, typed), doctor))
+    view = View(terminal, check, choose_detail(len(accounts), 0, False))
+    lines = summary_lines(accounts, view, RunSummary(typed, 3.0, (typed,), (typed, typed), doctor))
     assert max(map(measured, lines)) <= terminal.width
 
 
@@ -145,8 +145,8 @@ def test_sandboxes_are_said_to_be_some() -> None:
 )
 def test_a_doctors_last_line_says_who_is_ready(ended: list[AccountEnd], words: str) -> None:
     accounts = {f"u{number}@b": end for number, end in enumerate(ended)}
-    assert totals(accounts, False, True) == words
-    assert totals(accounts, False, True, "machine") == words.replace("accounts", "machines")
+    assert describe_totals(accounts, False, True) == words
+    assert describe_totals(accounts, False, True, "machine") == words.replace("accounts", "machines")
 
 
 @pytest.mark.parametrize(
@@ -160,12 +160,12 @@ def test_a_doctors_last_line_says_who_is_ready(ended: list[AccountEnd], words: s
     ],
 )
 def test_the_first_sentence_of_a_reason_is_enough(reason: str, first: str) -> None:
-    assert short(reason) == first
+    assert first_sentence(reason) == first
 
 
 def test_the_same_reason_is_the_same_whatever_the_name_in_it() -> None:
     accounts = {name: AccountEnd("failed", f"look at 'ssh {name}'") for name in ("a@w", "b@d")}
-    assert [group.names for group in groups(accounts)] == [["a@w", "b@d"]]
+    assert [group.names for group in group_failures(accounts)] == [["a@w", "b@d"]]
 
 
 @pytest.mark.parametrize(
@@ -178,34 +178,34 @@ def test_the_same_reason_is_the_same_whatever_the_name_in_it() -> None:
     ],
 )
 def test_a_limit_is_one_that_a_person_can_read(names: list[str], option: str) -> None:
-    assert limit(names) == option
+    assert limit_option(names) == option
 
 
 def test_the_worst_of_several_tasks_counts() -> None:
     order = [AccountEnd("ok"), AccountEnd("changed"), AccountEnd("failed"), AccountEnd("unreachable")]
     for number, end in enumerate(order):
         for other in order[: number + 1]:
-            assert worst(other, end) == worst(end, other) == end
+            assert merge_ends(other, end) == merge_ends(end, other) == end
 
 
 def test_a_story_keeps_what_the_last_lines_need() -> None:
     story, refused = Story(), AccountEnd("unreachable", REFUSED.format("a@b"))
-    story.add("a@b", {"sandbox": "/s", "keyring": "a keyring"}, refused, renderer("account"))
-    story.add("lead", {"then": "", "checks": []}, AccountEnd("ok"), renderer("rotation_lead"))
+    story.add("a@b", {"sandbox": "/s", "keyring": "a keyring"}, refused, load_renderer("account"))
+    story.add("lead", {"then": "", "checks": []}, AccountEnd("ok"), load_renderer("rotation_lead"))
     assert (list(story.accounts), list(story.sandboxes), list(story.keyrings)) == (["a@b"], ["/s"], ["a keyring"])
-    assert (story.then, story.is_look, story.is_bad()) == ("", False, True)
-    assert story.same_as("a@b", refused) is None
-    assert story.same_as("c@d", AccountEnd("unreachable", REFUSED.format("c@d"))) == "a@b"
+    assert (story.next_command, story.is_inspection, story.is_bad()) == ("", False, True)
+    assert story.find_same_failure("a@b", refused) is None
+    assert story.find_same_failure("c@d", AccountEnd("unreachable", REFUSED.format("c@d"))) == "a@b"
 
 
 def test_a_share_that_went_well_later_counts() -> None:
     story = Story()
     for state in ("failed", "changed", "ok"):
-        story.add("a@b", {}, AccountEnd(state), renderer("rotation_share"))
+        story.add("a@b", {}, AccountEnd(state), load_renderer("rotation_share"))
     assert story.accounts == {"a@b": AccountEnd("changed")}
 
 
 def test_after_offboarding_nothing_is_said_to_be_there() -> None:
-    assert said({"a@b": AccountEnd("changed")}, emptied=True).endswith(
+    assert said({"a@b": AccountEnd("changed")}, only_removed=True).endswith(
         "Open shells still have the old settings. Log in again."
     )

@@ -6,13 +6,13 @@ from __future__ import annotations
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
     Terminal,
-    command,
     count_cells,
     indented_lines,
     labelled_lines,
-    plain,
+    plain_text,
     split_word,
     truncate,
+    wrap_command,
     wrap_text,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean
@@ -67,24 +67,25 @@ def test_what_is_shortened_fits(said: str, room: int, ellipsis: str) -> None:
 def test_a_long_path_has_a_line_of_its_own_and_can_be_copied() -> None:
     path = "/dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000/go42tum/a_long_name_too"
     lines = labelled_lines("+", "created", "changed", f"link ~/dss -> {path}", Terminal(80))
-    assert [plain(line).strip() for line in lines] == ["+ created      link ~/dss ->", path]
+    assert [plain_text(line).strip() for line in lines] == ["+ created      link ~/dss ->", path]
 
 
 def test_a_short_command_in_a_sentence_is_not_torn() -> None:
     lines = [
-        plain(line)
+        plain_text(line)
         for line in indented_lines("refused. Does 'ssh go42tum@lrz' get there (as you)? Then on", 4, Terminal(40))
     ]
     assert lines == ["    refused. Does 'ssh go42tum@lrz' get", "    there (as you)? Then on"]
     lines = [
-        plain(line) for line in indented_lines("It is yours: move it away (mv ~/a ~/a.mine), then", 0, Terminal(40))
+        plain_text(line)
+        for line in indented_lines("It is yours: move it away (mv ~/a ~/a.mine), then", 0, Terminal(40))
     ]
     assert lines == ["It is yours: move it away", "(mv ~/a ~/a.mine), then"]
 
 
 def test_only_a_path_wider_than_the_terminal_is_broken_and_that_behind_a_slash() -> None:
     path = "/dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000/go42tum/a_long_name_too"
-    lines = [plain(line) for line in indented_lines(path, 4, Terminal(40))]
+    lines = [plain_text(line) for line in indented_lines(path, 4, Terminal(40))]
     assert lines == ["    /dss/dssfs04/lwp-dss-0002/pr12ab/", "    pr12ab-dss-0000/go42tum/", "    a_long_name_too"]
 
 
@@ -95,20 +96,20 @@ def test_a_word_and_its_text_fit(said: str, screen: Terminal) -> None:
 
 def test_a_command_that_is_broken_can_still_be_copied() -> None:
     typed = "ansible-playbook -i somewhere/accounts.yml onboard.yml --check -l 'simone@wilson,ada@dfki'"
-    said = text(command(typed, 2, Terminal(40)))
+    said = text(wrap_command(typed, 2, Terminal(40)))
     assert said.replace("\\\n", " ").split() == typed.split()
     assert all(line.endswith(" \\") for line in said.splitlines()[:-1])
-    assert text(command(typed, 2, Terminal(120))) == f"  {typed}"
+    assert text(wrap_command(typed, 2, Terminal(120))) == f"  {typed}"
 
 
 @given(words, looks)
 def test_any_command_fits(said: str, screen: Terminal) -> None:
-    assert all(measured(line) <= screen.width for line in command(said, 4, screen))
+    assert all(measured(line) <= screen.width for line in wrap_command(said, 4, screen))
 
 
 def test_an_argument_wider_than_the_terminal_stands_alone() -> None:
     typed = f"ansible-playbook -i /{'long/' * 12}accounts.yml onboard.yml -l 'a@b'"
-    assert text(command(typed, 2, Terminal(80))).split("\n") == [
+    assert text(wrap_command(typed, 2, Terminal(80))).split("\n") == [
         "  ansible-playbook -i \\",
         f"    /{'long/' * 12}accounts.yml \\",
         "    onboard.yml -l 'a@b'",
@@ -116,5 +117,5 @@ def test_an_argument_wider_than_the_terminal_stands_alone() -> None:
 
 
 def test_a_command_is_not_broken_between_an_option_and_its_value() -> None:
-    lines = text(command("ansible-playbook onboard.yml -l 'simone@wilson'", 2, Terminal(40))).splitlines()
+    lines = text(wrap_command("ansible-playbook onboard.yml -l 'simone@wilson'", 2, Terminal(40))).splitlines()
     assert lines == ["  ansible-playbook onboard.yml \\", "    -l 'simone@wilson'"]
