@@ -238,7 +238,7 @@ class KeyRules(ResourceRules):
                 )
             ]
         if not before and not reason:
-            return [RuleBreak(self.missing, "missing", f"The file that its program reads does not contain {name}.")]
+            return [RuleBreak(self.missing, "missing", f"{name} is not in the file that its program reads.")]
         if not before or "is" in before:
             text = reason or f"A {before['is']} is in its place."
             return [RuleBreak("KEY-004", "broken", text, ("is",) if before else ())]
