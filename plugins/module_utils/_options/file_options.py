@@ -12,7 +12,8 @@ from .._core.errors import AccountError
 from .._core.values import STATE, Options, check_path, check_word
 
 LARGEST_TEXT = 64 * 1024  # bytes
-FOUND = ("slurm_account", "slurm_cpu_account")  # a text can contain them as @slurm_account@ and @slurm_cpu_account@
+FOUND = ("slurm_account", "slurm_cpu_account")
+"""Values of the account that a text can contain as @slurm_account@ and @slurm_cpu_account@."""
 SUFFIX = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 
 

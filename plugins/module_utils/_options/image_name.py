@@ -15,8 +15,10 @@ _IMAGE = re.compile(
     r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?"
     r"(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
 )
-DIGITS = 12  # the length of a digest in the name of a file
-DOCKER_HUB = "registry-1.docker.io"  # the host that serves images of docker.io
+DIGITS = 12
+"""The length of a digest in the name of a file."""
+DOCKER_HUB = "registry-1.docker.io"
+"""The host that serves images of docker.io."""
 
 
 class ImageName(NamedTuple):
@@ -49,7 +51,8 @@ class ImageName(NamedTuple):
 def read(text: str) -> Optional[ImageName]:
     """Return the image that a user named, or None if the name is not valid.
 
-    docker:// before the name is optional. The registry may be followed by / or by #, as enroot writes it.
+    docker:// before the name is optional. The registry may be followed by / or by #, as enroot writes it. As in Docker,
+    the first part is a registry only if it contains a dot or a colon, or is localhost.
 
     >>> read("docker://nvcr.io#nvidia/pytorch:24.03-py3").plain
     'nvcr.io+nvidia+pytorch+24.03-py3'
@@ -61,7 +64,7 @@ def read(text: str) -> Optional[ImageName]:
     if not found:
         return None
     registry, repository = found.group("registry") or "", found.group("repository")
-    if registry and not re.search(r"[.:]", registry) and registry != "localhost":  # as Docker tells hosts from names
+    if registry and not re.search(r"[.:]", registry) and registry != "localhost":
         registry, repository = "", "%s/%s" % (registry, repository)
     if registry in ("", "docker.io", "index.docker.io", DOCKER_HUB):
         registry, repository = DOCKER_HUB, repository if "/" in repository else "library/" + repository

@@ -32,7 +32,10 @@ class Directory(DirectoryOptions, Resource):
         return found is None or (found.kind == "folder" and found.mine and not host.names(self.options["path"]))
 
     def inspect(self, host: Host) -> State:
-        """Return the kind of what is at the path; FOREIGN or OPEN for a folder that is not safe to use."""
+        """Return the kind of what is at the path; FOREIGN or OPEN for a folder that is not safe to use.
+
+        A link to nothing has the kind "nothing"; for a path that does not exist, the state is empty.
+        """
         if self.options["state"] == "absent" and not self._will_be_absent(host):
             return self.desired(host)
         if self.options["state"] == "present" and self._find_foreign(host):
@@ -41,8 +44,7 @@ class Directory(DirectoryOptions, Resource):
         kind = found.kind if found else "nothing"
         if found and kind == "folder" and self.options["state"] == "present" and self._is_open_by_mistake(found):
             kind = OPEN
-        is_absent = kind == "nothing" and host.entry(self.options["path"]) is None  # else a link to nothing
-        return {} if is_absent else {"is": kind}
+        return {} if kind == "nothing" and host.entry(self.options["path"]) is None else {"is": kind}
 
     def _find_parent(self, host: Host) -> str:
         """Return the folder that must exist already: the root, or the parent; in the home, the closest existing one."""

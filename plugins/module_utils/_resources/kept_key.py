@@ -86,7 +86,10 @@ class KeptKey(Resource):
         return "%04o" % (home.mode if home else 0o700)
 
     def inspect(self, host: Host) -> State:
-        """Return the same fields as desired(), read from the file; only 'is' if it is not a regular file."""
+        """Return the same fields as desired(), read from the file; only 'is' if it is not a regular file.
+
+        A home may be a link; any other folder must not be one.
+        """
         file = host.entry(self.path)
         if file is None:
             return {}
@@ -96,8 +99,7 @@ class KeptKey(Resource):
         if found is None:
             return {}
         parent = os.path.dirname(self.path)
-        is_home = parent == host.home  # a home may be a link; any other folder must not be one
-        folder = host.resolved_entry(parent) if is_home else host.entry(parent)
+        folder = host.resolved_entry(parent) if parent == host.home else host.entry(parent)
         state = {"password": host.fingerprint(found.passwords[0])}
         state.update(found.form)
         state["mode"] = "%04o%s" % (file.mode, " and an access list" if host.has_acl(self.path) else "")
@@ -212,13 +214,16 @@ def _is_key_below(host: Host, note: Mapping[str, Any], path: str) -> bool:
 
 
 def _find_open_folder(host: Host, folder: str) -> Optional[str]:
-    """Return the user's first folder, from the home down to this one, to which others can write, or None."""
+    """Return the user's first folder, from the home down to this one, to which others can write, or None.
+
+    A folder with a sticky bit (0o1000) is safe: others cannot replace the files in it.
+    """
     below = os.path.relpath(folder, host.home)
     parts = [] if below in (".", "..") or below.startswith("../") else below.split("/")
     for number in range(len(parts) + 1):
         path = os.path.join(host.home, *parts[:number])
         found = host.entry(host.resolve(path) or path)
-        is_open = found and found.mode & 0o022 and not found.mode & 0o1000  # sticky: others cannot replace files
+        is_open = found and found.mode & 0o022 and not found.mode & 0o1000
         if found and found.kind == "folder" and found.mine and is_open:
             return path
     return None

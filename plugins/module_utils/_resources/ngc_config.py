@@ -10,8 +10,10 @@ from .._formats import ngc_config
 from .._options.key_options import NgcConfigOptions
 from .kept_key import KeptKey, KeyEntry, read_latin1
 
-COPY = ".BAK"  # the suffix of the backup copy
-FIELD = "config.BAK"  # of a state: the fingerprints of other keys in the backup copy
+COPY = ".BAK"
+"""The suffix of the backup copy."""
+FIELD = "config.BAK"
+"""The field of a state with the fingerprints of other keys in the backup copy."""
 
 
 class NgcConfig(NgcConfigOptions, KeptKey):
@@ -75,8 +77,11 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return super().obstacle(before, host)
 
     def apply(self, host: Host) -> None:
-        """Write or remove the key in the file, and replace or remove other keys in the backup copy."""
-        if self.options["state"] == "present" or super().inspect(host):  # to be absent: maybe only the copy has a key
+        """Write or remove the key in the file, and replace or remove other keys in the backup copy.
+
+        If the key is to be absent, the file may have no key, and only the copy has one.
+        """
+        if self.options["state"] == "present" or super().inspect(host):
             super().apply(host)
         if self._other_keys_in_copy(host):
             copy = self.path + COPY

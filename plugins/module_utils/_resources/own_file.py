@@ -13,10 +13,10 @@ from .._options.file_options import OwnFileOptions, fill_found
 from .._receipt import former_copies
 from .._receipt.set_aside import advice, restore_notes
 
-# values of the field 'is'
 OTHER_USERS = "file of another user"
 FOREIGN = "file not created by hpc-onboard"
 EDITED = "file that was changed by hand since hpc-onboard wrote it"
+"""Values of the field 'is' of a state."""
 
 
 class OwnFile(OwnFileOptions, Resource):
@@ -79,11 +79,15 @@ class OwnFile(OwnFileOptions, Resource):
         return mode & 0o700 == desired & 0o700 and not mode & ~desired & 0o7777
 
     def describe_foreign(self, text: str, host: Host) -> Optional[str]:
-        """Return FOREIGN or EDITED for a text that hpc-onboard did not write, else None."""
+        """Return FOREIGN or EDITED for a text that hpc-onboard did not write, else None.
+
+        A run that was killed before it moved the user's file away has already recorded that it creates the file; its
+        note then contains the FOREIGN state.
+        """
         if self.is_unchanged_since_created({"content": text}, host) or self._is_up_to_date(text):
             return None
         note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
-        # a run that was killed before it moved the user's file away has already recorded that it creates the file
+
         was_foreign = note.get("found") == hash_fields({"is": FOREIGN})
         return EDITED if note.get("made") and not was_foreign else FOREIGN
 
@@ -92,10 +96,13 @@ class OwnFile(OwnFileOptions, Resource):
         return self.options["state"] == "present" and text == self.desired_text()
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the file must not be written or removed, or None."""
+        """Return why the file must not be written or removed, or None.
+
+        One Slurm account of two is enough: the text is for jobs with GPUs and for jobs without.
+        """
         path, shown = self.options["path"], host.shown(self.options["path"])
         values = list(self._found_values(host).values())
-        # one Slurm account of two is enough: the text is for jobs with GPUs and for jobs without
+
         if values and all(value["why"] for value in values):
             return values[0]["why"]
         if not before or self.keeps_copy:  # keeps_copy: an existing file is moved away
@@ -109,8 +116,8 @@ class OwnFile(OwnFileOptions, Resource):
         if before == self.desired(host) or self.is_unchanged_since_created({"content": text}, host):
             return None
         if self._is_up_to_date(text):
-            wrong_mode = "%s already has this text, but mode %s: run chmod %s %s, then run again"
-            return wrong_mode % (shown, before["mode"], self.mode(), shown)
+            text = "%s already has this text, but mode %s: run chmod %s %s, then run again"
+            return text % (shown, before["mode"], self.mode(), shown)
         return "%s was changed by another program: run again" % shown
 
     def evidence(self, before: State, host: Host) -> Evidence:
@@ -125,7 +132,10 @@ class OwnFile(OwnFileOptions, Resource):
         return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def apply(self, host: Host) -> None:
-        """Write or remove the file; with keeps_copy, first move the user's own file away."""
+        """Write or remove the file; with keeps_copy, first move the user's own file away.
+
+        Another program may have written the file since the inspection, so the obstacle is checked again.
+        """
         path = self.options["path"]
         if self.options["state"] == "absent":
             host.remove(path)
@@ -134,7 +144,7 @@ class OwnFile(OwnFileOptions, Resource):
             former_copies.move_there(host, note_key(self.KIND, self.identity), path)
         host.make_folders(os.path.dirname(path), 0o755)
         old = host.read(path) if host.entry(path) else None
-        problem = self.obstacle(self.inspect(host), host)  # another program may have written the file since
+        problem = self.obstacle(self.inspect(host), host)
         if problem:
             raise AccountError(problem)
         host.write(path, old, self.desired_text().encode("utf-8"), int(self.mode(), 8))

@@ -15,7 +15,8 @@ from .._jobs.env_spec import AS_LOCKED, EnvSpec, compared, installed, read_mark,
 from .._jobs.made import MADE, JobResource, read_text
 from .._options.env_options import PythonEnvOptions
 
-WORKING, UNFINISHED, PURGED, NO_PYTHON = "an environment", "nothing", "missing files", "a missing Python"  # "points to"
+WORKING, UNFINISHED, PURGED, NO_PYTHON = "an environment", "nothing", "missing files", "a missing Python"
+"""Values of the field "points to" of a state. PURGED: a purge deletes the files and leaves links and folders."""
 
 
 class PythonEnv(PythonEnvOptions, JobResource):
@@ -49,7 +50,7 @@ class PythonEnv(PythonEnvOptions, JobResource):
             return {"is": link.kind}
         mark = read_mark(read_text(host, os.path.join(version, MADE)))
         if not mark:
-            return {"points to": PURGED}  # a purge deletes the files and leaves links and folders
+            return {"points to": PURGED}
         state = dict(mark["made_from"])
         state["installed"] = compared(mark["locked"], self._list_packages(version, host))
         state["points to"] = NO_PYTHON if host.resolved_kind(version + "/bin/python") == "nothing" else WORKING
@@ -93,12 +94,16 @@ class PythonEnv(PythonEnvOptions, JobResource):
         return text % host.shown(versions)
 
     def _why_not_available(self, host: Host) -> Optional[str]:
-        """Return which packages or modules the site lacks, or None. A sandbox has none of the site's programs."""
+        """Return which packages or modules the site lacks, or None.
+
+        This is not checked in a sandbox, which has none of the site's programs; for packages of an index, whose absence
+        pip reports in the job; and while a job is running, because it was checked before.
+        """
         progress = self.progress(host)
         if host.root or not (self.options["offline"] or self.options["modules"]):
-            return None  # packages of an index: pip reports missing ones in the job
+            return None
         if progress is not None and "failed" not in progress:
-            return None  # a job is running, and has been checked
+            return None
         from .._jobs.modules import find_missing
 
         return find_missing(self._spec, os.environ)

@@ -11,7 +11,8 @@ from .._formats import docker_auth
 from .._options.key_options import APPTAINER_AUTH_FILE, RegistryAuthOptions
 from .kept_key import KeptKey, KeyEntry, read_latin1
 
-DOCKER_AUTH_FILE = ".docker/config.json"  # below the home
+DOCKER_AUTH_FILE = ".docker/config.json"
+"""Docker's own file, below the home."""
 
 
 class RegistryAuth(RegistryAuthOptions, KeptKey):
@@ -60,7 +61,7 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
             return []
         docker_text = read_latin1(host, host.resolve(docker_path) or docker_path)
         own = docker_auth.registries(read_latin1(host, self.path)) if host.resolved_kind(self.path) == "file" else []
-        own += docker_auth.names_of(docker_text, self.options["registry"])  # this entry, under any of its names
+        own += docker_auth.names_of(docker_text, self.options["registry"])
         lost = [name for name in docker_auth.registries(docker_text) if name not in own]
         if not lost:
             return []

@@ -121,9 +121,9 @@ class RotatedKey(Resource):
         return next((fingerprint for fingerprint in found if fingerprint not in known), "")
 
     def fields_to_tighten(self, host: Host) -> State:
-        """Return the modes of file and folder that are not yet private."""
+        """Return the modes of file and folder that are not yet private. All parts are in the same file."""
         parts = self._parts_with_key(host)
-        return parts[0].fields_to_tighten(host) if parts else {}  # all parts are in the same file
+        return parts[0].fields_to_tighten(host) if parts else {}
 
     def remarks(self, host: Host) -> List[str]:
         """Return the registry's verdict on the key in the file, if the key is tested."""

@@ -66,10 +66,13 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return environment.ShellSettings(variables, options["path"], options["path_end"], commands)
 
     def _find_hidden_folders(self, host: Host) -> Dict[str, str]:
-        """Return the user's folders that variables would hide, by variable: these variables are not set."""
+        """Return the user's folders that variables would hide, by variable: these variables are not set.
+
+        The module that finds them is imported late, because few roles use this option.
+        """
         if not self.options["unless_used"]:
             return {}
-        from .._scan.used_folders import find_used  # imported late: few roles use this option
+        from .._scan.used_folders import find_used
 
         found = section.find(read_edited_file(host, env_file(host, "sh")).text, self.options["section"])
         already_set = environment.parse("sh", found.body).variables if found else {}

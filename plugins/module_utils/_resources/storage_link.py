@@ -23,7 +23,7 @@ class StorageLink(StorageLinkOptions, Resource):
     IS_MOVABLE = True
 
     def touches(self, host: Host) -> List[str]:
-        # a link can be removed although the file system of its target hangs
+        """Return the link, and its target unless the link is to be removed: that works if the target hangs, too."""
         target = [] if self.options["state"] == "absent" else [self.options["target"]]
         return [self.options["path"]] + target
 
@@ -59,7 +59,7 @@ class StorageLink(StorageLinkOptions, Resource):
         if actual == desired:
             return True
         if host.receipt_notes.get(note_key(self.KIND, self.identity), {}).get("made"):
-            return False  # hpc-onboard created the link, and it was changed since
+            return False  # hpc-onboard's own link was changed
         home = host.resolve(host.home) or host.home
         is_near = _is_inside(actual, desired) or (_is_inside(desired, actual) and not _is_inside(home, actual))
         return is_near and host.resolved_kind(actual) == "folder" and not self._is_ours({"target": target}, host)
