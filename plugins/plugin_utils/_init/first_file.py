@@ -59,7 +59,7 @@ class AccountsDraft:
         return [one for one in wishes if one.name not in self.names]
 
     def composed(self, wishes: Sequence[DesiredAccount]) -> str:
-        """Return the whole text of a valid accounts file. Raise ValueError for a duplicate account, NotAdded, Mistakes."""
+        """Return the whole text of a valid accounts file. Raise ValueError for a duplicate, NotAdded or Mistakes."""
         names: set[str] = set()
         for account in wishes:
             if account.name in self.names:
