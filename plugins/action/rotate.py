@@ -21,7 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_rotation import ImportedTargets
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import refuse_unknown
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import refuse_unknown_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import results, targets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import AccountEffects
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import Coordinator, RotationRequest
@@ -173,7 +173,7 @@ def _is_by_hand(variables: Variables) -> bool:
 
 def _list_keys(session: AccountSession) -> list[PlanEntry]:
     """Return the entries of an account's files with a key; [] for a sandbox, whose keys are simulated."""
-    refuse_unknown(session.variables)
+    refuse_unknown_settings(session.variables)
     if session.sandbox:
         return []
     without = (session.variables.get("account") or {}).get("without", [])

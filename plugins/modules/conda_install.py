@@ -19,8 +19,8 @@ description:
 - The work continues on its own if the connection drops, and is never started twice. An installation
   that hpc-onboard did not finish is created again. A prefix that hpc-onboard did not create
   is not changed.
-- A conda that you installed yourself is used with O(distribution=own). It is never run, updated,
-  moved or removed.
+- With O(distribution=own), your own conda installation is used. It is never run, updated, moved
+  or removed.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
@@ -41,25 +41,26 @@ options:
     - miniconda
     - own
   version:
-    description: The installer's version. An installed newer version stays. Not needed for C(own).
+    description: The installer's version. A newer installed version is kept. Not needed for
+      C(own).
     type: str
     default: ''
   installers:
-    description: The installers by architecture, each an address C(url) and a C(sha256). Not
-      needed for C(own).
+    description: The installers by architecture, each with an address C(url) and a C(sha256).
+      Not needed for C(own).
     type: dict
     default: {}
   glibc:
-    description: The oldest glibc that its programs run with.
+    description: The oldest glibc version that the installed programs support.
     type: str
     default: '2.17'
   bytes:
-    description: The size of an installation in bytes. It is not started with less free space.
+    description: The size of an installation in bytes. With less free space, it is not started.
     type: int
     default: 0
   files:
-    description: The number of files of an installation. It is not started if the quota allows
-      fewer.
+    description: The number of files of an installation. If the quota allows fewer files, it
+      is not started.
     type: int
     default: 0
   channels:
@@ -69,13 +70,13 @@ options:
     default:
     - conda-forge
   environments:
-    description: Environments, each a C(name) and a C(content), that of an environment.yml or
-      of an explicit lock.
+    description: Environments, each with a C(name) and a C(content), the text of an environment.yml
+      or of an explicit lock file.
     type: list
     elements: dict
     default: []
   proxies:
-    description: Proxies, by C(http), C(https), and C(no) for hosts that need none.
+    description: Proxies, by C(http), C(https), and C(no) for hosts that need no proxy.
     type: dict
     default: {}
   state:

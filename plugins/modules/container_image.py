@@ -13,12 +13,12 @@ short_description: Keep a container image in a folder of the account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Imports an image from a registry with enroot or Apptainer, into a file that is named for its
-  digest, and keeps a link to it under a name without the digest.
-- The work continues on its own, on the login node or as a Slurm job, which is submitted once.
-  If the tag now has another digest, the new image is imported next to the old one and the link
-  is changed.
-- The container tool reads the key from its own file. The key is in no argument and in no variable.
+- Imports an image from a registry with enroot or Apptainer, into a file that is named after
+  the image's digest, and keeps a link to this file under a name without the digest.
+- The work continues on its own if the connection drops, on the login node or as a Slurm job,
+  which is submitted once. If the tag gets a new digest, the new image is imported next to the
+  old one and the link is changed.
+- The container tool reads the key from its own file. The key is never in an argument or a variable.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
@@ -36,7 +36,7 @@ options:
     description: The folder that must exist already. Defaults to the one above O(folder).
     type: str
   runtime:
-    description: The program that imports it.
+    description: The program that imports the image.
     type: str
     required: true
     choices:
@@ -47,10 +47,11 @@ options:
     type: str
     default: ''
   credentials:
-    description: The file with its keys, for queries to the registry.
+    description: The file with the keys of this program, for queries to the registry.
     type: str
   by:
-    description: Whether it is imported on the login node, or on a compute node by a job.
+    description: Whether the image is imported on the login node (V(login)) or in a job on a
+      compute node (V(job)).
     type: str
     default: login
     choices:
@@ -67,14 +68,14 @@ options:
     type: int
     default: 120
   temporary:
-    description: The folder for temporary files. Defaults to one next to the image.
+    description: The folder for temporary files. Defaults to a folder next to the image.
     type: str
   site_images:
-    description: A folder with images of the site. If it has one of the same name, nothing is
-      imported.
+    description: A folder with images of the site. If it contains an image of the same name,
+      nothing is imported.
     type: str
   packages:
-    description: Packages that the list next to such an image must name.
+    description: Packages that the package list next to such an image must contain.
     type: list
     elements: str
     default: []
@@ -86,8 +87,8 @@ options:
     - keep
     - remove
   state:
-    description: Whether the image exists. C(absent) cancels the job and removes what was imported,
-      unless it was changed.
+    description: Whether the image exists. C(absent) cancels the job and removes imported images
+      that were not changed.
     type: str
     default: present
     choices:

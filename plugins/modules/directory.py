@@ -24,11 +24,11 @@ options:
     type: str
     required: true
   root:
-    description: The folder that must exist already. In the home, every missing folder is created
-      without it; elsewhere it defaults to the one above O(path).
+    description: The folder that must exist already. Not needed in the home, where every missing
+      folder is created. Elsewhere it defaults to the folder above O(path).
     type: str
   mode:
-    description: The mode of a folder that is created.
+    description: The mode of a newly created folder.
     type: str
     default: '0700'
     choices:

@@ -13,27 +13,27 @@ short_description: Empty the cache of a container tool
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Removes from a cache of enroot or Apptainer what these can fetch again, which are the layers
-  of images that enroot keeps under their digests, and the folders that C(apptainer cache clean)
-  empties. All else in the folder stays.
-- The size is reported, in check mode too. A pull that is running has to be repeated.
+- 'Removes what enroot or Apptainer can download again: the image layers that enroot keeps under
+  their digests, or the folders that C(apptainer cache clean) empties. Everything else in the
+  folder stays.'
+- The size is reported, also in check mode. A running pull fails and must be repeated.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
   path:
-    description: The cache, which is what E(ENROOT_CACHE_PATH) names, or C(cache) in what E(APPTAINER_CACHEDIR)
-      names.
+    description: The folder of the cache, from E(ENROOT_CACHE_PATH), or C(cache) in the folder
+      from E(APPTAINER_CACHEDIR).
     type: str
     required: true
   runtime:
-    description: The program whose cache it is.
+    description: The program that uses the cache.
     type: str
     required: true
     choices:
     - enroot
     - apptainer
   state:
-    description: With C(absent) the cache is not examined and not changed.
+    description: With C(absent), the cache is neither examined nor changed.
     type: str
     default: present
     choices:

@@ -13,8 +13,9 @@ short_description: Keep the key for one registry in the file that enroot reads
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Keeps exactly one line for a machine and login, where enroot and curl find it first.
-- Other lines stay as they are, byte for byte. Only the owner can read the file and its folder.
+- Keeps exactly one line for a machine and login, in the position where enroot and curl find
+  it first.
+- Other lines are not changed, byte for byte. Only the owner can read the file and its folder.
 - The format is not netrc, see U(https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md).
 extends_documentation_fragment:
 - hpc.onboard.resource
@@ -29,12 +30,13 @@ options:
     type: str
     required: true
   login:
-    description: The user at the registry. C($oauthtoken) is literal; every NGC key uses it.
+    description: The user name at the registry. C($oauthtoken) is literal; every NGC key uses
+      it.
     type: str
     default: $oauthtoken
   password:
-    description: The key. White space, control characters and a leading C($), which enroot would
-      run as a command, are refused.
+    description: The key. A key with white space, control characters or a leading C($), which
+      enroot would run as a command, is refused.
     type: str
   state:
     description: Whether it exists. C(absent) removes what hpc-onboard created.

@@ -9,29 +9,30 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: key_leftovers
-short_description: Remove what a replaced key left behind, and report where else it is
+short_description: Remove what a replaced key left behind, and report the remaining copies
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Searches the texts of the home for a replaced key, which it knows only by its fingerprint,
-  histories and copies of key files included.
+- Searches text files in the home, including shell histories and copies of key files, for a
+  replaced key. The module gets only the fingerprint of that key.
 - Removes drafts that a killed run of hpc-onboard left next to the files in O(own), and the
-  tokens that enroot keeps of its pulls. All else stays; the outcome names it with its line.
+  tokens that enroot keeps after pulls. All other copies stay; the outcome lists each with its
+  file and line.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
   known:
-    description: What to call the key of each fingerprint, such as C("key 0123456789ab") and
-      C(the old key).
+    description: A description of each replaced key by its fingerprint, such as C("key 0123456789ab")
+      to C(the old key).
     type: dict
     required: true
   own:
-    description: The files that hold the key rightly.
+    description: The files in which roles keep keys.
     type: list
     elements: str
     default: []
   caches:
-    description: Folders in which enroot may keep its tokens, such as that of E(ENROOT_CACHE_PATH).
+    description: Folders in which enroot may keep its tokens, such as the one in E(ENROOT_CACHE_PATH).
     type: list
     elements: str
     default: []

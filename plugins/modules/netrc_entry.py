@@ -13,9 +13,9 @@ short_description: Keep the key for one machine in a netrc file
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Keeps exactly one entry for a machine, in the form that wandb writes. Every other byte of
+- Keeps exactly one entry for a machine, in the format that wandb writes. Every other byte of
   the file stays.
-- Not for enroot, whose file only looks like netrc; see M(hpc.onboard.enroot_credential).
+- Not for enroot, whose file only looks like netrc; use M(hpc.onboard.enroot_credential).
 extends_documentation_fragment:
 - hpc.onboard.resource
 - hpc.onboard.key
@@ -29,7 +29,7 @@ options:
     type: str
     required: true
   login:
-    description: The user there; wandb needs C(user).
+    description: The user name on this host; wandb needs C(user).
     type: str
     default: user
   password:

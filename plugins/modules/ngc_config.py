@@ -13,10 +13,9 @@ short_description: Keep the key of the ngc program
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Keeps the C(apikey) of the section in use in the settings of the ngc program. Every other
-  byte of the file stays.
-- The program keeps its former settings in C(config.BAK). A key in that file is replaced as
-  well.
+- Keeps the C(apikey) in the current section of the ngc program's settings. Every other byte
+  of the file stays.
+- The program keeps its former settings in C(config.BAK). A key in that file is replaced, too.
 extends_documentation_fragment:
 - hpc.onboard.resource
 - hpc.onboard.key

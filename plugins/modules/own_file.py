@@ -13,10 +13,10 @@ short_description: Keep your text file on the account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Writes a text file as it is. Its checksum is recorded on the account.
+- Writes a text file without changes, and records its checksum on the account.
 - The task fails, and changes nothing, if the file existed before or was edited on the account.
-- A text that contains a key is refused. Use M(hpc.onboard.enroot_credential), M(hpc.onboard.netrc_entry)
-  and the like for keys.
+- A text that contains a key is refused. For keys, use modules such as M(hpc.onboard.enroot_credential)
+  and M(hpc.onboard.netrc_entry).
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
@@ -28,9 +28,9 @@ options:
     description: The whole text, at most 64 KiB.
     type: str
   found:
-    description: The names that the text contains as C(@NAME@) and that M(hpc.onboard.scheduler)
-      finds on the account. C(slurm_account) is the Slurm account of jobs with GPUs, C(slurm_cpu_account)
-      that of jobs without one.
+    description: The names that the text contains as C(@NAME@), for values that M(hpc.onboard.scheduler)
+      finds on the account. C(slurm_account) is the Slurm account for jobs with GPUs, C(slurm_cpu_account)
+      the one for jobs without GPUs.
     type: list
     elements: str
     default: []

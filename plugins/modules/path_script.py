@@ -13,7 +13,7 @@ short_description: Keep your script on the account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Writes an executable file that carries a stamp of hpc-onboard.
+- Writes an executable file that contains a stamp of hpc-onboard.
 - The task fails, and changes nothing, if the file exists without the stamp or was edited by
   hand.
 extends_documentation_fragment:
@@ -28,9 +28,9 @@ options:
       in it becomes the absolute path of the script's folder.
     type: str
   found:
-    description: The names that the text contains as C(@NAME@) and that M(hpc.onboard.scheduler)
-      finds on the account. C(slurm_account) is the Slurm account of jobs with GPUs, C(slurm_cpu_account)
-      that of jobs without one.
+    description: The names that the text contains as C(@NAME@), for values that M(hpc.onboard.scheduler)
+      finds on the account. C(slurm_account) is the Slurm account for jobs with GPUs, C(slurm_cpu_account)
+      the one for jobs without GPUs.
     type: list
     elements: str
     default: []
@@ -42,8 +42,8 @@ options:
     - present
     - absent
   asks:
-    description: The check that Slurm makes in each run; its answer is in the outcome. Nothing
-      is submitted.
+    description: The command with which Slurm checks the script in each run; the outcome contains
+      the result. No job is submitted.
     type: str
     default: ''
     choices:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: python_env
-short_description: Keep a Python environment with a lock
+short_description: Keep a Python environment with a lock file
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Creates a Python environment from the site's modules and wheels, or from an index, with the
-  list of what was installed next to it. If the modules or packages change, a new one is created
-  next to the old one and replaces it when it is complete; O(path) is a link to it.
-- If packages come from the site's own wheels, missing ones, and the versions that exist instead,
-  are reported before anything is created.
+- Creates a Python environment from the site's modules and wheels, or from a package index,
+  and a lock file that lists the installed packages. If the modules or packages change, a new
+  environment is created next to the old one; O(path) is a link to the environment in use, and
+  changes when the new one is complete.
+- If packages come from the site's own wheels, missing packages and the available versions are
+  reported before anything is created.
 - The work continues on its own if the connection drops, and is never started twice. Environments
   that hpc-onboard did not create, and packages that were installed by hand, are not changed.
 extends_documentation_fragment:
@@ -37,7 +38,7 @@ options:
     elements: str
     default: []
   python:
-    description: The Python to start, such as V(python3.11).
+    description: The Python program for the environment, such as V(python3.11).
     type: str
     default: python3
   maker:
@@ -51,21 +52,22 @@ options:
     - uv
     - any
   packages:
-    description: Packages, as pip takes them, such as V(numpy) or V(torch==2.4.0).
+    description: Packages in the syntax of pip, such as V(numpy) or V(torch==2.4.0).
     type: list
     elements: str
     default: []
   offline:
-    description: Whether packages come only from the wheels of the site, and from O(wheels).
+    description: Whether packages come only from the wheels of the site and from O(wheels).
     type: bool
     default: false
   wheels:
-    description: Folders with wheels, in addition to those that the site's pip knows.
+    description: Folders with wheels, in addition to those in the configuration of the site's
+      pip.
     type: list
     elements: str
     default: []
   index:
-    description: The address of a package index. Empty is PyPI.
+    description: The address of a package index. If empty, PyPI is used.
     type: str
     default: ''
   search:
@@ -73,12 +75,13 @@ options:
     type: str
     default: ''
   proxies:
-    description: Proxies, by C(http), C(https), and C(no) for hosts that need none.
+    description: Proxies, by C(http), C(https), and C(no) for hosts that need no proxy.
     type: dict
     default: {}
   in_job:
-    description: The variable that names a node's own disk in a job, such as V($SLURM_TMPDIR).
-      If set, C(activate-in-job) is written, which creates the environment there from the lock.
+    description: The variable that contains the path of a node's local disk in a job, such as
+      V($SLURM_TMPDIR). If set, the script C(activate-in-job) is written, which creates the
+      environment on that disk from the lock file.
     type: str
     default: ''
   state:

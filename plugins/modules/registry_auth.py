@@ -15,9 +15,9 @@ author: The hpc.onboard authors (@hpc-onboard)
 description:
 - Keeps the entry of a registry below C(auths) in Docker's JSON file. Every other byte of the
   file stays.
-- Apptainer reads its own file if it exists, and Docker's only if not. Logins that this hides
-  are reported.
-- Nothing is written if a credential helper answers in the file's place.
+- Apptainer reads Docker's file only if its own file does not exist. Logins that Apptainer no
+  longer finds are reported.
+- Nothing is written if programs ask a credential helper instead of reading the file.
 extends_documentation_fragment:
 - hpc.onboard.resource
 - hpc.onboard.key
@@ -27,11 +27,12 @@ options:
     type: str
     default: ~/.apptainer/docker-config.json
   registry:
-    description: The registry as its readers look it up, such as C(nvcr.io) or C(https://index.docker.io/v1/).
+    description: The name under which programs look up the registry, such as C(nvcr.io) or C(https://index.docker.io/v1/).
     type: str
     required: true
   login:
-    description: The user at the registry. C($oauthtoken) is literal; every NGC key uses it.
+    description: The user name at the registry. C($oauthtoken) is literal; every NGC key uses
+      it.
     type: str
     default: $oauthtoken
   password:

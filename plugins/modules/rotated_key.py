@@ -9,15 +9,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: rotated_key
-short_description: Replace the key in one file, wherever the file holds one, and test it
+short_description: Replace the key in every place of one file, and test it
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Puts the key in all places of one file that hold a key, reads it back as its reader does,
-  and asks the registry whether it accepts the key from here. A place that holds no key stays
-  without one. If anything fails, the file gets its exact old bytes and mode back.
-- If the login node cannot reach the registry, the answer is unknown. That is reported, and
-  is no failure.
+- Writes the key to all places of one file that contain a key, reads the key back as programs
+  do, and asks the registry whether it accepts the key from the account. A place without a key
+  stays without one. If a step fails, the exact old bytes and mode of the file are restored.
+- If the login node cannot reach the registry, the result is unknown. It is reported, but is
+  not a failure.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
@@ -43,7 +43,7 @@ options:
     default: {}
   known:
     description: Fingerprints of the keys that may be replaced, as outcomes show them. A file
-      with another key stays as it is. Without it, any key is replaced.
+      that contains any other key is not changed. Without this option, any key is replaced.
     type: list
     elements: str
 """

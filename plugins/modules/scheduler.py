@@ -9,17 +9,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: scheduler
-short_description: Ask Slurm what it lets the account do
+short_description: Query Slurm for what the account may use
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Asks Slurm's own programs on the login node (C(sacctmgr), C(sinfo), and C(sshare) if the first
-  one does not answer) for the account's Slurm accounts, qualities of service, partitions and
-  types of GPUs. Nothing is changed. The answer is C(evidence.slurm) in the outcome.
-- Each program is asked once, for ten seconds at most. No answer is reported as unknown, not
-  as a failure.
-- In a plan it comes before the files whose O(hpc.onboard.own_file#module:found) names C(slurm_account)
-  or C(slurm_cpu_account).
+- Runs Slurm's own programs on the login node (C(sacctmgr), C(sinfo), and C(sshare) if C(sacctmgr)
+  does not answer) to list the Slurm accounts, qualities of service, partitions and GPU types
+  that the account may use. Nothing is changed. The result is C(evidence.slurm) in the outcome.
+- Each program is run once, for ten seconds at most. A missing answer is reported as unknown,
+  not as a failure.
+- In a plan, place this query before the files whose O(hpc.onboard.own_file#module:found) contains
+  C(slurm_account) or C(slurm_cpu_account).
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
@@ -32,23 +32,23 @@ options:
     type: str
     default: ''
   required:
-    description: Whether jobs need a Slurm account here. If so, files that name one wait until
-      you choose it.
+    description: Whether jobs of this cluster need a Slurm account. If so, files that contain
+      one are not written until you choose it.
     type: str
     default: 'no'
     choices:
     - 'yes'
     - 'no'
   suffixes:
-    description: The ends of the names of Slurm accounts, where the site tells jobs with GPUs
-      (C(gpu)) and jobs without one (C(cpu)) apart. O(account) and O(likely) may be written
-      without them.
+    description: The endings of the names of Slurm accounts, if the site has separate ones for
+      jobs with GPUs (C(gpu)) and without (C(cpu)). You can write O(account) and O(likely) without
+      these endings.
     type: dict
     default: {}
 """
 
 EXAMPLES = r"""
-- name: Show what Slurm offers
+- name: Show what I may use in Slurm
   hpc.onboard.scheduler:
 """
 

@@ -13,10 +13,10 @@ short_description: Keep environment variables and PATH folders for every shell
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Writes C(~/.config/hpc.onboard/env.sh), C(env.csh) and C(env.fish), each with one part per
-  O(section).
-- Puts one line that reads them into the start-up file that the login shell really reads, above
-  everything that could return early.
+- Writes C(~/.config/hpc.onboard/env.sh), C(env.csh) and C(env.fish). Each O(section) has its
+  own part in each file.
+- Adds one line that reads these files to the start-up file that the login shell actually reads,
+  above any line that could end the file early.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
@@ -26,7 +26,7 @@ options:
     default: environment
   variables:
     description: Variables, name to value. A value that begins with C(~/) or a variable of the
-      site is a path there.
+      site is a path.
     type: dict
     default: {}
   path:
@@ -41,16 +41,16 @@ options:
     elements: str
     default: []
   on_demand:
-    description: Commands that a file defines when they are first used. Each name has the files
-      for C(sh), C(csh) and C(fish). C({machine}) in a path is the architecture of the machine
-      that the shell runs on.
+    description: Commands that are defined by a script when they are first used. Each name has
+      the scripts for C(sh), C(csh) and C(fish). C({machine}) in a path is the architecture
+      of the machine that runs the shell.
     type: dict
     default: {}
   unless_used:
-    description: Variables that could hide your content, by name. Each has C(folders), which
-      may begin with a variable that a start-up file sets, the subfolder C(below) of them, and
-      the C(setting) that keeps one. The variable is not set while such a subfolder holds a
-      folder, unless it was set before.
+    description: Variables that could hide your existing content, by name. Each has C(folders),
+      which may begin with a variable that a start-up file sets, the subfolder C(below) them,
+      and the C(setting) that keeps such a folder in use. The variable is not set while this
+      subfolder contains a folder, unless it was set before.
     type: dict
     default: {}
   state:
@@ -63,7 +63,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Keep the caches of pip off the home
+- name: Keep the cache of pip out of the home
   hpc.onboard.shell_environment:
     section: pip
     variables:

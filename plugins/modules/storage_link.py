@@ -14,16 +14,16 @@ version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
 - A link that hpc-onboard created is corrected if it points elsewhere. The task fails, and changes
-  nothing, if anything else is in its place, or if the target is missing.
+  nothing, if anything else is in the link's place, or if the target is missing.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
   path:
-    description: The link.
+    description: The path of the link.
     type: str
     required: true
   target:
-    description: The folder that it points to.
+    description: The folder that the link points to.
     type: str
     required: true
   state:

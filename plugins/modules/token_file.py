@@ -9,12 +9,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: token_file
-short_description: Keep a file that holds one token
+short_description: Keep a file that contains one token
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Keeps a file whose whole content is a token, as Hugging Face's programs do.
-- A file that holds more than one word is not changed.
+- Keeps a file whose whole content is a token, as the programs of Hugging Face do.
+- A file that contains more than one word is not changed.
 extends_documentation_fragment:
 - hpc.onboard.resource
 - hpc.onboard.key

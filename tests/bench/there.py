@@ -73,10 +73,10 @@ def _sent(variables: Mapping[str, Any], home: str) -> dict[str, tuple[list[str],
     from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, collect_places
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources
     from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 
-    declared = collect(ROLES, [], [], variables.get).resources
+    declared = collect_resources(ROLES, [], [], variables.get).resources
     entries = Plan.of(declared, lambda _name: KEY).entries
     looks, quiet = (
         audit_checks.plan_checks(variables["cluster"], variables["account"], declared, {}, shells)

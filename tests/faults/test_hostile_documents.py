@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Detail, View, account_lines
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import build_sheet
@@ -148,7 +148,7 @@ class Watch:
         """Make on an account what a document declares, and look at it."""
         variables = {**host.variables, **SETTINGS}
         try:
-            declared = collect(ROLES, [], [], variables.get).resources
+            declared = collect_resources(ROLES, [], [], variables.get).resources
             plan = Plan.of(declared, lambda _name: "nvapi-" + "k" * 64)
         except AccountError as error:
             self.is_seen(f"{said}: refused", str(error).splitlines())

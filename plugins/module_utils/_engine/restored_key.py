@@ -40,18 +40,18 @@ class RestoredKey(Resource):
         text, file = self._former_text(host), host.entry(self._key.path)
         if text is None or file is None or file.kind != "file":
             return False
-        return bool(self._key.find(text) == self._key.find(host.read(self._key.path).decode("latin-1")))
+        return bool(self._key.find_entry(text) == self._key.find_entry(host.read(self._key.path).decode("latin-1")))
 
     def desired(self, host: Host) -> State:
         """Return the former key and modes; nothing if there was no former key."""
         found = {name: one for name, one in self.inspect(host).items() if name != COPY}
         if self._note.get("replaced"):
             text = self._former_text(host)
-            former = self._key.find(text) if text is not None else None
+            former = self._key.find_entry(text) if text is not None else None
             if former is None:
                 return {}
             found["password"] = host.fingerprint(former.passwords[0])
-        found.update(self._key.loosened(host))
+        found.update(self._key.find_former_modes(host))
         return found
 
     def inspect(self, host: Host) -> State:
@@ -75,8 +75,8 @@ class RestoredKey(Resource):
             return
         if text is not None:
             now = host.read(key.path).decode("latin-1")
-            new, file = str(key.restored(now, text)), host.entry(key.path)
+            new, file = str(key.restore_entry(now, text)), host.entry(key.path)
             mode = file.mode if file else 0o600
             host.write(key.path, now.encode("latin-1"), new.encode("latin-1"), mode, private=True)
             former_copies.remove_copy(host, self._note_key)
-        key.loosen(host)
+        key.restore_modes(host)

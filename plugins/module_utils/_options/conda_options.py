@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of a conda. Their docstring is the module's documentation (tools/module_pages.py)."""
+"""The options of a conda installation. The class's docstring is the module's documentation (tools/module_pages.py)."""
 
 import re
 from typing import Any, Dict
@@ -8,8 +8,8 @@ from typing import Any, Dict
 from .._core.errors import AccountError
 from .._core.values import STATE, Options, check_path, check_proxies, check_word
 
-MACHINE = "{machine}"
-OWN = "own"  # a conda that the user installed
+MACHINE = "{machine}"  # in a prefix: the architecture of the login node
+OWN = "own"  # the distribution of a conda that the user installed
 ADDRESS = re.compile(r"^https?://[A-Za-z0-9._~:/?#@%+=,&;-]+\Z")
 SUM = re.compile(r"^[0-9a-f]{64}\Z")
 CHANNEL = re.compile(r"^[A-Za-z0-9._~:/@%+=-]+\Z")
@@ -24,21 +24,22 @@ class CondaInstallOptions(Options):
     The work continues on its own if the connection drops, and is never started twice. An installation that
     hpc-onboard did not finish is created again. A prefix that hpc-onboard did not create is not changed.
 
-    A conda that you installed yourself is used with O(distribution=own). It is never run, updated, moved or removed.
+    With O(distribution=own), your own conda installation is used. It is never run, updated, moved or removed.
 
     Options:
         prefix: The folder to install into. It may begin with C(~) or with a variable of the site such as C($SCRATCH);
             C({machine}) in it is the architecture of the login node.
         root: The folder that must exist already. Defaults to the one above O(prefix).
         distribution: The distribution to install. C(own) is a conda that you installed yourself.
-        version: The installer's version. An installed newer version stays. Not needed for C(own).
-        installers: The installers by architecture, each an address C(url) and a C(sha256). Not needed for C(own).
-        glibc: The oldest glibc that its programs run with.
-        bytes: The size of an installation in bytes. It is not started with less free space.
-        files: The number of files of an installation. It is not started if the quota allows fewer.
+        version: The installer's version. A newer installed version is kept. Not needed for C(own).
+        installers: The installers by architecture, each with an address C(url) and a C(sha256). Not needed for C(own).
+        glibc: The oldest glibc version that the installed programs support.
+        bytes: The size of an installation in bytes. With less free space, it is not started.
+        files: The number of files of an installation. If the quota allows fewer files, it is not started.
         channels: The channels that packages come from, in order of priority.
-        environments: Environments, each a C(name) and a C(content), that of an environment.yml or of an explicit lock.
-        proxies: Proxies, by C(http), C(https), and C(no) for hosts that need none.
+        environments: Environments, each with a C(name) and a C(content), the text of an environment.yml or of an
+            explicit lock file.
+        proxies: Proxies, by C(http), C(https), and C(no) for hosts that need no proxy.
         state: Whether the conda exists. C(absent) removes what hpc-onboard installed, unless it contains your own
             environments.
 
@@ -86,7 +87,7 @@ class CondaInstallOptions(Options):
             check_installer(name, installer)
         for channel in self.options["channels"]:
             if not isinstance(channel, str) or not CHANNEL.match(channel):
-                raise AccountError("channels: %r is not valid; expected the name or address of a channel" % (channel,))
+                raise AccountError("channels: %r is not valid; expected a channel's name or address" % (channel,))
         for environment in self.options["environments"]:
             check_environment(environment)
         check_proxies(self.options["proxies"])
@@ -105,10 +106,10 @@ def check_installer(name: Any, installer: Any) -> None:
 def check_environment(environment: Any) -> None:
     """Raise AccountError for an environment without a valid name or without content."""
     if not isinstance(environment, dict):
-        raise AccountError("environments: each entry needs a name and a content")
+        raise AccountError("environments: an entry is not valid; expected name and content")
     check_word("environments: name", environment.get("name"))
     if not isinstance(environment.get("content"), str) or not environment["content"].strip():
         raise AccountError(
-            "environments: %s has no content; expected the text of an environment.yml or of an explicit lock"
+            "environments: %s has no content; expected the text of an environment.yml or of an explicit lock file"
             % environment["name"]
         )

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of a Python environment. Their docstring is the module's documentation (tools/module_pages.py)."""
+"""The options of a Python environment. The class's docstring is the module's documentation (tools/module_pages.py)."""
 
 import re
 from typing import Any, Dict, List
@@ -16,17 +16,17 @@ REQUIREMENT = re.compile(
     r"(?:\s*;[A-Za-z0-9_.<>=!~()'\" -]+)?\Z".format(v=VERSION)
 )
 ADDRESS = re.compile(r"^https://[A-Za-z0-9._~:/?#@%+=,&;-]+\Z")
-TMP = re.compile(r"^(?:\$[A-Za-z_][A-Za-z0-9_]*)?\Z")
+VARIABLE_OR_EMPTY = re.compile(r"^(?:\$[A-Za-z_][A-Za-z0-9_]*)?\Z")
 
 
 class PythonEnvOptions(Options):
-    """Keep a Python environment with a lock.
+    """Keep a Python environment with a lock file.
 
-    Creates a Python environment from the site's modules and wheels, or from an index, with the list of what was
-    installed next to it. If the modules or packages change, a new one is created next to the old one and replaces it
-    when it is complete; O(path) is a link to it.
+    Creates a Python environment from the site's modules and wheels, or from a package index, and a lock file that lists
+    the installed packages. If the modules or packages change, a new environment is created next to the old one;
+    O(path) is a link to the environment in use, and changes when the new one is complete.
 
-    If packages come from the site's own wheels, missing ones, and the versions that exist instead, are reported before
+    If packages come from the site's own wheels, missing packages and the available versions are reported before
     anything is created.
 
     The work continues on its own if the connection drops, and is never started twice. Environments that hpc-onboard
@@ -36,16 +36,16 @@ class PythonEnvOptions(Options):
         path: The link to the environment. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
         root: The folder that must exist already. Defaults to the one above O(path).
         modules: The environment modules to load, in this order.
-        python: The Python to start, such as V(python3.11).
+        python: The Python program for the environment, such as V(python3.11).
         maker: The program that creates the environment. V(any) is uv if the account has it, else venv.
-        packages: Packages, as pip takes them, such as V(numpy) or V(torch==2.4.0).
-        offline: Whether packages come only from the wheels of the site, and from O(wheels).
-        wheels: Folders with wheels, in addition to those that the site's pip knows.
-        index: The address of a package index. Empty is PyPI.
+        packages: Packages in the syntax of pip, such as V(numpy) or V(torch==2.4.0).
+        offline: Whether packages come only from the wheels of the site and from O(wheels).
+        wheels: Folders with wheels, in addition to those in the configuration of the site's pip.
+        index: The address of a package index. If empty, PyPI is used.
         search: The command that lists the site's wheels. It is printed, never run.
-        proxies: Proxies, by C(http), C(https), and C(no) for hosts that need none.
-        in_job: The variable that names a node's own disk in a job, such as V($SLURM_TMPDIR). If set,
-            C(activate-in-job) is written, which creates the environment there from the lock.
+        proxies: Proxies, by C(http), C(https), and C(no) for hosts that need no proxy.
+        in_job: The variable that contains the path of a node's local disk in a job, such as V($SLURM_TMPDIR). If set,
+            the script C(activate-in-job) is written, which creates the environment on that disk from the lock file.
         state: Whether the environment exists. C(absent) removes what hpc-onboard created, unless its
             packages were changed by hand.
 
@@ -90,14 +90,14 @@ class PythonEnvOptions(Options):
             check_path("wheels", folder)
         if not PROGRAM.match(self.options["python"]):
             raise AccountError(
-                "python: %r is not valid; expected the name or path of a Python, such as python3.11"
+                "python: %r is not valid; expected the name or path of a Python program, such as python3.11"
                 % self.options["python"]
             )
         if self.options["index"] and not ADDRESS.match(self.options["index"]):
             raise AccountError(
                 "index: %r is not valid; expected the https:// address of a package index" % self.options["index"]
             )
-        if not TMP.match(self.options["in_job"]):
+        if not VARIABLE_OR_EMPTY.match(self.options["in_job"]):
             raise AccountError(
                 "in_job: %r is not valid; expected a variable, such as $SLURM_TMPDIR" % self.options["in_job"]
             )
@@ -109,8 +109,8 @@ class PythonEnvOptions(Options):
         return str(self.options["path"])
 
 
-def _check_each(name: str, values: List[Any], form: Any, what: str) -> None:
-    """Raise AccountError for a value that does not match the pattern. what: describes a valid value."""
+def _check_each(name: str, values: List[Any], pattern: Any, expected: str) -> None:
+    """Raise AccountError for a value that does not match the pattern. expected: a description of valid values."""
     for value in values:
-        if not isinstance(value, str) or not form.match(value):
-            raise AccountError("%s: %r is not valid; expected %s" % (name, value, what))
+        if not isinstance(value, str) or not pattern.match(value):
+            raise AccountError("%s: %r is not valid; expected %s" % (name, value, expected))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of text files and scripts, and of the Slurm query whose answer these texts may contain.
 
-Their docstrings are the modules' documentation (tools/module_pages.py).
+The docstrings of the classes are the modules' documentation (tools/module_pages.py).
 """
 
 import re
@@ -12,25 +12,27 @@ from .._core.errors import AccountError
 from .._core.values import STATE, Options, check_path, check_word
 
 LARGEST_TEXT = 64 * 1024  # bytes
-FOUND = ("slurm_account", "slurm_cpu_account")  # values of the account that a text can contain, as @slurm_account@
+FOUND = ("slurm_account", "slurm_cpu_account")
+"""Values of the account that a text can contain as @slurm_account@ and @slurm_cpu_account@."""
 SUFFIX = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 
 
 class OwnFileOptions(Options):
     """Keep your text file on the account.
 
-    Writes a text file as it is. Its checksum is recorded on the account.
+    Writes a text file without changes, and records its checksum on the account.
 
     The task fails, and changes nothing, if the file existed before or was edited on the account.
 
-    A text that contains a key is refused. Use M(hpc.onboard.enroot_credential), M(hpc.onboard.netrc_entry) and the
-    like for keys.
+    A text that contains a key is refused. For keys, use modules such as M(hpc.onboard.enroot_credential) and
+    M(hpc.onboard.netrc_entry).
 
     Options:
         path: The file.
         content: The whole text, at most 64 KiB.
-        found: The names that the text contains as C(@NAME@) and that M(hpc.onboard.scheduler) finds on the account.
-            C(slurm_account) is the Slurm account of jobs with GPUs, C(slurm_cpu_account) that of jobs without one.
+        found: The names that the text contains as C(@NAME@), for values that M(hpc.onboard.scheduler) finds on the
+            account. C(slurm_account) is the Slurm account for jobs with GPUs, C(slurm_cpu_account) the one for jobs
+            without GPUs.
         mode: The mode of the file.
 
     Example: Let conda use only conda-forge
@@ -62,7 +64,7 @@ class OwnFileOptions(Options):
 class PathScriptOptions(OwnFileOptions):
     """Keep your script on the account.
 
-    Writes an executable file that carries a stamp of hpc-onboard.
+    Writes an executable file that contains a stamp of hpc-onboard.
 
     The task fails, and changes nothing, if the file exists without the stamp or was edited by hand.
 
@@ -70,9 +72,11 @@ class PathScriptOptions(OwnFileOptions):
         path: The file.
         content: The whole text. It begins with C(#!) and ends with a newline. C(@script_folder@) in it becomes the
             absolute path of the script's folder.
-        asks: The check that Slurm makes in each run; its answer is in the outcome. Nothing is submitted.
-        found: The names that the text contains as C(@NAME@) and that M(hpc.onboard.scheduler) finds on the account.
-            C(slurm_account) is the Slurm account of jobs with GPUs, C(slurm_cpu_account) that of jobs without one.
+        asks: The command with which Slurm checks the script in each run; the outcome contains the result. No job is
+            submitted.
+        found: The names that the text contains as C(@NAME@), for values that M(hpc.onboard.scheduler) finds on the
+            account. C(slurm_account) is the Slurm account for jobs with GPUs, C(slurm_cpu_account) the one for jobs
+            without GPUs.
 
     Example: Keep a launcher in ~/bin
         path: ~/bin/hello.sh
@@ -89,7 +93,7 @@ class PathScriptOptions(OwnFileOptions):
     )
 
     def check(self) -> None:
-        """Raise AccountError if the script lacks #! or its last newline, or for any fault of a text file."""
+        """Raise AccountError if the script lacks #! or the final newline, or is not valid as a text file."""
         content = self.options.get("content") or ""
         if self.options["state"] == "present" and not (content.startswith("#!") and content.endswith("\n")):
             raise AccountError(
@@ -99,25 +103,26 @@ class PathScriptOptions(OwnFileOptions):
 
 
 class SchedulerOptions(Options):
-    """Ask Slurm what it lets the account do.
+    """Query Slurm for what the account may use.
 
-    Asks Slurm's own programs on the login node (C(sacctmgr), C(sinfo), and C(sshare) if the first one does not answer)
-    for the account's Slurm accounts, qualities of service, partitions and types of GPUs. Nothing is changed. The answer
-    is C(evidence.slurm) in the outcome.
+    Runs Slurm's own programs on the login node (C(sacctmgr), C(sinfo), and C(sshare) if C(sacctmgr) does not answer) to
+    list the Slurm accounts, qualities of service, partitions and GPU types that the account may use. Nothing is
+    changed. The result is C(evidence.slurm) in the outcome.
 
-    Each program is asked once, for ten seconds at most. No answer is reported as unknown, not as a failure.
+    Each program is run once, for ten seconds at most. A missing answer is reported as unknown, not as a failure.
 
-    In a plan it comes before the files whose O(hpc.onboard.own_file#module:found) names C(slurm_account) or
+    In a plan, place this query before the files whose O(hpc.onboard.own_file#module:found) contains C(slurm_account) or
     C(slurm_cpu_account).
 
     Options:
         account: The Slurm account that you have chosen for jobs.
         likely: The Slurm account to use if you have several and this is one of them.
-        required: Whether jobs need a Slurm account here. If so, files that name one wait until you choose it.
-        suffixes: The ends of the names of Slurm accounts, where the site tells jobs with GPUs (C(gpu)) and jobs without
-            one (C(cpu)) apart. O(account) and O(likely) may be written without them.
+        required: Whether jobs of this cluster need a Slurm account. If so, files that contain one are not written until
+            you choose it.
+        suffixes: The endings of the names of Slurm accounts, if the site has separate ones for jobs with GPUs (C(gpu))
+            and without (C(cpu)). You can write O(account) and O(likely) without these endings.
 
-    Example: Show what Slurm offers
+    Example: Show what I may use in Slurm
     """
 
     KIND = "scheduler"
@@ -129,7 +134,7 @@ class SchedulerOptions(Options):
     }
 
     def name(self) -> str:
-        """Return the same name in every plan: an account has one scheduler."""
+        """Return the name of the resource: an account has only one scheduler."""
         return "scheduler"
 
     def check(self) -> None:
@@ -145,32 +150,39 @@ class SchedulerOptions(Options):
 
 
 def fill_found(text: str, name: str, value: str) -> str:
-    """Return a text with a value for @name@. Without a value, the option that names it is removed, and its line.
+    """Return a text with a value in place of @name@. Without a value, remove each option that contains @name@.
+
+    If the option is in a directive of sbatch, the whole line is removed.
 
     >>> fill_found("#SBATCH --account=@slurm_account@\\nsrun -n1 --account=@slurm_account@ x\\n", "slurm_account", "")
     'srun -n1 x\\n'
     """
-    word = "@%s@" % name
+    placeholder = "@%s@" % name
     if not value:
-        text = re.sub(r"^#SBATCH --[a-z-]+=%s\n|(?<= )--[a-z-]+=%s ?" % (word, word), "", text, flags=re.MULTILINE)
-    return text.replace(word, value)
+        option = r"^#SBATCH --[a-z-]+=%s\n|(?<= )--[a-z-]+=%s ?" % (placeholder, placeholder)
+        text = re.sub(option, "", text, flags=re.MULTILINE)
+    return text.replace(placeholder, value)
 
 
 def fill_options(options: List[str], found: Mapping[str, Any]) -> Tuple[List[str], str]:
-    """Return options of a job with the values found on the account, and why one is missing; that option is omitted."""
-    filled, why = [], ""
+    """Return a job's options with the values found on the account, and why the first missing value is missing, or "".
+
+    An option whose value is missing is omitted.
+    """
+    filled, why_missing = [], ""
     for option in options:
         name = next((name for name in FOUND if "@%s@" % name in option), "")
         entry = found.get(name) or {"value": "", "why": ""}
         if not name or entry["value"]:
             filled.append(option.replace("@%s@" % name, entry["value"]))
-        why = why or entry["why"]
-    return filled, why
+        why_missing = why_missing or entry["why"]
+    return filled, why_missing
 
 
 def check_text(name: str, value: Any) -> None:
     """Raise AccountError for a value that is missing, not text, or too large to be sent in every run."""
     if not isinstance(value, str) or "\0" in value:
-        raise AccountError("%s: missing or not text; copy files that are not text with rsync or scp" % name)
+        raise AccountError("%s is missing or not text; copy files that are not text with rsync or scp" % name)
     if len(value.encode("utf-8", "surrogateescape")) > LARGEST_TEXT:
-        raise AccountError("%s: larger than %d KiB; copy the file with rsync or scp" % (name, LARGEST_TEXT // 1024))
+        size = LARGEST_TEXT // 1024
+        raise AccountError("%s is larger than %d KiB; copy the file with rsync or scp" % (name, size))

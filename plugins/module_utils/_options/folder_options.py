@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of folders and links. Their docstrings are the modules' documentation (tools/module_pages.py)."""
+"""The options of folders and links. The classes' docstrings are the modules' documentation (tools/module_pages.py)."""
 
 from .._core.values import STATE, Options, check_path
 
@@ -14,9 +14,9 @@ class DirectoryOptions(Options):
 
     Options:
         path: The folder. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
-        root: The folder that must exist already. In the home, every missing folder is created without it; elsewhere it
-            defaults to the one above O(path).
-        mode: The mode of a folder that is created.
+        root: The folder that must exist already. Not needed in the home, where every missing folder is created.
+            Elsewhere it defaults to the folder above O(path).
+        mode: The mode of a newly created folder.
 
     Example: Create my own folder in the project's area
         path: /work1/deep_lgt/simone
@@ -42,11 +42,11 @@ class StorageLinkOptions(Options):
     """Keep a link from the home to a storage area.
 
     A link that hpc-onboard created is corrected if it points elsewhere. The task fails, and changes nothing, if
-    anything else is in its place, or if the target is missing.
+    anything else is in the link's place, or if the target is missing.
 
     Options:
-        path: The link.
-        target: The folder that it points to.
+        path: The path of the link.
+        target: The folder that the link points to.
 
     Example: Link the project's area into the home
         path: ~/work

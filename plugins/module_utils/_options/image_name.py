@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The names of a container image: for users, registries, enroot and Apptainer, and as a file.
+"""The names of a container image: as written by users, for registries, for enroot, for Apptainer, and as a file.
 
 Sources: https://distribution.github.io/distribution/spec/manifest-v2-2/,
 https://github.com/NVIDIA/enroot (src/docker.sh), https://apptainer.org/docs/user/latest/docker_and_oci.html
@@ -15,12 +15,14 @@ _IMAGE = re.compile(
     r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?"
     r"(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
 )
-DIGITS = 12  # of a digest, in the name of a file
+DIGITS = 12
+"""The length of a digest in the name of a file."""
 DOCKER_HUB = "registry-1.docker.io"
+"""The host that serves images of docker.io."""
 
 
 class ImageName(NamedTuple):
-    """An image: its registry as a host, its repository, the tag, and the digest sha256:... where one is named."""
+    """An image: the registry's host, the repository, the tag, and the digest sha256:... if the user named one."""
 
     registry: str
     repository: str
@@ -34,11 +36,11 @@ class ImageName(NamedTuple):
         return "+".join([host.replace(":", "+"), self.repository.replace("/", "+"), self.tag])
 
     def file(self, digest: str, ending: str) -> str:
-        """Return the name of the file for the image with this digest."""
+        """Return the file name for the image with this digest."""
         return "%s+%s.%s" % (self.plain, digest.partition(":")[2][:DIGITS], ending)
 
     def for_enroot(self, digest: str) -> str:
-        """Return the address for enroot 3.2 and newer: # after the registry, and the digest as the tag."""
+        """Return the address for enroot 3.2 and newer, with # after the registry and the digest in place of a tag."""
         return "docker://%s#%s:%s" % (self.registry, self.repository, digest)
 
     def for_apptainer(self, digest: str) -> str:
@@ -47,9 +49,10 @@ class ImageName(NamedTuple):
 
 
 def read(text: str) -> Optional[ImageName]:
-    """Return the image that a user names, or None if the name is invalid.
+    """Return the image that a user named, or None if the name is not valid.
 
-    docker:// before the name is optional; after the registry may be / or #.
+    docker:// before the name is optional. The registry may be followed by / or by #, as enroot writes it. As in Docker,
+    the first part is a registry only if it contains a dot or a colon, or is localhost.
 
     >>> read("docker://nvcr.io#nvidia/pytorch:24.03-py3").plain
     'nvcr.io+nvidia+pytorch+24.03-py3'
@@ -69,7 +72,7 @@ def read(text: str) -> Optional[ImageName]:
 
 
 def site_names(image: ImageName) -> List[str]:
-    """Return the names, without ending, that sites give to files of this image."""
+    """Return the names, without suffix, that a site may have given to its file of this image."""
     tagged = "%s/%s" % (image.repository, image.tag)
     whole = "%s/%s" % (image.registry, tagged)
-    return [text.replace("/", sign) for text in (whole, tagged) for sign in ("+", "_")]
+    return [name.replace("/", separator) for name in (whole, tagged) for separator in ("+", "_")]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of files that hold a key. Their docstrings are the modules' documentation (tools/module_pages.py)."""
+"""The options of files that contain a key. The docstrings are the modules' documentation (tools/module_pages.py)."""
 
 from typing import Any, Dict
 
@@ -12,7 +12,7 @@ APPTAINER_AUTH_FILE = ".apptainer/docker-config.json"  # below the home
 
 
 class KeyOptions(Options):
-    """The options that all files with a key have in common."""
+    """The options that all files with a key have."""
 
     def check(self) -> None:
         """Raise AccountError for an invalid path, or for a key that a program would misread."""
@@ -24,18 +24,18 @@ class KeyOptions(Options):
 class EnrootCredentialOptions(KeyOptions):
     """Keep the key for one registry in the file that enroot reads.
 
-    Keeps exactly one line for a machine and login, where enroot and curl find it first.
+    Keeps exactly one line for a machine and login, in the position where enroot and curl find it first.
 
-    Other lines stay as they are, byte for byte. Only the owner can read the file and its folder.
+    Other lines are not changed, byte for byte. Only the owner can read the file and its folder.
 
     The format is not netrc, see U(https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md).
 
     Options:
         path: The file that this site's enroot reads.
         machine: The registry's host name.
-        login: The user at the registry. C($oauthtoken) is literal; every NGC key uses it.
-        password: The key. White space, control characters and a leading C($), which enroot would run as a command,
-            are refused.
+        login: The user name at the registry. C($oauthtoken) is literal; every NGC key uses it.
+        password: The key. A key with white space, control characters or a leading C($), which enroot would run as a
+            command, is refused.
 
     Example: Keep my NGC key where enroot reads it
         path: ~/enroot/.credentials
@@ -54,7 +54,7 @@ class EnrootCredentialOptions(KeyOptions):
     }
 
     def check(self) -> None:
-        """Raise AccountError also for an invalid machine or login."""
+        """Raise AccountError for an invalid machine, login, path or key."""
         if not WORD.match(self.options["machine"]):
             raise AccountError("machine: %r is not a valid host name" % (self.options["machine"],))
         check_login(self.options["login"])
@@ -66,14 +66,16 @@ class RegistryAuthOptions(KeyOptions):
 
     Keeps the entry of a registry below C(auths) in Docker's JSON file. Every other byte of the file stays.
 
-    Apptainer reads its own file if it exists, and Docker's only if not. Logins that this hides are reported.
+    Apptainer reads Docker's file only if its own file does not exist. Logins that Apptainer no longer finds are
+    reported.
 
-    Nothing is written if a credential helper answers in the file's place.
+    Nothing is written if programs ask a credential helper instead of reading the file.
 
     Options:
         path: The file. Docker reads C(~/.docker/config.json).
-        registry: The registry as its readers look it up, such as C(nvcr.io) or C(https://index.docker.io/v1/).
-        login: The user at the registry. C($oauthtoken) is literal; every NGC key uses it.
+        registry: The name under which programs look up the registry, such as C(nvcr.io) or
+            C(https://index.docker.io/v1/).
+        login: The user name at the registry. C($oauthtoken) is literal; every NGC key uses it.
 
     Example: Keep my NGC key where Apptainer reads it
         registry: nvcr.io
@@ -91,11 +93,10 @@ class RegistryAuthOptions(KeyOptions):
     }
 
     def check(self) -> None:
-        """Raise AccountError also for an invalid registry or login."""
+        """Raise AccountError for an invalid registry, login, path or key."""
         if not all(WORD.match(part) for part in self.options["registry"].replace("https://", "").strip("/").split("/")):
             raise AccountError(
-                "registry: %r is not valid; expected the name of a registry, such as nvcr.io"
-                % (self.options["registry"],)
+                "registry: %r is not valid; expected a registry name, such as nvcr.io" % (self.options["registry"],)
             )
         check_login(self.options["login"])
         super().check()
@@ -104,14 +105,14 @@ class RegistryAuthOptions(KeyOptions):
 class NetrcEntryOptions(KeyOptions):
     """Keep the key for one machine in a netrc file.
 
-    Keeps exactly one entry for a machine, in the form that wandb writes. Every other byte of the file stays.
+    Keeps exactly one entry for a machine, in the format that wandb writes. Every other byte of the file stays.
 
-    Not for enroot, whose file only looks like netrc; see M(hpc.onboard.enroot_credential).
+    Not for enroot, whose file only looks like netrc; use M(hpc.onboard.enroot_credential).
 
     Options:
         path: The file.
         machine: The host name.
-        login: The user there; wandb needs C(user).
+        login: The user name on this host; wandb needs C(user).
 
     Example: Keep my wandb key
         machine: api.wandb.ai
@@ -129,7 +130,7 @@ class NetrcEntryOptions(KeyOptions):
     }
 
     def check(self) -> None:
-        """Raise AccountError also for an invalid machine or login."""
+        """Raise AccountError for an invalid machine, login, path or key."""
         for option in ("machine", "login"):
             if not WORD.match(self.options[option]):
                 raise AccountError(
@@ -142,9 +143,9 @@ class NetrcEntryOptions(KeyOptions):
 class NgcConfigOptions(KeyOptions):
     """Keep the key of the ngc program.
 
-    Keeps the C(apikey) of the section in use in the settings of the ngc program. Every other byte of the file stays.
+    Keeps the C(apikey) in the current section of the ngc program's settings. Every other byte of the file stays.
 
-    The program keeps its former settings in C(config.BAK). A key in that file is replaced as well.
+    The program keeps its former settings in C(config.BAK). A key in that file is replaced, too.
 
     Options:
         path: The file.
@@ -159,11 +160,11 @@ class NgcConfigOptions(KeyOptions):
 
 
 class TokenFileOptions(KeyOptions):
-    """Keep a file that holds one token.
+    """Keep a file that contains one token.
 
-    Keeps a file whose whole content is a token, as Hugging Face's programs do.
+    Keeps a file whose whole content is a token, as the programs of Hugging Face do.
 
-    A file that holds more than one word is not changed.
+    A file that contains more than one word is not changed.
 
     Options:
         path: The file.
@@ -178,6 +179,6 @@ class TokenFileOptions(KeyOptions):
 
 
 def check_login(login: str) -> None:
-    """Raise AccountError for a user name that a reader of the file would misread."""
+    """Raise AccountError for a user name that programs would misread in a key file."""
     if login != "$oauthtoken" and not WORD.match(login.replace("@", "-")):
         raise AccountError("login: %r is not valid; expected a user name or $oauthtoken" % (login,))

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of environment settings. Their docstring is the module's documentation (tools/module_pages.py)."""
+"""The options of environment settings. The class's docstring is the module's documentation (tools/module_pages.py)."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ from .._formats import environment
 
 VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*\Z")
 VALUE = re.compile(r"^[A-Za-z0-9_@%+=:,. /~${}()\[\]*?;|&<>#^-]*\Z")
-SHELLS_OWN = frozenset(
+SHELL_VARIABLES = frozenset(
     (  # noqa: SIM905  # words read better in one text
         "PATH HOME SHELL USER LOGNAME USERNAME PWD OLDPWD IFS ENV SHLVL _ UID EUID GID EGID PPID GROUPS OPTIND LINENO"
         " RANDOM SECONDS HISTCMD FUNCNAME DIRSTACK SHELLOPTS BASHOPTS BASHPID COLUMNS LINES ERRNO TTYIDLE WATCH"
@@ -19,30 +19,30 @@ SHELLS_OWN = frozenset(
         " mailpath manpath module_path options parameters path pipestatus psvar signals status umask version watch"
     ).split()
 )
-SHELLS_FAMILIES = ("BASH_", "fish_")
+SHELL_PREFIXES = ("BASH_", "fish_")
 
 
 class ShellEnvironmentOptions(Options):
     """Keep environment variables and PATH folders for every shell.
 
-    Writes C(~/.config/hpc.onboard/env.sh), C(env.csh) and C(env.fish), each with one part per O(section).
+    Writes C(~/.config/hpc.onboard/env.sh), C(env.csh) and C(env.fish). Each O(section) has its own part in each file.
 
-    Puts one line that reads them into the start-up file that the login shell really reads, above everything that could
-    return early.
+    Adds one line that reads these files to the start-up file that the login shell actually reads, above any line that
+    could end the file early.
 
     Options:
         section: The name of the section. Each section has its own variables.
-        variables: Variables, name to value. A value that begins with C(~/) or a variable of the site is a path there.
+        variables: Variables, name to value. A value that begins with C(~/) or a variable of the site is a path.
         path: Folders for the beginning of PATH, in this order.
         path_end: Folders for the end of PATH, in this order. If the file system of such a folder hangs, a shell still
             finds the commands of the system.
-        on_demand: Commands that a file defines when they are first used. Each name has the files for C(sh), C(csh) and
-            C(fish). C({machine}) in a path is the architecture of the machine that the shell runs on.
-        unless_used: Variables that could hide your content, by name. Each has C(folders), which may begin with a
-            variable that a start-up file sets, the subfolder C(below) of them, and the C(setting) that keeps one. The
-            variable is not set while such a subfolder holds a folder, unless it was set before.
+        on_demand: Commands that are defined by a script when they are first used. Each name has the scripts for
+            C(sh), C(csh) and C(fish). C({machine}) in a path is the architecture of the machine that runs the shell.
+        unless_used: Variables that could hide your existing content, by name. Each has C(folders), which may begin with
+            a variable that a start-up file sets, the subfolder C(below) them, and the C(setting) that keeps such a
+            folder in use. The variable is not set while this subfolder contains a folder, unless it was set before.
 
-    Example: Keep the caches of pip off the home
+    Example: Keep the cache of pip out of the home
         section: pip
         variables:
           PIP_CACHE_DIR: $SCRATCH/pip
@@ -61,7 +61,7 @@ class ShellEnvironmentOptions(Options):
     }
 
     def check(self) -> None:
-        """Raise AccountError for a setting that not every shell supports."""
+        """Raise AccountError for a setting that some shell does not support."""
         check_word("section", self.options["section"])
         for name, value in self.options["variables"].items():
             check_variable(name, value)
@@ -74,16 +74,16 @@ class ShellEnvironmentOptions(Options):
                     )
         for name, files in self.options["on_demand"].items():
             check_command(name, files)
-        for used in self.options["unless_used"].values():
-            for folder in used["folders"]:
+        for rule in self.options["unless_used"].values():
+            for folder in rule["folders"]:
                 check_path("unless_used", folder)
 
 
 def check_variable(name: str, value: Any) -> None:
-    """Raise AccountError if the name or value of an environment variable would not survive every shell."""
+    """Raise AccountError if some shell would reject or change the name or value of an environment variable."""
     if not isinstance(name, str) or not VARIABLE.match(name):
         raise AccountError("%r is not a valid name of an environment variable" % (name,))
-    if name in SHELLS_OWN or name.startswith(SHELLS_FAMILIES):
+    if name in SHELL_VARIABLES or name.startswith(SHELL_PREFIXES):
         raise AccountError(
             "%s is a variable of the shell itself and cannot be set. For folders in PATH, use the option 'path'." % name
         )
@@ -95,10 +95,10 @@ def check_variable(name: str, value: Any) -> None:
 
 
 def check_command(name: Any, files: Any) -> None:
-    """Raise AccountError for a command on demand that a shell could not define."""
+    """Raise AccountError for an on-demand command that a shell could not define. files: syntax -> script."""
     if not isinstance(name, str) or not re.match(r"^[a-z][a-z0-9_]*\Z", name):
         raise AccountError(
-            "on_demand: %r is not a valid name of a command; expected lower-case letters, digits and _" % (name,)
+            "on_demand: %r is not a valid command name; expected lower-case letters, digits and _" % (name,)
         )
     if not isinstance(files, dict) or set(files) != set(environment.DIALECTS):
         raise AccountError(

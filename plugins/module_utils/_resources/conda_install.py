@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A conda of the account's own in a storage area, with its settings and environments.
+"""The account's own conda installation in a storage area, with its settings and environments.
 
-The job leaves a small file in each finished folder, so inspection is quick. A prefix without one is unfinished (then
-the job's folder says so) or was not created by hpc-onboard.
+The job writes a small mark file into each finished folder, so inspection is quick. A prefix without a mark is
+unfinished (the job's folder records that) or was not created by hpc-onboard.
 """
 
 import os
@@ -17,18 +17,18 @@ from .._jobs.conda_spec import CondaSpec, machine
 from .._jobs.made import MADE, JobResource, read_text
 from .._options.conda_options import MACHINE, OWN, CondaInstallOptions
 
-HISTORY = "conda-meta/history"
-PARTS = (HISTORY, "bin/conda", "etc/profile.d/conda.sh")  # files that each conda has, the last one for shells
-MOST = 100  # environments that are listed
+HISTORY = "conda-meta/history"  # every environment has this file
+CONDA_FILES = (HISTORY, "bin/conda", "etc/profile.d/conda.sh")  # every conda installation has these files
+MAX_LISTED = 100  # environments
 
 
 class CondaInstall(CondaInstallOptions, JobResource):
-    """A conda from a pinned installer, and its environments from files."""
+    """A conda installed by a pinned installer, and its environments, each described by a file."""
 
     PLACE = "prefix"
 
     def bound(self, host: Host) -> "CondaInstall":
-        """Return the resource with expanded paths; a UsersConda for a conda that the user installed."""
+        """Return the resource with expanded paths; a UsersConda for a conda installation of the user's own."""
         prefix = host.expand(self.options["prefix"].replace(MACHINE, machine()))
         root = host.expand(self.options["root"]) if self.options.get("root") else None
         resource_type = UsersConda if self.options["distribution"] == OWN else CondaInstall
@@ -43,7 +43,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
     @property
     def _spec(self) -> CondaSpec:
-        installer = self.options["installers"].get(machine()) or {"url": "", "sha256": ""}
+        no_installer = {"url": "", "sha256": ""}  # _why_not_installable() reports it
+        installer = self.options["installers"].get(machine()) or no_installer
         return CondaSpec(self.options["prefix"], self.options, installer)
 
     def desired(self, host: Host) -> State:
@@ -57,21 +58,20 @@ class CondaInstall(CondaInstallOptions, JobResource):
         return state
 
     def inspect(self, host: Host) -> State:
-        """Return the same fields from the marks on the account.
+        """Return the same fields as desired(), read from the mark files on the account.
 
         For a prefix that is not a finished conda of hpc-onboard, return only the field 'is'.
         """
         prefix = self.options["prefix"]
-        there = host.resolved_entry(prefix)
-        if there is None:
+        found = host.resolved_entry(prefix)
+        if found is None:
             return {}
-        kind = there.kind
-        if there.is_foreign:
-            return {"is": "folder of another user"}  # whatever its files contain: its commands would run as this user
-        made = read_text(host, os.path.join(prefix, MADE))
-        if made is None:
-            return {"is": "unfinished" if self._is_unfinished(host) else kind}
-        state = {"conda": self._accept_newer(made)}
+        if found.is_foreign:  # its mark is not trusted: commands in this folder would run as this user
+            return {"is": "folder of another user"}
+        mark = read_text(host, os.path.join(prefix, MADE))
+        if mark is None:
+            return {"is": "unfinished" if self.unfinished_path(host) == prefix else found.kind}
+        state = {"conda": self._accept_newer(mark)}
         settings = read_text(host, os.path.join(prefix, condarc.PLACE))
         if settings is not None:
             state[condarc.PLACE] = settings
@@ -82,17 +82,16 @@ class CondaInstall(CondaInstallOptions, JobResource):
                 state["environment %s" % environment["name"]] = read_text(host, os.path.join(folder, MADE)) or unknown
         return state
 
-    def _accept_newer(self, made: str) -> str:
-        """Return the desired mark for the same or a newer version of the distribution: conda updates itself, too."""
-        desired, found = self._spec.made.split(" "), made.split(" ")
+    def _accept_newer(self, mark: str) -> str:
+        """Return the desired mark instead of the mark of a newer version, because conda can also update itself.
+
+        A mark is "DISTRIBUTION VERSION for MACHINE". Any other mark is returned unchanged.
+        """
+        desired, found = self._spec.made.split(" "), mark.split(" ")
         is_same = len(found) == len(desired) and (found[0], found[-1]) == (desired[0], desired[-1])
         if is_same and condarc.version_numbers(found[1]) >= condarc.version_numbers(desired[1]):
             return self._spec.made
-        return made
-
-    def _is_unfinished(self, host: Host) -> bool:
-        """Return True if a job began to create the prefix and did not finish."""
-        return bool(self.unfinished_path(host) == self.options["prefix"])
+        return mark
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the prefix must not be changed or cannot be created, or None."""
@@ -103,39 +102,32 @@ class CondaInstall(CondaInstallOptions, JobResource):
                 % shown
             )
         if self.options["state"] == "absent":
-            return None if "is" in before else self._why_not_removable(host)  # unfinished: nobody could add any
+            return None if "is" in before else self._why_not_removable(host)  # "is": unfinished, so has no environments
         if before and "is" not in before:
             return self._why_not_changeable(before, shown)
         return self.why_not_startable(host) or self._why_not_installable(host)
 
     def _why_not_changeable(self, before: State, shown: str) -> Optional[str]:
-        """Return why a finished conda must not be changed: another version, or changes by hand. Else None."""
+        """Return why a finished conda must not be changed (a different one, or changed by hand), or None."""
         found, desired = before["conda"].split(" "), self._spec.made.split(" ")
         if (found[0], found[-1]) != (desired[0], desired[-1]):
-            return "%s contains %s, but %s is set: set another prefix" % (shown, before["conda"], self._spec.made)
+            text = "%s contains %s, but the settings ask for %s: set another prefix"
+            return text % (shown, before["conda"], self._spec.made)
         settings = before.get(condarc.PLACE)
         if settings and not origin_mark.is_unchanged(settings):
-            return (
-                "%s/%s was changed by hand: move your settings to %s/.condarc and delete this file, then run again"
-                % (
-                    shown,
-                    condarc.PLACE,
-                    shown,
-                )
-            )
+            text = "%s/%s was changed by hand: move your settings to %s/.condarc and delete this file, then run again"
+            return text % (shown, condarc.PLACE, shown)
         for field, value in before.items():
             if value == "not created by hpc-onboard":
-                return (
-                    "the %s already exists and was not created by hpc-onboard: rename or remove it, then run again"
-                    % field
-                )
+                text = "the %s already exists and was not created by hpc-onboard: rename or remove it, then run again"
+                return text % field
         return None
 
     def _why_not_installable(self, host: Host) -> Optional[str]:
-        """Return why an installation would fail: no installer for this machine, an old glibc, too little space."""
+        """Return why an installation would fail (no installer, an old glibc, or too little space), or None."""
         if machine() not in self.options["installers"]:
-            known = ", ".join(sorted(self.options["installers"]))
-            return "%s has no installer for %s; available: %s" % (self.options["distribution"], machine(), known)
+            available = ", ".join(sorted(self.options["installers"]))
+            return "%s has no installer for %s; available: %s" % (self.options["distribution"], machine(), available)
         from .._jobs.machine import glibc_version
 
         found = glibc_version()
@@ -153,107 +145,101 @@ class CondaInstall(CondaInstallOptions, JobResource):
         from .._scan.amounts import format_count, format_size
 
         above, spaces = measure_free_space(host, os.path.dirname(self.options["prefix"]))
-        for whose, left in spaces:
-            lacking = [
-                "%s left, but %s needed" % (shown(has), shown(needs))
-                for has, needs, shown in (
-                    (left.bytes, self.options["bytes"], format_size),
-                    (left.files, self.options["files"], lambda number: format_count(number, "file")),
+        for owner, free in spaces:  # owner: "the file system", or whose quota
+            shortages = [
+                "%s left, but %s needed" % (render(left), render(needed))
+                for left, needed, render in (
+                    (free.bytes, self.options["bytes"], format_size),
+                    (free.files, self.options["files"], lambda number: format_count(number, "file")),
                 )
-                if has is not None and has < needs
+                if left is not None and left < needed
             ]
-            if lacking:
+            if shortages:
                 advice = "remove files or ask the site for more, then run again"
-                return "%s has too little space at %s: %s; %s" % (whose, above, " and ".join(lacking), advice)
+                return "%s has too little space at %s: %s; %s" % (owner, above, " and ".join(shortages), advice)
         return None
 
     def _why_not_removable(self, host: Host) -> Optional[str]:
-        """Return why the prefix must not be removed: an environment of the user's. Else None."""
+        """Return why the prefix must not be removed (the user created an environment in it), or None."""
         folder = os.path.join(self.options["prefix"], "envs")
         for name in host.names(folder):
             if read_text(host, os.path.join(folder, name, MADE)) is None and not name.startswith("."):
-                return (
-                    "hpc-onboard did not create the environment %s in %s: remove it first (conda env remove -n %s)"
-                    % (
-                        name,
-                        host.shown(folder),
-                        name,
-                    )
-                )
+                text = "hpc-onboard did not create the environment %s in %s: remove it first (conda env remove -n %s)"
+                return text % (name, host.shown(folder), name)
         return None
 
     def remarks(self, host: Host) -> List[str]:
-        """Return a warning about a block of 'conda init' in a start-up file, which is not changed."""
+        """Return a warning about the first start-up file with a 'conda init' block; the file is not changed."""
         for name in startup.FILES:
             path = os.path.join(host.home, name)
             if host.resolved_kind(path) == "file" and startup.has_conda_block(
                 read_text(host, host.resolve(path) or "") or ""
             ):
                 return [
-                    "~/%s contains a block of 'conda init', which runs conda at every login, maybe a different conda."
-                    " To remove the block, run: conda init --reverse" % name
+                    "~/%s contains a 'conda init' block, which runs conda at every login, possibly a different"
+                    " installation. To remove the block, run: conda init --reverse" % name
                 ]
         return []
 
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
-        """Start the job that installs, updates or removes."""
+        """Start the job that installs, updates or removes the conda."""
         from .._jobs.conda import CondaJob, RemovalJob
 
         if self.options["state"] == "absent":
             RemovalJob(self.job_folder, self.options["prefix"]).start(host)
             return
         host.make_folders(os.path.dirname(self.options["prefix"]), 0o700, self.options.get("root"))
-        made = read_text(host, os.path.join(self.options["prefix"], MADE))
-        update = made is not None and self._accept_newer(made) != self._spec.made
-        CondaJob(self.job_folder, self._spec, update).start(host)
+        mark = read_text(host, os.path.join(self.options["prefix"], MADE))
+        is_outdated = mark is not None and self._accept_newer(mark) != self._spec.made
+        CondaJob(self.job_folder, self._spec, is_outdated).start(host)
 
 
 class UsersConda(CondaInstall):
-    """A conda that the user installed, whatever its version. It is recognised by its files, and never run."""
+    """A conda that the user installed, of any version. It is recognised by its files, and never run."""
 
     def desired(self, host: Host) -> State:
-        """Return only that the user's conda exists: it has no desired version."""
+        """Return a state without a version: any conda of the user is accepted."""
         return {} if self.options["state"] == "absent" else {"conda": OWN}
 
     def inspect(self, host: Host) -> State:
-        """Return that the prefix is a conda that the user owns, by its files alone; else what is there."""
+        """Return the desired state if the prefix is the user's own conda; else its kind, such as 'file'."""
         prefix = self.options["prefix"]
         found = host.entry(prefix)
         if found is None:
             return {}
-        parts = [host.resolved_entry(os.path.join(prefix, part)) for part in PARTS]
-        is_conda = found.kind == "folder" and all(part and part.kind == "file" and part.mine for part in parts)
+        files = [host.resolved_entry(os.path.join(prefix, name)) for name in CONDA_FILES]
+        is_conda = found.kind == "folder" and all(file and file.kind == "file" and file.mine for file in files)
         is_users = found.mine and host.entry(os.path.join(prefix, MADE)) is None
         return {"conda": OWN} if is_conda and is_users else {"is": found.kind}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the prefix cannot be used, or why it is not removed; None if it is a conda."""
+        """Return why the prefix cannot be used, or why it is not removed; None if it is the user's conda."""
         shown = host.shown(self.options["prefix"])
         if self.options["state"] == "absent":
-            return "%s is a conda that you installed; hpc-onboard does not remove it" % shown
+            return "%s is your own conda installation, which hpc-onboard does not remove" % shown
         if before.get("conda") == OWN:
             return None
         if not before:
-            return "%s does not exist: set conda: {prefix: ...} to the path of your conda" % shown
+            return "%s does not exist: set conda: {prefix: ...} to the path of your conda installation" % shown
         text = (
-            "%s is not a conda that you installed (expected %s, all owned by you): set another prefix or distribution"
+            "%s is not your own conda installation (expected %s, all owned by you): set another prefix or distribution"
         )
-        return text % (shown, ", ".join(PARTS))
+        return text % (shown, ", ".join(CONDA_FILES))
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the environments of the user's conda, for the controller."""
+        """Return the names of the environments of the user's conda."""
         if before.get("conda") != OWN:
             return {}
         folder = os.path.join(self.options["prefix"], "envs")
-        names = [one for one in host.names(folder) if host.entry(os.path.join(folder, one, HISTORY))]
-        return {"adopted": "equivalent", "environments": names[:MOST]}
+        names = [name for name in host.names(folder) if host.entry(os.path.join(folder, name, HISTORY))]
+        return {"adopted": "equivalent", "environments": names[:MAX_LISTED]}
 
     def remarks(self, host: Host) -> List[str]:
-        """Return no warning about 'conda init'."""
-        return []  # a block of 'conda init' is the user's choice of this one
+        """Return no warning: the user chose to run 'conda init' for this conda."""
+        return []
 
     def apply(self, host: Host) -> None:
         """Raise AccountError: a conda of the user is never changed."""
-        raise AccountError("%s: hpc-onboard does not change a conda that you installed" % self.identity)
+        raise AccountError("%s: hpc-onboard does not change your own conda installation" % self.identity)

@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A container image as a file that is named for its digest, and a link to it without the digest.
+"""A container image: a file that is named after its digest, and a link to the file, named without the digest.
 
-The note next to an image says that hpc-onboard imported it. If the site has the image itself, the link points to that.
-The registry is asked, from the account and with the key of the container tool, for the present digest of the tag; if
-it does not answer, the existing image counts as up to date.
+A note file next to an image records that hpc-onboard imported it. If the site has the image, the link points to that.
+The account asks the registry, with the container tool's key, for the tag's current digest. If the registry does not
+answer, the existing image is treated as up to date.
 """
 
 import os
@@ -19,20 +19,18 @@ from .._options.file_options import fill_options
 from .._options.image_name import ImageName
 from .._options.image_options import ContainerImageOptions
 
-SPACE_FACTORS = {"enroot": 6, "apptainer": 5}  # of the layers' bytes, for cache, unpacked files and the image
-GIVEN = "digest"  # the file in the job's folder on a login node with the digest that is being imported
+SPACE_FACTORS = {"enroot": 6, "apptainer": 5}  # bytes needed for each byte of a layer: cache, unpacked files and image
+DIGEST_FILE = "digest"  # in the import folder, if a login node imports: the digest of the new image
 FOREIGN = "%s is a %s that was not created by hpc-onboard: move it away, then run again"
 EXISTS = "%s already exists and was not created by hpc-onboard: move it away, then run again"
-_LOOKUPS: Dict[Tuple[str, str], Any] = {}  # the answers of registries to this process, by image and credentials
+_LOOKUPS: Dict[Tuple[str, str], Any] = {}  # ImageLookup, by image and credentials: each registry is asked once
 
 
 class ContainerImage(ContainerImageOptions, Resource):
-    """An image that is imported once for each digest of its tag, in a Slurm job if only nodes have the tool."""
+    """An image that is imported once for each digest of its tag, on the login node or in a Slurm job."""
 
     def touches(self, host: Host) -> List[str]:
         return [self._link, self._folder]
-
-    # -- names ---------------------------------------------------------------------------------
 
     @property
     def _image(self) -> ImageName:
@@ -51,46 +49,47 @@ class ContainerImage(ContainerImageOptions, Resource):
         return os.path.join(self._folder, "%s.%s" % (self._image.plain, self._ending))
 
     @property
-    def _work(self) -> str:
+    def _import_folder(self) -> str:
         return os.path.join(self._folder, ".%s.import" % self._image.plain)
 
     def _files(self, host: Host) -> ImageFiles:
         return ImageFiles(host, self._folder, self._image, self._ending)
 
     def _find_site_image(self, host: Host) -> str:
+        """Return the path of the site's own file of this image, or ""."""
         folder = self.options.get("site_images")
         return self._files(host).of_site(folder, self.options["packages"]) if folder else ""
 
     def _is_our_link(self, link: files.FileEntry, host: Host) -> bool:
-        """Return True if a link points to a name with a digest, or to an image of the site, as only ours do."""
+        """Return True for a link to a name with a digest, or to a site image, as only hpc-onboard creates them."""
         if link.kind != "link" or link.is_foreign:
             return False
         site = self.options.get("site_images")
         return self._files(host).is_name(link.target) or (bool(site) and os.path.dirname(link.target) == site)
 
-    # -- states --------------------------------------------------------------------------------
-
     def desired(self, host: Host) -> State:
+        """Return the link's target and the image's digest; the site's own file if the site provides the image."""
         if self.options["state"] == "absent":
             return {}
-        site = self._find_site_image(host)
-        if site:
-            return {"image": site}
-        digest = self._digest(host)
-        if not digest:
+        site_image = self._find_site_image(host)
+        if site_image:
+            return {"image": site_image}
+        digest = self._find_digest(host)
+        if not digest:  # obstacle() returns the reason
             return {"image": self._image.plain}
         state = {"image": self._image.file(digest, self._ending), "digest": digest}
         return dict(state, old="none") if self.options["old"] == "remove" else state
 
     def inspect(self, host: Host) -> State:
+        """Return the same fields as desired(); before a removal, also the size of the images to be removed."""
         found = self._inspect_link(host)
-        going = [name for name in self._files(host).ours() if not self._files(host).is_changed(name)]
-        if self.options["state"] == "present" or not found or not going:
+        removable = [name for name in self._files(host).ours() if not self._files(host).is_changed(name)]
+        if self.options["state"] == "present" or not found or not removable:
             return found
-        return dict(found, size=self._files(host).size(going))
+        return dict(found, size=self._files(host).size(removable))
 
     def is_unchanged_since_created(self, found: State, host: Host) -> bool:
-        """Return the same as for any resource; the size is not in the receipt."""
+        """Compare all fields but the size, which is not in the receipt."""
         recorded = {name: value for name, value in found.items() if name != "size"}
         return super().is_unchanged_since_created(recorded, host)
 
@@ -103,11 +102,11 @@ class ContainerImage(ContainerImageOptions, Resource):
             names = self._files(host).ours()
             if self.options["state"] == "present":
                 return {}
-            if self._is_working(host):
+            if self._has_import_folder(host):
                 return {"image": "unfinished"}
             return {"image": names[0]} if names else {}
         state = {"image": link.target}
-        if link.target.startswith("/"):
+        if link.target.startswith("/"):  # an image of the site
             return state if host.resolved_kind(self._link) == "file" else {}
         note = self._files(host).note(link.target)
         if note is None:
@@ -120,6 +119,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return state
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the link must not be changed, or the image cannot be imported or removed; else None."""
         if "is" in before:
             return FOREIGN % (host.shown(self._link), before["is"])
         if self.options["state"] == "absent":
@@ -128,37 +128,39 @@ class ContainerImage(ContainerImageOptions, Resource):
                 size = self._files(host).size([before["image"]])
                 return "%s (%s) was changed after the import: remove it yourself" % (place, size)
             return None
-        if self._find_site_image(host) or self._importing(host):
+        if self._find_site_image(host) or self._digest_in_import(host):
             return None
         return self._why_not_importable(before, host)
 
     def _why_not_importable(self, before: State, host: Host) -> Optional[str]:
         """Return why the image cannot be imported, or None."""
-        if not self._digest(host):
-            looked = self._look_up(host)
-            return str(looked.why) + ("" if looked.is_certain else "; run again later")
-        wanted = self._image.file(self._digest(host), self._ending)
-        if before.get("image") == wanted and before.get("digest") == self._digest(host):
+        digest = self._find_digest(host)
+        if not digest:
+            lookup = self._look_up(host)
+            return str(lookup.why) + ("" if lookup.is_certain else "; run again later")
+        name = self._image.file(digest, self._ending)
+        if before.get("image") == name and before.get("digest") == digest:
             return None
         root = self.options.get("root") or os.path.dirname(self._folder)
         if host.resolved_kind(root) != "folder":
             return "%s does not exist, and only the site can create it: is the project's name right?" % host.shown(root)
-        there = host.resolved_entry(self._folder)
-        unsafe = host.why_blocked(self._folder)
-        unsafe = unsafe or (files.why_unsafe(there, host.shown(self._folder)) if there else None)
-        if unsafe:
-            return unsafe
-        path = os.path.join(self._folder, wanted)
+        folder = host.resolved_entry(self._folder)
+        problem = host.why_blocked(self._folder)
+        problem = problem or (files.why_unsafe(folder, host.shown(self._folder)) if folder else None)
+        if problem:
+            return problem
+        path = os.path.join(self._folder, name)
         if host.entry(path) is not None:
-            is_ours = self._files(host).note(wanted) is not None
+            is_ours = self._files(host).note(name) is not None
             return None if is_ours else EXISTS % host.shown(path)
-        why = fill_options(self.options["job_options"], host.account.found)[1]
-        if why:
-            return why
+        problem = fill_options(self.options["job_options"], host.account.found)[1]
+        if problem:
+            return problem
         needed = self._look_up(host).bytes * SPACE_FACTORS[self.options["runtime"]]
         return why_too_little_space(host, self._folder, needed, "importing %s" % self.options["image"])
 
     def remarks(self, host: Host) -> List[str]:
+        """Return notes about images that stay, and about a registry that does not answer."""
         if self.options["state"] == "absent":
             text, images = "%s (%s) was changed after the import and is not removed", self._files(host)
             return [text % (name, images.size([name])) for name in images.ours() if images.is_changed(name)]
@@ -167,107 +169,104 @@ class ContainerImage(ContainerImageOptions, Resource):
         if link is not None and link.kind == "link" and not link.target.startswith("/"):
             old = self._files(host).old(link.target)
             if old and self.options["old"] == "keep":
-                notes.append(
-                    "older images of %s exist: %s. To remove them, set container_images_old: remove"
-                    % (self.options["image"], ", ".join(old))
-                )
-            if not self._importing(host) and not self._image.digest and not self._look_up(host).digest:
+                text = "older images of %s exist: %s. To remove them, set container_images_old: remove"
+                notes.append(text % (self.options["image"], ", ".join(old)))
+            if not self._digest_in_import(host) and not self._image.digest and not self._look_up(host).digest:
                 notes.append("hpc-onboard could not check for a newer image: %s" % self._look_up(host).why)
         return notes
 
-    def _digest(self, host: Host) -> str:
+    def _find_digest(self, host: Host) -> str:
         """Return the desired digest; that of the existing image if the registry does not answer; or ""."""
-        if self._image.digest:
-            return self._image.digest
-        importing = self._importing(host)
-        if importing:
-            return importing
-        looked = self._look_up(host)
-        if looked.digest or looked.is_certain:
-            return str(looked.digest)
+        digest = self._image.digest or self._digest_in_import(host)
+        if digest:
+            return digest
+        lookup = self._look_up(host)
+        if lookup.digest or lookup.is_certain:
+            return str(lookup.digest)
         link = host.entry(self._link)
         note = self._files(host).note(link.target) if link is not None and link.kind == "link" else None
         return str(note["digest"]) if note else ""
 
     def _look_up(self, host: Host) -> Any:
-        """Return the registry's answer, for which it is asked once."""
-        from .._registry.image_lookup import ImageLookup, find_login, look_up_image  # not every run asks
+        """Return what the registry reports about the image; the registry is asked once."""
+        from .._registry.image_lookup import ImageLookup, find_login, look_up_image  # not every run asks a registry
 
-        if host.root:  # nothing is downloaded into a sandbox
+        if host.root:  # a sandbox asks no registry: a made-up digest, and no bytes to download
             from hashlib import sha256
 
             return ImageLookup("sha256:" + sha256(self.options["image"].encode("utf-8")).hexdigest(), 0)
         key = (self.options["image"], str(self.options.get("credentials")))
         if key not in _LOOKUPS:
-            _LOOKUPS[key] = look_up_image(
-                self._image,
-                find_login(self._credentials(host), self.options["runtime"] == "enroot", self._image.registry),
-            )
+            login = find_login(self._read_credentials(host), self.options["runtime"] == "enroot", self._image.registry)
+            _LOOKUPS[key] = look_up_image(self._image, login)
         return _LOOKUPS[key]
 
-    def _credentials(self, host: Host) -> Optional[str]:
+    def _read_credentials(self, host: Host) -> Optional[str]:
+        """Return the text of the container tool's credentials file, or None if there is no such file."""
         path = self.options.get("credentials")
         if not path or host.resolved_kind(path) != "file":
             return None
         return host.read(host.resolve(path) or path).decode("utf-8", "replace")
 
-    # -- the work ------------------------------------------------------------------------------
-
     @property
     def _job(self) -> Any:
         from .._slurm.slurm_job import SlurmJob
 
-        return SlurmJob(self._work)
+        return SlurmJob(self._import_folder)
 
-    def _is_working(self, host: Host) -> bool:
-        found = host.entry(self._work)
+    def _has_import_folder(self, host: Host) -> bool:
+        """Return True if an import is running or failed. A folder that others can read is not hpc-onboard's."""
+        found = host.entry(self._import_folder)
         return found is not None and found.is_private
 
-    def _importing(self, host: Host) -> str:
-        """Return the digest that is being imported, or ""."""
-        if not self._is_working(host):
+    def _digest_in_import(self, host: Host) -> str:
+        """Return the digest of the image that is being imported, or ""."""
+        if not self._has_import_folder(host):
             return ""
         if self.options["by"] == "job":
             return str(self._job.read_details(host).get("digest", ""))
-        note = host.entry(os.path.join(self._work, GIVEN))
-        return host.read(os.path.join(self._work, GIVEN)).decode("ascii", "replace") if note is not None else ""
+        path = os.path.join(self._import_folder, DIGEST_FILE)
+        return host.read(path).decode("ascii", "replace") if host.entry(path) is not None else ""
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
-        if not self._is_working(host) or self.options["state"] == "absent":
+        """Return the progress of the import, or why it failed; None without an import."""
+        if not self._has_import_folder(host) or self.options["state"] == "absent":
             return None
         if self.options["by"] == "job":
             progress: Optional[Dict[str, Any]] = self._job.progress(host)
             return progress
         from .._jobs.job import read_progress
 
-        return read_progress(host.path_via_handle(self._work))
+        return read_progress(host.path_via_handle(self._import_folder))
 
     def apply(self, host: Host) -> None:
+        """Remove all, or start the import; if the image exists already, set the link and remove older images."""
         if self.options["state"] == "absent":
             self._remove(host)
             return
         host.make_folders(self._folder, 0o700, self.options.get("root"))
-        wanted = self.desired(host)
+        desired = self.desired(host)
         link = host.entry(self._link)
         current = link.target if link is not None else ""
-        if not (wanted["image"].startswith("/") or self._files(host).note(wanted["image"])):
-            self._import(host, wanted)
+        if not (desired["image"].startswith("/") or self._files(host).note(desired["image"])):
+            self._start_import(host, desired)
             return
-        if wanted["image"] != current:
-            host.make_link(self._link, wanted["image"])
-        if wanted.get("old") == "none":
-            for name in self._files(host).old(wanted["image"]):
+        if desired["image"] != current:
+            host.make_link(self._link, desired["image"])
+        if desired.get("old") == "none":
+            for name in self._files(host).old(desired["image"]):
                 self._files(host).remove(name)
 
-    def _import(self, host: Host, wanted: State) -> None:
+    def _start_import(self, host: Host, desired: State) -> None:
+        """Start to import the image, on the login node or in a Slurm job. A sandbox only gets a simulated image."""
         from .._images import importing
         from .._slurm.slurm_job import JobOrder
 
-        digest = wanted["digest"]
+        digest = desired["digest"]
         is_enroot = self.options["runtime"] == "enroot"
-        one = importing.ImageImport(
+        image_import = importing.ImageImport(
             self._folder,
-            wanted["image"],
+            desired["image"],
             os.path.basename(self._link),
             digest,
             self._image.for_enroot(digest) if is_enroot else self._image.for_apptainer(digest),
@@ -278,18 +277,20 @@ class ContainerImage(ContainerImageOptions, Resource):
             self.options.get("temporary") or "",
         )
         if self.options["by"] == "login":
-            importing.ImportJob(self._work, one).start(host)
+            importing.ImportJob(self._import_folder, image_import).start(host)
             return
-        options, _why = fill_options(self.options["job_options"], host.account.found)
-        job = JobOrder("import", importing.render_commands(one) + importing.CLEANUP, options, self.options["minutes"])
+        options = fill_options(self.options["job_options"], host.account.found)[0]
+        commands = importing.render_commands(image_import) + importing.CLEANUP
+        job = JobOrder("import", commands, options, self.options["minutes"])
         host.start(
-            self._work,
+            self._import_folder,
             lambda above: self._job.submit(above, job, {"digest": digest}) and None,
-            lambda dry: importing.simulate(dry, one),
+            lambda dry: importing.simulate(dry, image_import),
         )
 
     def _remove(self, host: Host) -> None:
-        if self._is_working(host):
+        """Cancel the import, and remove the link and all images that were not changed after the import."""
+        if self._has_import_folder(host):
             self._job.cancel(host)
         link = host.entry(self._link)
         if link is not None and link.kind == "link":

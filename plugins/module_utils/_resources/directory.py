@@ -21,49 +21,52 @@ class Directory(DirectoryOptions, Resource):
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
-        """Return that there is a folder; nothing if it is to be removed and may be."""
+        """Return {"is": "folder"}; an empty state if the folder is to be removed and can be."""
         return {} if self._will_be_absent(host) else {"is": "folder"}
 
     def _will_be_absent(self, host: Host) -> bool:
-        """Return True if it will be absent. A folder with content, or anything that is no folder, stays."""
+        """Return True if the folder is to be removed, and is the user's own and empty, or does not exist."""
         if self.options["state"] == "present":
             return False
         found = host.entry(self.options["path"])
         return found is None or (found.kind == "folder" and found.mine and not host.names(self.options["path"]))
 
     def inspect(self, host: Host) -> State:
-        """Return the kind of what is at the path; FOREIGN or OPEN for a folder that is not safe to use."""
+        """Return the kind of what is at the path; FOREIGN or OPEN for a folder that is not safe to use.
+
+        A link to nothing has the kind "nothing"; for a path that does not exist, the state is empty.
+        """
         if self.options["state"] == "absent" and not self._will_be_absent(host):
             return self.desired(host)
         if self.options["state"] == "present" and self._find_foreign(host):
             return {"is": FOREIGN}
         found = host.resolved_entry(self.options["path"])
         kind = found.kind if found else "nothing"
-        if found and kind == "folder" and self.options["state"] == "present" and self._is_open(found):
+        if found and kind == "folder" and self.options["state"] == "present" and self._is_open_by_mistake(found):
             kind = OPEN
         return {} if kind == "nothing" and host.entry(self.options["path"]) is None else {"is": kind}
 
-    def _area(self, host: Host) -> str:
-        """Return the folder that must exist: the root, or the one above; in the home, the closest that exists."""
-        area = str(self.options.get("root") or os.path.dirname(self.options["path"]))
-        while (
-            not self.options.get("root") and area.startswith(host.home + "/") and host.resolved_kind(area) != "folder"
-        ):
-            area = os.path.dirname(area)
-        return area
+    def _find_parent(self, host: Host) -> str:
+        """Return the folder that must exist already: the root, or the parent; in the home, the closest existing one."""
+        if self.options.get("root"):
+            return str(self.options["root"])
+        parent = os.path.dirname(str(self.options["path"]))
+        while parent.startswith(host.home + "/") and host.resolved_kind(parent) != "folder":
+            parent = os.path.dirname(parent)
+        return parent
 
     def _find_foreign(self, host: Host) -> Optional[str]:
-        """Return the first folder or link below the site's own that another user created, or None."""
-        path, place = str(self.options["path"]), self._area(host).rstrip("/")
-        for part in path[len(place) :].strip("/").split("/") if path.startswith(place + "/") else []:
-            place += "/" + part
-            found = host.entry(place)
-            if found and (found.is_foreign or getattr(host.resolved_entry(place), "is_foreign", False)):
-                return place
+        """Return the first path below the parent that another user created (a folder, or a link or its target)."""
+        path, current = str(self.options["path"]), self._find_parent(host).rstrip("/")
+        for name in path[len(current) :].strip("/").split("/") if path.startswith(current + "/") else []:
+            current += "/" + name
+            found = host.entry(current)
+            if found and (found.is_foreign or getattr(host.resolved_entry(current), "is_foreign", False)):
+                return current
         return None
 
-    def _is_open(self, found: FileEntry) -> bool:
-        """Return True if all users may write in a folder of ours although its mode does not say so."""
+    def _is_open_by_mistake(self, found: FileEntry) -> bool:
+        """Return True if all users may write to the user's folder, without a sticky bit or a mode that asks for it."""
         desired = int(self.options["mode"], 8)
         is_intended = (found.mode & stat.S_ISVTX) or (desired & stat.S_IWOTH)
         return bool(found.mine and found.mode & stat.S_IWOTH and not is_intended)
@@ -80,17 +83,17 @@ class Directory(DirectoryOptions, Resource):
         if before.get("is") == OPEN:
             return "all users can write to %s: check its content, run chmod o-w %s, then run again" % (shown, shown)
         if before.get("is", "folder") != "folder":
-            return "%s already exists and is not a folder: move it away, then run again" % host.shown(path)
-        area = self._area(host)
-        if host.resolved_kind(area) == "link":
-            return host.why_blocked(area)
-        if host.resolved_kind(area) != "folder":
+            return "%s already exists and is not a folder: move it away, then run again" % shown
+        parent = self._find_parent(host)
+        if host.resolved_kind(parent) == "link":
+            return host.why_blocked(parent)
+        if host.resolved_kind(parent) != "folder":
             text = "%s does not exist, and only the site can create it: is the project's name right?"
-            return text % host.shown(area)
+            return text % host.shown(parent)
         return host.why_blocked(path)
 
     def remarks(self, host: Host) -> List[str]:
-        """Return a note about a folder that stays because it has content."""
+        """Return a note about a folder that is not removed because it has content."""
         if self.options["state"] == "present" or self._will_be_absent(host):
             return []
         return ["%s is not removed, because it is not empty" % host.shown(self.options["path"])]
@@ -99,4 +102,4 @@ class Directory(DirectoryOptions, Resource):
         if self.options["state"] == "absent":
             host.remove(self.options["path"])
             return
-        host.make_folders(self.options["path"], int(self.options["mode"], 8), self._area(host))
+        host.make_folders(self.options["path"], int(self.options["mode"], 8), self._find_parent(host))

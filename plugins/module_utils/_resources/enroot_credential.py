@@ -14,11 +14,11 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
     """One line for a machine and login. Other lines stay as they are."""
 
     def form(self) -> State:
-        """Return the fields of one well-formed line before all rivals."""
+        """Return the format of one valid line, before every other line that could match."""
         return {"lines": "1", "form": "valid for enroot", "order": "first"}
 
-    def find(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of all lines for the machine and login, and how enroot reads the first one."""
+    def find_entry(self, text: str) -> Optional[KeyEntry]:
+        """Return the keys of all lines for the machine and login, and if enroot can read the first one."""
         found = enroot.find(text, self.options["machine"], self.options["login"])
         if found is None:
             return None
@@ -29,23 +29,23 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
         }
         return KeyEntry(found.passwords, form)
 
-    def put(self, text: str) -> str:
+    def put_entry(self, text: str) -> str:
         """Return the text with exactly one line for the machine and login."""
         return enroot.put(text, self.options["machine"], self.options["login"], self.options["password"])
 
-    def without(self, text: str) -> str:
+    def remove_entry(self, text: str) -> str:
         """Return the text without the lines for the machine and login."""
         return enroot.without(text, self.options["machine"], self.options["login"])
 
-    def restored(self, text: str, former: str) -> str:
-        """Return the text with the former lines in the place of ours, to the byte."""
+    def restore_entry(self, text: str, former: str) -> str:
+        """Return the text with the former lines, byte for byte, in place of hpc-onboard's line."""
         return enroot.restore_former(text, self.options["machine"], self.options["login"], former)
 
-    def unreadable(self, text: str, shown: str) -> Optional[str]:
-        """Return why the file must not be edited: its format, or a password from a command. Else None."""
-        unreadable = enroot.problem(text, self.options["machine"])
-        if unreadable:
-            return "%s: %s" % (shown, unreadable)
+    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
+        """Return why the file must not be edited (its format, or a password that a command prints), or None."""
+        problem = enroot.problem(text, self.options["machine"])
+        if problem:
+            return "%s: %s" % (shown, problem)
         found = enroot.find(text, self.options["machine"], self.options["login"])
         if found and any(password.startswith("$") for password in found.passwords):
             return "%s takes the password for %s from your own command or variable: delete that line" % (

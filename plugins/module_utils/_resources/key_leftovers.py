@@ -12,18 +12,18 @@ from .._scan.search import Search, expand_paths
 
 
 class KeyLeftovers(Resource):
-    """Remove what a replaced key left behind, and report where else it is.
+    """Remove what a replaced key left behind, and report the remaining copies.
 
-    Searches the texts of the home for a replaced key, which it knows only by its fingerprint, histories and copies of
-    key files included.
+    Searches text files in the home, including shell histories and copies of key files, for a replaced key. The module
+    gets only the fingerprint of that key.
 
     Removes drafts that a killed run of hpc-onboard left next to the files in O(own), and the tokens that enroot keeps
-    of its pulls. All else stays; the outcome names it with its line.
+    after pulls. All other copies stay; the outcome lists each with its file and line.
 
     Options:
-        known: What to call the key of each fingerprint, such as C("key 0123456789ab") and C(the old key).
-        own: The files that hold the key rightly.
-        caches: Folders in which enroot may keep its tokens, such as that of E(ENROOT_CACHE_PATH).
+        known: A description of each replaced key by its fingerprint, such as C("key 0123456789ab") to C(the old key).
+        own: The files in which roles keep keys.
+        caches: Folders in which enroot may keep its tokens, such as the one in E(ENROOT_CACHE_PATH).
 
     Example: Find where the old key still is
         known: {"key 0123456789ab": the key that was replaced}
@@ -43,7 +43,7 @@ class KeyLeftovers(Resource):
 
     def check(self) -> None:
         if not self.options["known"]:
-            raise AccountError("known: missing; expected the fingerprint of the replaced key")
+            raise AccountError("known: empty; expected the fingerprint of the replaced key")
 
     def touches(self, host: Host) -> List[str]:
         return [host.home]
@@ -51,49 +51,49 @@ class KeyLeftovers(Resource):
     _found: Optional[List[MisplacedKey]] = None
     _search: Optional[Search] = None
 
-    def _misplaced_keys(self, host: Host) -> List[MisplacedKey]:
+    def _find_leftovers(self, host: Host) -> List[MisplacedKey]:
         """Return the leftovers of the replaced key, and drafts and tokens of any key; the home is searched once."""
         if self._found is None:
             own, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
             self._search = Search(host, [host.home] + caches)
             keys = MisplacedKeys(self._search, own, caches, self.options["known"])
-            known = set(self.options["known"])
-            places = (keys.in_home(), keys.in_credentials(), keys.in_tree(host.home), keys.in_caches())
-            every = [one for found in places for one in found]
-            self._found = [one for one in every if one.is_removable or one.fingerprints & known][:SHOWN]
+            replaced = set(self.options["known"])
+            searches = (keys.in_home(), keys.in_credentials(), keys.in_tree(host.home), keys.in_caches())
+            found = [key for search in searches for key in search]
+            self._found = [key for key in found if key.is_removable or key.fingerprints & replaced][:SHOWN]
         return self._found
 
     def desired(self, host: Host) -> State:
-        """Return nothing: no leftover is desired."""
+        """Return an empty state: no leftover is to stay."""
         return {}
 
     def inspect(self, host: Host) -> State:
         """Return the leftovers that may be removed, path to description."""
-        return {host.shown(one.path): one.text for one in self._misplaced_keys(host) if one.is_removable}
+        return {host.shown(key.path): key.text for key in self._find_leftovers(host) if key.is_removable}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None
 
     def remarks(self, host: Host) -> List[str]:
         """Return the leftovers that only the user may remove, and what the search skipped."""
-        found = [
-            "left over in %s:%d: %s" % (host.shown(stray.path), stray.line, stray.text)
-            for stray in self._foreign_strays(host)
+        notes = [
+            "left over in %s:%d: %s" % (host.shown(key.path), key.line, key.text)
+            for key in self._find_users_leftovers(host)
         ]
-        return found + (self._search.skipped() if self._search else [])
+        return notes + (self._search.skipped() if self._search else [])
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        return {"leftovers": len(self._foreign_strays(host))}
+        return {"leftovers": len(self._find_users_leftovers(host))}
 
-    def _foreign_strays(self, host: Host) -> List[MisplacedKey]:
+    def _find_users_leftovers(self, host: Host) -> List[MisplacedKey]:
         """Return the leftovers that only the user may remove."""
-        return [one for one in self._misplaced_keys(host) if not one.is_removable]
+        return [key for key in self._find_leftovers(host) if not key.is_removable]
 
     def apply(self, host: Host) -> None:
         """Remove the drafts and token stores that were found."""
-        for one in self._misplaced_keys(host):
-            if one.is_removable and host.resolved_kind(one.path) == "folder":
-                host.remove_folder(one.path)
-            elif one.is_removable:
-                host.remove(one.path)
-        self._found = None
+        for key in self._find_leftovers(host):
+            if key.is_removable and host.resolved_kind(key.path) == "folder":
+                host.remove_folder(key.path)
+            elif key.is_removable:
+                host.remove(key.path)
+        self._found = None  # the next inspection searches again

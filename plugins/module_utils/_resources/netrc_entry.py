@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key for one machine in ~/.netrc, as wandb and curl read it."""
+"""The key for one machine in ~/.netrc, which wandb and curl read."""
 
 from typing import Optional
 
@@ -14,28 +14,28 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
     """One entry for a machine. Other entries stay as they are."""
 
     def form(self) -> State:
-        """Return the fields of one entry with the login, before any default."""
+        """Return the format of one entry with the login, before any default entry."""
         return {"login": self.options["login"], "entries": "1", "order": "before any default"}
 
-    def find(self, text: str) -> Optional[KeyEntry]:
+    def find_entry(self, text: str) -> Optional[KeyEntry]:
         """Return the keys of all entries for the machine, and whether programs find the first one."""
         found = netrc.find_entries(text, self.options["machine"])
         if not found:
             return None
-        read = netrc.has_effective_entry(text, self.options["machine"])
-        order = "before any default" if read else "after a default entry, never read"
+        is_read = netrc.has_effective_entry(text, self.options["machine"])
+        order = "before any default" if is_read else "after a default entry, never read"
         form = {"login": found[0].login, "entries": str(len(found)), "order": order}
-        return KeyEntry([one.password for one in found], form)
+        return KeyEntry([entry.password for entry in found], form)
 
-    def put(self, text: str) -> str:
+    def put_entry(self, text: str) -> str:
         """Return the text with exactly one entry for the machine."""
         return netrc.put(text, self.options["machine"], self.options["login"], self.options["password"])
 
-    def without(self, text: str) -> str:
+    def remove_entry(self, text: str) -> str:
         """Return the text without the entries for the machine."""
         return netrc.without(text, self.options["machine"])
 
-    def unreadable(self, text: str, shown: str) -> Optional[str]:
+    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
         """Return why the file must not be edited, or None."""
         problem = netrc.problem(text)
         return "%s: %s" % (shown, problem) if problem else None

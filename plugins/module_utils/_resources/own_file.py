@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A text file of the user's that is copied from this machine to the account."""
+"""A text file of the user that is copied from this machine to the account."""
 
 import os
 from typing import Dict, List, Optional
@@ -13,29 +13,30 @@ from .._options.file_options import OwnFileOptions, fill_found
 from .._receipt import former_copies
 from .._receipt.set_aside import advice, restore_notes
 
-ANOTHERS = "file of another user"
+OTHER_USERS = "file of another user"
 FOREIGN = "file not created by hpc-onboard"
 EDITED = "file that was changed by hand since hpc-onboard wrote it"
+"""Values of the field 'is' of a state."""
 
 
 class OwnFile(OwnFileOptions, Resource):
-    """A file with this text. The receipt says whether it is ours, because few formats allow a stamp.
+    """A file with a given text. The receipt records that hpc-onboard wrote it, because few formats allow a stamp.
 
-    A file that existed before stays, and so does one that was edited on the account.
+    A file that existed before, or that was edited on the account, is not changed.
     """
 
     KEEPS_USER_EDITS = True
     IS_MOVABLE = True
 
     def bound(self, host: Host) -> "Resource":
-        """Return this file with the values found on the account in its text (fill_found)."""
+        """Return this file with the values that were found on the account in its text, in place of @NAME@."""
         content = self.options.get("content")
-        for name, found in self._get_found(host).items():
+        for name, found in self._found_values(host).items():
             content = fill_found(str(content), name, found["value"])
         return super(OwnFile, type(self)(dict(self.options, content=content))).bound(host)
 
-    def _get_found(self, host: Host) -> Dict[str, Dict[str, str]]:
-        """Return value and, if it is missing, the reason for each name in the text."""
+    def _found_values(self, host: Host) -> Dict[str, Dict[str, str]]:
+        """Return {value, why} for each @NAME@ in the text; why: the reason if the value was not found."""
         names = self.options.get("found") or [] if self.options["state"] == "present" else []
         return {name: host.account.found.get(name) or {"value": "", "why": ""} for name in names}
 
@@ -62,69 +63,79 @@ class OwnFile(OwnFileOptions, Resource):
         if file.kind != "file":
             return {"is": file.kind}
         if self.options["state"] == "absent" and not file.mine:
-            return {"is": ANOTHERS}  # whatever the receipt says
+            return {"is": OTHER_USERS}  # whatever the receipt says
         text = host.read(self.options["path"]).decode("utf-8", "surrogateescape")
-        other = self.describe_foreign(text, host)
-        if other:
-            return {"is": other}  # its content is not reported
+        foreign = self.describe_foreign(text, host)
+        if foreign:
+            return {"is": foreign}  # the user's text is not sent to the controller
         mode = self.mode() if self._is_equivalent(text, file.mode, host) else "%04o" % file.mode
         return {"content": text.encode("utf-8", "replace").decode("utf-8"), "mode": mode}
 
     def _is_equivalent(self, text: str, mode: int, host: Host) -> bool:
-        """Return True if a file of the user's with this text gives its owner the same, and others no more."""
+        """Return True if the user wrote this text himself, with the owner's desired rights and no more for others."""
         if not self._is_up_to_date(text) or self.is_unchanged_since_created({"content": text}, host):
             return False
         desired = int(self.mode(), 8)
         return mode & 0o700 == desired & 0o700 and not mode & ~desired & 0o7777
 
     def describe_foreign(self, text: str, host: Host) -> Optional[str]:
-        """Return a description of a file whose text is not ours to show, or None."""
+        """Return FOREIGN or EDITED for a text that hpc-onboard did not write, else None.
+
+        A run that was killed before it moved the user's file away has already recorded that it creates the file; its
+        note then contains the FOREIGN state.
+        """
         if self.is_unchanged_since_created({"content": text}, host) or self._is_up_to_date(text):
             return None
         note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
-        was_foreign = note.get("found") == hash_fields({"is": FOREIGN})  # a killed run was about to move it away
+
+        was_foreign = note.get("found") == hash_fields({"is": FOREIGN})
         return EDITED if note.get("made") and not was_foreign else FOREIGN
 
     def _is_up_to_date(self, text: str) -> bool:
-        """Return True if the file is to exist with this text."""
+        """Return True if this is the desired text of a file that is to exist."""
         return self.options["state"] == "present" and text == self.desired_text()
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the file must not be written or removed, or None."""
+        """Return why the file must not be written or removed, or None.
+
+        One Slurm account of two is enough: the text is for jobs with GPUs and for jobs without.
+        """
         path, shown = self.options["path"], host.shown(self.options["path"])
-        wanted = list(self._get_found(host).values())
-        if wanted and all(
-            found["why"] for found in wanted
-        ):  # one of two accounts is enough: the text is for jobs of both purposes
-            return wanted[0]["why"]
-        if not before or self.keeps_copy:  # what is there is moved away
+        values = list(self._found_values(host).values())
+
+        if values and all(value["why"] for value in values):
+            return values[0]["why"]
+        if not before or self.keeps_copy:  # keeps_copy: an existing file is moved away
             return host.why_blocked(os.path.dirname(path))
         if "is" in before:
             return "%s is a %s: %s" % (shown, before["is"], advice(shown))
         return self.why_not_ours(shown, host.read(path).decode("utf-8", "surrogateescape"), before, host)
 
     def why_not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
-        """Return why a file with this text and state must not be changed, or None. before: what inspect() returned."""
+        """Return why a file with this text must not be changed, or None. before: the state that inspect() returned."""
         if before == self.desired(host) or self.is_unchanged_since_created({"content": text}, host):
             return None
         if self._is_up_to_date(text):
-            same = "%s already has this text, but mode %s: run chmod %s %s, then run again"
-            return same % (shown, before["mode"], self.mode(), shown)
+            text = "%s already has this text, but mode %s: run chmod %s %s, then run again"
+            return text % (shown, before["mode"], self.mode(), shown)
         return "%s was changed by another program: run again" % shown
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return if an existing file of the user serves (adopted) or is in the place (theirs)."""
+        """Return 'adopted' if the user's own file is accepted as it is, 'theirs' if it blocks this one."""
         if before and before == self.desired(host):
             file = host.entry(self.options["path"])
             return {"adopted": "equivalent"} if file and "%04o" % file.mode != before["mode"] else {}
         return {"theirs": True} if before and self.obstacle(before, host) else {}
 
     def remarks(self, host: Host) -> List[str]:
-        """Return how to restore what the file took the place of, once it is removed."""
+        """Return how to restore a file that the user moved away for this one, once this one is removed."""
         return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def apply(self, host: Host) -> None:
-        """Write or remove the file; with keeps_copy, first move the user's own file away."""
+        """Write or remove the file; with keeps_copy, first move the user's own file away.
+
+        Another program may have written the file since the inspection, so the obstacle is checked again.
+        """
         path = self.options["path"]
         if self.options["state"] == "absent":
             host.remove(path)

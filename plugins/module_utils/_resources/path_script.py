@@ -16,10 +16,10 @@ SCRIPT_FOLDER = "@script_folder@"
 
 
 class PathScript(PathScriptOptions, OwnFile):
-    """An executable file with a stamp. A file without it, or that was edited by hand, belongs to the user and stays."""
+    """An executable file with a stamp. A file without the stamp, or edited by hand, is the user's and stays."""
 
     def bound(self, host: Host) -> Resource:
-        """Return this script with the path of its folder in its text: Slurm reads neither ~ nor variables."""
+        """Return this script with its folder's absolute path in its text: Slurm expands neither ~ nor variables."""
         folder = os.path.dirname(host.expand(self.options["path"]))
         content = (self.options.get("content") or "").replace(SCRIPT_FOLDER, folder)
         return super(PathScript, type(self)(dict(self.options, content=content))).bound(host)
@@ -37,7 +37,7 @@ class PathScript(PathScriptOptions, OwnFile):
         return None if has_mark(text) else FOREIGN
 
     def remarks(self, host: Host) -> List[str]:
-        """Return Slurm's verdict on the script, if it is to be asked and the script exists."""
+        """Return the answer of 'sbatch --test-only' for an existing script, if the options ask for this check."""
         if not self.options.get("asks") or host.root or host.resolved_kind(self.options["path"]) != "file":
             return super().remarks(host)
         from .._slurm.submission import check_submission
@@ -45,11 +45,11 @@ class PathScript(PathScriptOptions, OwnFile):
         return check_submission(host.real(self.options["path"]), host.shown(self.options["path"]))
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the script cannot be written; Slurm refuses one without a partition that it lists."""
-        why = super().obstacle(before, host)
+        """Return why the script must not be written, or why Slurm would refuse the script's directives; else None."""
+        problem = super().obstacle(before, host)
         offers = host.account.found.get("slurm")
-        if why or not offers or not self.options.get("found"):
-            return why
+        if problem or not offers or not self.options.get("found"):
+            return problem
         from .._slurm.directives import check_directives
 
         return check_directives(offers, self.options["content"])

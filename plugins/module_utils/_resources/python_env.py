@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Python environment of the account, created from modules and packages, with a lock; a change creates a new one.
+"""A Python environment of the account, created from modules and packages, with a lock file.
 
-Its path is a link to the folder that was created last. Its state comes from a small file that the job writes into this
-folder at its end, and from the names of the installed packages.
+Each change creates a new version in a folder of its own; the environment's path is a link to the newest version. The
+state is read from a small mark file, which the job writes last, and from the names of the installed packages.
 """
 
 import os
@@ -15,7 +15,8 @@ from .._jobs.env_spec import AS_LOCKED, EnvSpec, compared, installed, read_mark,
 from .._jobs.made import MADE, JobResource, read_text
 from .._options.env_options import PythonEnvOptions
 
-THERE, HALF, GONE, NO_PYTHON = "an environment", "nothing", "missing files", "a missing Python"
+WORKING, UNFINISHED, PURGED, NO_PYTHON = "an environment", "nothing", "missing files", "a missing Python"
+"""Values of the field "points to" of a state. PURGED: a purge deletes the files and leaves links and folders."""
 
 
 class PythonEnv(PythonEnvOptions, JobResource):
@@ -31,41 +32,41 @@ class PythonEnv(PythonEnvOptions, JobResource):
         return EnvSpec(self.options)
 
     def desired(self, host: Host) -> State:
-        """Return what the environment is made from, that no package was changed by hand, and that the link works."""
+        """Return the sources of the environment, packages as in the lock file, and a working link."""
         if self.options["state"] == "absent":
             return {}
-        return dict(self._spec.made_from(), installed=AS_LOCKED, **{"points to": THERE})
+        return dict(self._spec.made_from(), installed=AS_LOCKED, **{"points to": WORKING})
 
     def inspect(self, host: Host) -> State:
-        """Return the same fields from the mark of the environment that the link points to.
+        """Return the same fields as desired(), read from the mark of the version that the link points to.
 
         For anything that hpc-onboard did not create, return only the field 'is'.
         """
-        there, versions = host.entry(self.path), versions_folder(self.path)
-        if there is None:
-            return {"points to": HALF} if self._is_ours(versions, host) else {}
-        place = os.path.join(os.path.dirname(self.path), there.target)
-        if there.kind != "link" or there.is_foreign or os.path.dirname(place) != versions:
-            return {"is": there.kind}
-        mark = read_mark(read_text(host, os.path.join(place, MADE)))
+        link, versions = host.entry(self.path), versions_folder(self.path)
+        if link is None:
+            return {"points to": UNFINISHED} if self._is_our_folder(versions, host) else {}
+        version = os.path.join(os.path.dirname(self.path), link.target)
+        if link.kind != "link" or link.is_foreign or os.path.dirname(version) != versions:
+            return {"is": link.kind}
+        mark = read_mark(read_text(host, os.path.join(version, MADE)))
         if not mark:
-            return {"points to": GONE}  # a purge takes the files and leaves links and folders
+            return {"points to": PURGED}
         state = dict(mark["made_from"])
-        state["installed"] = compared(mark["locked"], self._packages(place, host))
-        state["points to"] = NO_PYTHON if host.resolved_kind(place + "/bin/python") == "nothing" else THERE
+        state["installed"] = compared(mark["locked"], self._list_packages(version, host))
+        state["points to"] = NO_PYTHON if host.resolved_kind(version + "/bin/python") == "nothing" else WORKING
         return state
 
-    def _is_ours(self, versions: str, host: Host) -> bool:
-        """Return True if a job of ours began the versions next to the place, which has no link yet."""
+    def _is_our_folder(self, versions: str, host: Host) -> bool:
+        """Return True if hpc-onboard created the folder of versions, or a job of hpc-onboard began to create it."""
         found = host.entry(versions)
         if found is None or found.kind != "folder" or found.is_foreign:
             return False
-        begun = os.path.dirname(self.unfinished_path(host) or "") == versions
-        return begun or read_text(host, os.path.join(versions, MADE)) is not None
+        is_begun = os.path.dirname(self.unfinished_path(host) or "") == versions
+        return is_begun or read_text(host, os.path.join(versions, MADE)) is not None
 
-    def _packages(self, place: str, host: Host) -> List[str]:
-        """Return the packages that are installed now, as name==version."""
-        library = os.path.join(place, "lib")
+    def _list_packages(self, version: str, host: Host) -> List[str]:
+        """Return the packages that are installed in the folder of a version, as name==version."""
+        library = os.path.join(version, "lib")
         folders = [os.path.join(library, name, "site-packages") for name in host.names(library)]
         return installed([name for folder in folders for name in host.names(folder)])
 
@@ -73,10 +74,8 @@ class PythonEnv(PythonEnvOptions, JobResource):
         """Return why the environment must not be changed or cannot be created, or None."""
         shown = host.shown(self.path)
         if "is" in before:
-            return (
-                "%s already exists and was not created by hpc-onboard: set another path, or move it, then run again"
-                % shown
-            )
+            text = "%s already exists and was not created by hpc-onboard: set another path, or move it, then run again"
+            return text % shown
         if before.get("installed", AS_LOCKED) != AS_LOCKED:
             return (
                 "packages in %s were changed by hand (%s): add the changes to packages, or remove the environment"
@@ -84,23 +83,26 @@ class PythonEnv(PythonEnvOptions, JobResource):
             )
         if self.options["state"] == "absent" or before == self.desired(host):
             return None
-        return self._foreign_versions(host) or self.why_not_startable(host) or self._find_missing(host)
+        return self._why_versions_blocked(host) or self.why_not_startable(host) or self._why_not_available(host)
 
-    def _foreign_versions(self, host: Host) -> Optional[str]:
+    def _why_versions_blocked(self, host: Host) -> Optional[str]:
         """Return why the folder of versions cannot be used, or None."""
         versions = versions_folder(self.path)
-        if host.entry(versions) is None or self._is_ours(versions, host):
+        if host.entry(versions) is None or self._is_our_folder(versions, host):
             return None
-        return "%s already exists and was not created by hpc-onboard: move it away, then run again" % host.shown(
-            versions
-        )
+        text = "%s already exists and was not created by hpc-onboard: move it away, then run again"
+        return text % host.shown(versions)
 
-    def _find_missing(self, host: Host) -> Optional[str]:
-        """Return which packages or modules the site lacks, or None. A sandbox has none of the site's programs."""
-        under_way = self.progress(host)
+    def _why_not_available(self, host: Host) -> Optional[str]:
+        """Return which packages or modules the site lacks, or None.
+
+        This is not checked in a sandbox, which has none of the site's programs; for packages of an index, whose absence
+        pip reports in the job; and while a job is running, because it was checked before.
+        """
+        progress = self.progress(host)
         if host.root or not (self.options["offline"] or self.options["modules"]):
-            return None  # the job itself asks an index
-        if under_way is not None and "failed" not in under_way:
+            return None
+        if progress is not None and "failed" not in progress:
             return None
         from .._jobs.modules import find_missing
 

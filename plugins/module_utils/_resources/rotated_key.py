@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A key that is replaced in all places of one file, and tested; if anything fails, the file is restored."""
+"""A key that is replaced in all places of one file and then tested. If a step fails, the file is restored."""
 
 from typing import Any, Dict, List, Optional, Tuple, Type
 
@@ -11,26 +11,26 @@ from .._core.undo_log import UndoableHost
 from .._options.key_options import PASSWORD
 from .._registry import token_check
 from .enroot_credential import EnrootCredential
-from .kept_key import KeptKey, text_of
+from .kept_key import KeptKey, read_latin1
 from .netrc_entry import NetrcEntry
 from .ngc_config import NgcConfig
 from .registry_auth import RegistryAuth
 from .token_file import TokenFile
 
 PLACES: Dict[str, Type[KeptKey]] = {
-    kind.KIND: kind for kind in (EnrootCredential, NetrcEntry, NgcConfig, RegistryAuth, TokenFile)
+    resource_type.KIND: resource_type
+    for resource_type in (EnrootCredential, NetrcEntry, NgcConfig, RegistryAuth, TokenFile)
 }
 
 
 class RotatedKey(Resource):
-    """Replace the key in one file, wherever the file holds one, and test it.
+    """Replace the key in every place of one file, and test it.
 
-    Puts the key in all places of one file that hold a key, reads it back as its reader does, and asks the registry
-    whether it accepts the key from here. A place that holds no key stays without one. If anything fails, the file gets
-    its exact old bytes and mode back.
+    Writes the key to all places of one file that contain a key, reads the key back as programs do, and asks the
+    registry whether it accepts the key from the account. A place without a key stays without one. If a step fails,
+    the exact old bytes and mode of the file are restored.
 
-    If the login node cannot reach the registry, the answer is unknown. That is reported, and is no
-    failure.
+    If the login node cannot reach the registry, the result is unknown. It is reported, but is not a failure.
 
     Options:
         path: The file.
@@ -40,8 +40,8 @@ class RotatedKey(Resource):
         password: The key.
         registry: The registry to ask, with C(address), C(repository), C(realms) (hosts that may receive the key) and
             C(ca) (certificates in PEM, if the system's are not enough). If empty, no registry is asked.
-        known: Fingerprints of the keys that may be replaced, as outcomes show them. A file with another key stays as
-            it is. Without it, any key is replaced.
+        known: Fingerprints of the keys that may be replaced, as outcomes show them. A file that contains any other key
+            is not changed. Without this option, any key is replaced.
 
     Example: Replace my NGC key where enroot reads it
         path: ~/enroot/.credentials
@@ -76,13 +76,12 @@ class RotatedKey(Resource):
         """Return a resource for each place, with the new key. Raise AccountError for an unknown type."""
         parts = []
         for place in self.options["places"]:
-            kind = PLACES.get(str(place.get("kind")))
-            if kind is None:
+            resource_type = PLACES.get(str(place.get("kind")))
+            if resource_type is None:
                 raise AccountError("places: unknown type %r; available: %s" % (place.get("kind"), ", ".join(PLACES)))
-            given = {name: value for name, value in place.items() if name != "kind"}
-            whole = kind.with_defaults(given)
-            whole.update(path=self.options["path"], password=self.options["password"], state="present")
-            parts.append(kind(whole))
+            options = resource_type.with_defaults({name: value for name, value in place.items() if name != "kind"})
+            options.update(path=self.options["path"], password=self.options["password"], state="present")
+            parts.append(resource_type(options))
         return parts
 
     def touches(self, host: Host) -> List[str]:
@@ -99,7 +98,7 @@ class RotatedKey(Resource):
         return _merge_states([(part, part.inspect(host)) for part in self._parts_with_key(host)])
 
     def _parts_with_key(self, host: Host) -> List[KeptKey]:
-        """Return the places with a key. A place that cannot be read may have one."""
+        """Return the places with a key. A place that cannot be read is included, because it may have a key."""
         return [part for part in self._parts if not _is_without_key(part, host)]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
@@ -109,32 +108,32 @@ class RotatedKey(Resource):
             if problem:
                 return problem
         if self._find_unknown_key(host):
-            return "%s contains a key that hpc-onboard does not know. The key was not replaced" % host.shown(
-                self.options["path"]
-            )
+            text = "%s contains a key that hpc-onboard does not know. The key was not replaced"
+            return text % host.shown(self.options["path"])
         return None
 
     def _find_unknown_key(self, host: Host) -> str:
         """Return the fingerprint of a key that must not be replaced, or ""."""
         if self.options.get("known") is None:
             return ""
-        may_go = set(self.options["known"]) | {host.fingerprint(self.options["password"])}
-        shown = (one for part in self._parts_with_key(host) for one in _fingerprints(part, host))
-        return next((one for one in shown if one not in may_go), "")
+        known = set(self.options["known"]) | {host.fingerprint(self.options["password"])}
+        found = [fingerprint for part in self._parts_with_key(host) for fingerprint in _list_fingerprints(part, host)]
+        return next((fingerprint for fingerprint in found if fingerprint not in known), "")
 
     def fields_to_tighten(self, host: Host) -> State:
-        """Return the modes of file and folder that are not yet private."""
-        return self._parts_with_key(host)[0].fields_to_tighten(host) if self._parts_with_key(host) else {}
+        """Return the modes of file and folder that are not yet private. All parts are in the same file."""
+        parts = self._parts_with_key(host)
+        return parts[0].fields_to_tighten(host) if parts else {}
 
     def remarks(self, host: Host) -> List[str]:
-        """Return the registry's verdict on the key in the file, if it was tested."""
+        """Return the registry's verdict on the key in the file, if the key is tested."""
         if not self._is_tested(host):
             return []
         verdict = self._test_once(host)
         return ["result for the key in the file: %s (%s)" % (verdict.word, verdict.why)]
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return which unknown key is in the file, or the registry's verdict on the new one."""
+        """Return 'held', an unknown key's fingerprint or 'none', or else the registry's verdict on the new key."""
         if not self._parts_with_key(host):
             return {"held": "none"}
         unknown = self._find_unknown_key(host)
@@ -144,11 +143,8 @@ class RotatedKey(Resource):
 
     def _is_tested(self, host: Host) -> bool:
         """Return True if the new key is in the file and a registry is to be asked about it."""
-        return bool(self.options["registry"] and self._parts_with_key(host)) and self._has_new_key(host)
-
-    def _has_new_key(self, host: Host) -> bool:
-        """Return True if all places have the new key."""
-        return self.inspect(host) == self.desired(host)
+        has_new_key = self.inspect(host) == self.desired(host)
+        return bool(self.options["registry"] and self._parts_with_key(host) and has_new_key)
 
     _verdict: Optional[token_check.RegistryVerdict] = None
 
@@ -159,9 +155,9 @@ class RotatedKey(Resource):
         return self._verdict
 
     def _ask_registry(self, host: Host) -> token_check.RegistryVerdict:
-        """Return the registry's verdict on the first place's key, read as its reader reads it."""
+        """Return the registry's verdict on the first place's key, as programs read it from the file."""
         part = self._parts_with_key(host)[0]
-        found = part.find(text_of(host, self.options["path"]))
+        found = part.find_entry(read_latin1(host, self.options["path"]))
         if found is None:
             return token_check.RegistryVerdict(token_check.NOT_MEASURED, "its programs find no key in the file")
         return token_check.check_key(self.options["registry"], part.options["login"], found.passwords[0])
@@ -170,22 +166,21 @@ class RotatedKey(Resource):
 
     def apply(self, host: Host) -> None:
         """Replace the key in all places and test it. If anything fails, restore the file and raise AccountError."""
-        kept = UndoableHost(host)
+        undoable_host = UndoableHost(host)
         try:
             for part in self._parts_with_key(host):
-                part.prepare(kept)
-                reconcile(part, kept)
+                part.update_program_copy(undoable_host)
+                reconcile(part, undoable_host)
             self._require_accepted_key(host)
         except AccountError as error:
-            problems = kept.undo()
-            if problems:
-                raise AccountError(
-                    "%s; and the file could not be restored: %s" % (error, "; ".join(problems))
-                ) from None
-            raise AccountError("%s; the file is unchanged" % error) from None
+            problems = undoable_host.undo()
+            result = (
+                "and the file could not be restored: " + "; ".join(problems) if problems else "the file is unchanged"
+            )
+            raise AccountError("%s; %s" % (error, result)) from None
 
     def _require_accepted_key(self, host: Host) -> None:
-        """Raise AccountError if the registry refuses the key in the file. No answer is no refusal."""
+        """Raise AccountError if the registry refuses the key in the file. A missing answer is accepted."""
         if self.options["registry"]:
             verdict = self._test_once(host)
             if verdict.word in (token_check.REFUSED, token_check.NOT_ENTITLED):
@@ -195,7 +190,7 @@ class RotatedKey(Resource):
 
 
 def _merge_states(states: List[Tuple[KeptKey, State]]) -> State:
-    """Return one state of all places. If there are several, each field is named for its place."""
+    """Return one state of all places. With several places, each field's name begins with the name of its place."""
     if len(states) == 1:
         return states[0][1]
     named = [(str(part.options.get("machine") or part.options.get("registry")), state) for part, state in states]
@@ -203,16 +198,16 @@ def _merge_states(states: List[Tuple[KeptKey, State]]) -> State:
 
 
 def _is_without_key(part: KeptKey, host: Host) -> bool:
-    """Return True where nothing at a place is a key: no file, or a readable one without an entry."""
+    """Return True if a place has no key: the file is missing, or can be read and has no entry."""
     found = part.inspect(host)
     if "password" in found or "is" in found:
         return False
-    return host.entry(part.path) is None or not part.unreadable(text_of(host, part.path), "")
+    return host.entry(part.path) is None or not part.why_not_parseable(read_latin1(host, part.path), "")
 
 
-def _fingerprints(part: KeptKey, host: Host) -> List[str]:
+def _list_fingerprints(part: KeptKey, host: Host) -> List[str]:
     """Return the fingerprints of all keys of an entry."""
     if "is" in part.inspect(host):
         return []  # not a regular file: it is not read, and obstacle() reports it
-    found = part.find(text_of(host, part.path))
-    return [host.fingerprint(one) for one in found.passwords] if found else []
+    found = part.find_entry(read_latin1(host, part.path))
+    return [host.fingerprint(password) for password in found.passwords] if found else []

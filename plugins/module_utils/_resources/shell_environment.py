@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Variables and PATH for every shell of the account: one generated file per dialect, and one line that reads it.
+"""Variables and PATH for every shell of the account: one generated file for each shell syntax, and one line to read it.
 
-Each role has a section of its own in the generated files. The line is in the start-up file that the login shell
-really reads.
+Each role has its own section in the generated files. The line is in the start-up file that the login shell actually
+reads.
 """
 
 import os
@@ -29,7 +29,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             name: host.expand(value) if value.startswith(("~/", "$")) else value
             for name, value in self.options["variables"].items()
         }
-        folders = {option: [host.expand(one) for one in self.options[option]] for option in ("path", "path_end")}
+        folders = {option: [host.expand(path) for path in self.options[option]] for option in ("path", "path_end")}
         commands = {
             name: {dialect: host.expand(file) for dialect, file in files.items()}
             for name, files in self.options["on_demand"].items()
@@ -41,15 +41,11 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     KEEPS_USER_EDITS = True
 
     def touches(self, host: Host) -> List[str]:
-        """Return the generated and start-up files, and the folders that they name, for which the settings wait."""
+        """Return the generated and start-up files, and the paths in the settings: these must be created first."""
         files = [env_file(host, dialect) for dialect in environment.DIALECTS] + [host.home + name for name in EVERY]
-        named = [value for value in self.options["variables"].values() if value.startswith("/")]
-        read = [file for each in self.options["on_demand"].values() for file in each.values()]
-        return [*files, *named, *self.options["path"], *self.options["path_end"], *read]
-
-    def _files(self, host: Host) -> List[str]:
-        """Return all files that apply would edit."""
-        return [env_file(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host)
+        values = [value for value in self.options["variables"].values() if value.startswith("/")]
+        commands = [file for files in self.options["on_demand"].values() for file in files.values()]
+        return [*files, *values, *self.options["path"], *self.options["path_end"], *commands]
 
     # -- states --------------------------------------------------------------------------------
 
@@ -63,42 +59,46 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return state
 
     def _settings(self, dialect: str, host: Host) -> environment.ShellSettings:
-        """Return what the section sets in one dialect, without variables that would hide content of the user."""
+        """Return the settings of the section in one syntax, without variables that would hide content of the user."""
         commands = {name: files[dialect] for name, files in self.options["on_demand"].items()}
-        options, used = self.options, self._find_used(host)
-        variables = {name: value for name, value in options["variables"].items() if name not in used}
+        options, hidden = self.options, self._find_hidden_folders(host)
+        variables = {name: value for name, value in options["variables"].items() if name not in hidden}
         return environment.ShellSettings(variables, options["path"], options["path_end"], commands)
 
-    def _find_used(self, host: Host) -> Dict[str, str]:
-        """Return the variables that are not set because they would hide content, each with the folder of that."""
+    def _find_hidden_folders(self, host: Host) -> Dict[str, str]:
+        """Return the user's folders that variables would hide, by variable: these variables are not set.
+
+        The module that finds them is imported late, because few roles use this option.
+        """
         if not self.options["unless_used"]:
             return {}
-        from .._scan.used_folders import find_used  # few roles ask for it
+        from .._scan.used_folders import find_used
 
         found = section.find(read_edited_file(host, env_file(host, "sh")).text, self.options["section"])
-        there = environment.parse("sh", found.body).variables if found else {}
+        already_set = environment.parse("sh", found.body).variables if found else {}
         options = self.options["unless_used"]
-        return find_used({name: one for name, one in options.items() if name not in there}, host)
+        return find_used({name: options[name] for name in options if name not in already_set}, host)
 
     def _render(self, dialect: str, host: Host) -> str:
         return environment.render(dialect, self._settings(dialect, host))
 
     def _render_checked(self, dialect: str, host: Host) -> str:
-        """Return the lines to write. Raise AccountError if parsing them does not give the settings back."""
+        """Return the lines to write. Raise AccountError if parsing the lines does not return the same settings."""
         body = self._render(dialect, host)
         if environment.parse(dialect, body) != self._settings(dialect, host):
             raise AccountError("the settings cannot be written in the syntax of %s" % dialect)
         return body
 
     def inspect(self, host: Host) -> State:
-        """Return the sections and lines that exist. A line is part of the state only if the section needs it."""
+        """Return the sections and lines that exist. A line is part of the state only if this section needs it."""
         state = {}
         for dialect in environment.DIALECTS:
             path = env_file(host, dialect)
             found = section.find(read_edited_file(host, path).text, self.options["section"])
             if found:
                 state[host.shown(path)] = found.body
-        if self._others_need_the_line(host) if self.options["state"] == "absent" else not state:
+        is_line_needed = bool(state) if self.options["state"] == "present" else not self._others_need_the_line(host)
+        if not is_line_needed:
             return state
         for path in start_up_files(host):
             line = startup.find_our_line(read_edited_file(host, path).text)
@@ -113,19 +113,17 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why a file cannot be edited, or that its section or line was changed by hand; else None."""
-        for path in self._files(host):
-            instead = "add this line yourself: %s" % _line(host)
-            problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, instead)
+        for path in [env_file(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host):
+            advice = "add this line yourself: %s" % _line(host)
+            problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, advice)
             if problem:
                 return problem
         for dialect in environment.DIALECTS:
             path = env_file(host, dialect)
             found = section.find(read_edited_file(host, path).text, self.options["section"])
             if found and not found.untouched:
-                return "the section '%s' of %s was changed by hand: delete the section, then run again" % (
-                    self.options["section"],
-                    host.shown(path),
-                )
+                text = "the section '%s' of %s was changed by hand: delete the section, then run again"
+                return text % (self.options["section"], host.shown(path))
         for path in start_up_files(host):
             line = startup.find_our_line(read_edited_file(host, path).text)
             if line and line != _line(host):
@@ -134,24 +132,23 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return None
 
     def remarks(self, host: Host) -> List[str]:
-        """Return the user's own lines that set one of these variables to another value; they are not changed.
-
-        Variables that are not set because of the user's content come first.
-        """
-        used = self._find_used(host) if self.options["state"] == "present" else {}
+        """Return notes about variables that are not set, and about the user's lines that override variables."""
+        if self.options["state"] == "absent":
+            return []
+        hidden = self._find_hidden_folders(host)
         notes: List[str] = []
-        for folder in sorted(set(used.values())):
-            names = [name for name in sorted(used) if used[name] == folder]
+        for folder in sorted(set(hidden.values())):
+            names = [name for name in sorted(hidden) if hidden[name] == folder]
             setting = self.options["unless_used"][names[0]]["setting"].replace("FOLDER", host.shown(folder))
             text = "hpc-onboard does not set %s, which would hide the content of %s. To keep using this folder, set %s"
             notes.append(text % (" and ".join(names), host.shown(folder), setting))
-        for path in login_shell_files(host) if self.options["state"] == "present" else ():
+        for path in login_shell_files(host):
             try:
                 text = read_edited_file(host, path).text
             except AccountError:
                 continue  # an unreadable file is reported elsewhere
             if any(name in text for name in self.options["variables"]):
-                from .._formats.settings import find_overrides  # few start-up files name a variable
+                from .._formats.settings import find_overrides  # imported late: few start-up files name a variable
 
                 for override in find_overrides(text, self.options["variables"], host.home):
                     if override.is_certain(host.home):
@@ -161,8 +158,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return the variables that are not set, each with the folder of the user that it would hide."""
-        used = self._find_used(host) if self.options["state"] == "present" else {}
-        return {"in_use": {name: host.shown(folder) for name, folder in used.items()}} if used else {}
+        hidden = self._find_hidden_folders(host) if self.options["state"] == "present" else {}
+        return {"in_use": {name: host.shown(folder) for name, folder in hidden.items()}} if hidden else {}
 
     # -- changes -------------------------------------------------------------------------------
 
@@ -172,7 +169,9 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             self._remove(host)
             return
         files = start_up_files(host)
-        if files != start_up_files(host):  # if a file server denies a file once, another one would get the line
+        if files != start_up_files(
+            host
+        ):  # a file that a file server hid for a moment: the wrong one would get the line
             raise AccountError("the start-up files changed during the run: run again")
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
@@ -186,7 +185,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
                 write_edited_file(host, file, startup.insert(file.text, _line(host)))
 
     def _remove(self, host: Host) -> None:
-        """Remove the lines first: after an interruption, the sections still tell the next run."""
+        """Remove the lines, then the sections: after an interruption, the next run finds the sections and continues."""
         files = [read_edited_file(host, env_file(host, dialect)) for dialect in environment.DIALECTS]
         texts = [section.without(file.text, self.options["section"]) for file in files]
         if not any(section.has_any(text) for text in texts):

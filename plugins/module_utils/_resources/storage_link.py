@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A link from the home to a storage area."""
+"""A link, usually from the home to a storage area."""
 
 import os
 from typing import List, Optional
@@ -13,90 +13,92 @@ from .._options.folder_options import StorageLinkOptions
 from .._receipt import former_copies
 from .._receipt.set_aside import advice, restore_notes
 
-ANOTHERS = "link of another user"  # never removed, whatever the receipt says
+OTHER_USERS = "link of another user"  # never removed, whatever the receipt says
 
 
 class StorageLink(StorageLinkOptions, Resource):
-    """A symbolic link to a folder. A link of ours is corrected; anything else in its place stays."""
+    """A symbolic link to a folder. A link that hpc-onboard created is corrected; anything else in its place stays."""
 
     KEEPS_USER_EDITS = True
     IS_MOVABLE = True
 
     def touches(self, host: Host) -> List[str]:
-        target = [] if self.options["state"] == "absent" else [self.options["target"]]  # it may hang
+        """Return the link, and its target unless the link is to be removed: that works if the target hangs, too."""
+        target = [] if self.options["state"] == "absent" else [self.options["target"]]
         return [self.options["path"]] + target
 
     def desired(self, host: Host) -> State:
-        """Return the target, and that it is a folder."""
+        """Return the target, and the kind 'folder' of what the link points to."""
         if self.options["state"] == "absent":
             return {}
         return {"target": self.options["target"], "points to": "folder"}
 
     def inspect(self, host: Host) -> State:
-        """Return the target and the kind of what it points to; 'is' if it is not a link, or not the user's."""
+        """Return the target and the kind of what the link points to; only 'is' for anything but a link of the user."""
         found = host.entry(self.options["path"])
         if found is None:
             return {}
         if found.kind != "link":
             return {"is": found.kind}
         if self.options["state"] == "absent":
-            return {"target": found.target} if found.mine else {"is": ANOTHERS}
+            return {"target": found.target} if found.mine else {"is": OTHER_USERS}
         target = self.options["target"] if self._is_equivalent(found.target, host) else found.target
         return {"target": target, "points to": host.resolved_kind(self.options["path"])}
 
     def _is_equivalent(self, target: str, host: Host) -> bool:
-        """Return True if a link to another target is as good; only one that is written as ours is removed.
+        """Return True if the link has another target that is accepted in place of the desired one.
 
-        It leads to the same folder, or it is the user's and leads into it or above it, but not above the home.
+        That is another path to the same folder; or, for a link of the user, a folder in the desired one or above it,
+        but neither the home nor a folder above the home.
         """
-        area, place = host.resolve(self.options["target"]), host.resolve(self.options["path"])
-        if target == self.options["target"] or area is None or place is None or host.resolved_kind(area) != "folder":
+        desired, actual = host.resolve(self.options["target"]), host.resolve(self.options["path"])
+        if target == self.options["target"] or desired is None or actual is None:
             return False
-        if place == area:
+        if host.resolved_kind(desired) != "folder":
+            return False
+        if actual == desired:
             return True
         if host.receipt_notes.get(note_key(self.KIND, self.identity), {}).get("made"):
-            return False  # hpc-onboard's own link was turned
+            return False  # hpc-onboard's own link was changed
         home = host.resolve(host.home) or host.home
-        is_near = _is_inside(place, area) or (_is_inside(area, place) and not _is_inside(home, place))
-        return is_near and host.resolved_kind(place) == "folder" and not self._is_ours({"target": target}, host)
+        is_near = _is_inside(actual, desired) or (_is_inside(desired, actual) and not _is_inside(home, actual))
+        return is_near and host.resolved_kind(actual) == "folder" and not self._is_ours({"target": target}, host)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the link must not be created, changed or removed, or None."""
         path, target = self.options["path"], self.options["target"]
         shown = host.shown(path)
-        if before.get("is") == ANOTHERS:
-            return "%s is a %s and is not removed" % (shown, ANOTHERS)
+        if before.get("is") == OTHER_USERS:
+            return "%s is a %s and is not removed" % (shown, OTHER_USERS)
         if self.keeps_copy:
-            before = {}  # what is there is moved away
+            before = {}  # apply moves away what is in the place
         if "is" in before:
             return "%s is a real %s, not a link: %s" % (shown, before["is"], advice(shown))
         if self.options["state"] == "absent":
             if before.get("target", target) != target:
-                return "%s points to %s, not to the configured target: remove the link yourself" % (
-                    shown,
-                    before["target"],
-                )
+                text = "%s points to %s, not to the configured target: remove the link yourself"
+                return text % (shown, before["target"])
             return None
         if before and before["target"] != target and not self._is_ours(before, host):
             return "%s is a link to %s that hpc-onboard did not create: %s" % (shown, before["target"], advice(shown))
-        behind = host.resolved_kind(target)
-        if behind == "nothing":
+        kind = host.resolved_kind(target)
+        if kind == "nothing":
             return "%s does not exist: was the storage removed or purged, or is the path mistyped?" % target
-        if behind != "folder":
-            return "%s is a %s, but the target must be a folder" % (target, behind)
+        if kind != "folder":
+            return "%s is a %s, but the target must be a folder" % (target, kind)
         return host.why_blocked(os.path.dirname(path))
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return if another link of the user serves (adopted) or is in the place (theirs)."""
+        """Return 'adopted' if another link of the user is accepted, 'theirs' if the user has something in its place."""
         found = host.entry(self.options["path"])
         if found and found.kind == "link" and found.target != before.get("target", found.target):
             return {"adopted": "equivalent"}
-        elsewhere = before.get("target", self.options["target"]) != self.options["target"]
-        wanted = self.options["state"] == "present"
-        return {"theirs": True} if "is" in before or (wanted and elsewhere and not self._is_ours(before, host)) else {}
+        target = before.get("target", self.options["target"])
+        is_other = self.options["state"] == "present" and target != self.options["target"]
+        return {"theirs": True} if "is" in before or (is_other and not self._is_ours(before, host)) else {}
 
     def remarks(self, host: Host) -> List[str]:
-        """Return how to restore what the link took the place of, once it is removed."""
+        """Return how to restore what the user moved away for the link, once the link is removed."""
         return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def _is_ours(self, before: State, host: Host) -> bool:
@@ -104,7 +106,7 @@ class StorageLink(StorageLinkOptions, Resource):
         return self.is_unchanged_since_created({"target": before["target"]}, host)
 
     def apply(self, host: Host) -> None:
-        """Create, correct or remove the link; with keeps_copy, first move the user's own thing away."""
+        """Create, correct or remove the link; with keeps_copy, first move away what the user has in its place."""
         path = self.options["path"]
         if self.options["state"] == "absent":
             host.remove(path)
@@ -119,5 +121,5 @@ class StorageLink(StorageLinkOptions, Resource):
 
 
 def _is_inside(path: str, folder: str) -> bool:
-    """Return True if a path is a folder or in it. Both have no links."""
+    """Return True if a path is the folder or below it. Neither path may contain a link."""
     return (path + "/").startswith(folder.rstrip("/") + "/")

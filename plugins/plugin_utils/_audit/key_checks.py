@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...module_utils._formats.key_files import ENROOTS
 from .._roles.enroot_credentials import token_folders
-from .._roles.table import key_files, usual_path
+from .._roles.table import default_path, key_files
 from .._secrets.backends import MissingKey
 from .._secrets.versions import Secret
 from .._state.fingerprint_key import account_fingerprint
@@ -71,7 +71,7 @@ def _map_key_files(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
     for entry in declared:
         options = entry["options"]
         if entry["kind"] in KEYS and options.get("state", "present") == "present":
-            path = str(options.get("path") or usual_path(entry["kind"]))
+            path = str(options.get("path") or default_path(entry["kind"]))
             paths = found.setdefault(entry["kind"], [])
             if path not in paths:
                 paths.append(path)
@@ -83,7 +83,7 @@ def _map_machines(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for entry in declared:
         if entry["kind"] == "enroot_credential":
-            path = str(entry["options"].get("path") or usual_path("enroot_credential"))
+            path = str(entry["options"].get("path") or default_path("enroot_credential"))
             found.setdefault(path, []).append(str(entry["options"]["machine"]))
     return found
 

@@ -16,7 +16,7 @@ from .._input import command_line, extra_vars
 from .._input.collection import read_version
 from .._input.diagnostics import Mistakes, YamlText
 from .._input.extra_vars import Reader, Value
-from .._roles.collect import refuse_unknown
+from .._roles.collect import refuse_unknown_settings
 from .._state import audit_history
 from .._state.durable_files import StateError
 from . import accepted, offered_fixes
@@ -81,7 +81,7 @@ def check_settings(variables: Variables, value: Value) -> AuditSettings | Refuse
 
     def work() -> AuditSettings:
         settings = read_settings(variables, value)
-        refuse_unknown(variables)
+        refuse_unknown_settings(variables)
         accepted.read_accepted(variables, settings, datetime.now(UTC).date())
         if settings["audit_output"]:
             os.close(open_folder(_output_folder(settings)))

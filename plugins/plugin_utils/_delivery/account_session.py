@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._roles.collect import DeclaredResources, Tolerated, collect, prepare_settings, refuse_unknown, select_roles
+from .._roles.collect import (
+    DeclaredResources,
+    Tolerated,
+    collect_resources,
+    preload_settings,
+    refuse_unknown_settings,
+    select_roles,
+)
 from .._roles.table import PLACES, ROLES
 from .._secrets.session import SESSION, current_keyring_name
 from . import payload
@@ -20,7 +27,7 @@ from .plan import apply_keep_and_replace, drop_refused_roles
 
 def load_before_fork() -> None:
     """Load what every session needs. Called before Ansible forks a process for each account, so that all share it."""
-    prepare_settings()
+    preload_settings()
     payload.load_engine()
 
 
@@ -71,9 +78,9 @@ class AccountSession:
 
         tolerated: errors that only drop the role in which they occur.
         """
-        refuse_unknown(self.variables)
+        refuse_unknown_settings(self.variables)
         account = self.variables.get("account") or {}
-        collected = collect(names, account.get("without", []), resources, self.value, tolerated)
+        collected = collect_resources(names, account.get("without", []), resources, self.value, tolerated)
         declared = drop_refused_roles(collected, tolerated)
         if not (account.get("keep") or account.get("replace")):
             return declared

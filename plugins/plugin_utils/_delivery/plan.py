@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import Options, note_key
 from .._input.diagnostics import nearest
-from .._roles.collect import DIRECT, DeclaredResources, RefusedValue, Tolerated, without_role
+from .._roles.collect import DIRECT, DeclaredResources, RefusedValue, Tolerated, remove_role_prefix
 from .._roles.table import MODULE_UTILS, PLACES, find_options_class
 from .._secrets.backends import MissingKey
 from .result import failed_outcome
@@ -182,7 +182,7 @@ def drop_refused_roles(declared: DeclaredResources, tolerated: Tolerated) -> Dec
         except AccountError as error:
             if entry["capability"] == DIRECT or not issubclass(RefusedValue, tolerated):
                 raise
-            refused.setdefault(entry["capability"], without_role(entry["capability"], error))
+            refused.setdefault(entry["capability"], remove_role_prefix(entry["capability"], error))
     kept = [entry for entry in declared.resources if entry["capability"] not in refused]
     return declared._replace(resources=kept, refused={**declared.refused, **refused})
 

@@ -59,12 +59,14 @@ class AccountsDraft:
         return [one for one in wishes if one.name not in self.names]
 
     def composed(self, wishes: Sequence[DesiredAccount]) -> str:
-        """The whole text, which is a good accounts file. Raises ValueError for accounts twice, NotAdded, Mistakes."""
-        seen = set(self.names)
-        for one in wishes:
-            if one.name in seen:
-                raise ValueError(f"{one.name} is already in the accounts file")
-            seen.add(one.name)
+        """Return the whole text of a valid accounts file. Raise ValueError for a duplicate, NotAdded or Mistakes."""
+        names: set[str] = set()
+        for account in wishes:
+            if account.name in self.names:
+                raise ValueError(f"{account.name} is already in the accounts file")
+            if account.name in names:
+                raise ValueError(f"{account.name} is given twice: name each account once")
+            names.add(account.name)
         if self.text is None:
             text = render_file(wishes, self.profiles)
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from .._roles.site import UNWRITABLE, job_folder
-from .._roles.table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT, key_files, resource, usual_path
+from .._roles.table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT, default_path, key_files, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Note, PlanEntry
@@ -132,7 +132,7 @@ def _files_of_jobs(there: Sequence[PlanEntry]) -> Iterator[str]:
 def _keys(cluster: Mapping[str, Any], there: Sequence[PlanEntry], settings: JobTestSettings, found: JobTest) -> None:
     """Add the files with keys. In a home that jobs cannot read, only those that jobs need."""
     kept = {
-        str(one["options"].get("path") or usual_path(one["kind"])): key_files()[one["kind"]]
+        str(one["options"].get("path") or default_path(one["kind"])): key_files()[one["kind"]]
         for one in there
         if one["kind"] in key_files() and one["options"].get("secret")
     }

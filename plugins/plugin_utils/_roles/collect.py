@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the capabilities declare for one account: their resources, and why they declare none.
+"""The resources that the roles declare for one account, and the reasons why a role declares none.
 
-A role checks its own settings by argument specs when it runs alone. In the shared trip no role runs, so
-the same specs and defaults are used here, all roles at once, before anything is sent.
+Ansible checks a role's settings by its argument specs if the role runs alone. For a session with all roles, no role
+runs, so the same specs and defaults are applied here to all roles, before anything is sent.
 """
 
 from __future__ import annotations
@@ -15,123 +15,126 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...module_utils._core.errors import AccountError
 from .._input.argument_spec import check_settings
 from .._input.role_specs import RoleSpecs
-from .table import ROLES, USUAL, declare_function, find_options_class, load_role
+from .table import COMMON_KINDS, ROLES, find_options_class, load_role
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, Note, PlanEntry, ResourceEntry
 
-Value = Callable[[str], Any]
+Value = Callable[[str], Any]  # returns the value of a variable, or None
 Tolerated = tuple[type[AccountError], ...]
-"""Errors in the settings of one role that a caller handles itself; any other one is raised."""
+"""Classes of errors in a role's settings that are recorded in `refused`; all other errors are raised."""
 
 PREFIXES = tuple(f"{name}_" for name in ROLES)
-DIRECT = "resources"  # what resources belong to that no capability declares
+DIRECT = "resources"  # in place of a role's name, for resources that a playbook declares itself
 
 
 class RefusedValue(AccountError):
-    """A value that fits the argument spec of its role, but that the role refuses; a file that is gone is one."""
+    """A value that fits the argument spec of its role, but that the role refuses, such as a missing file."""
 
 
 class DeclaredResources(NamedTuple):
-    """Entries {kind, capability, options}, notes, and why roles declare nothing: role -> reason without its name."""
+    """Entries {kind, capability (a role), options}; notes; and the reason of each role that refused its settings."""
 
     resources: list[PlanEntry]
     notes: list[Note]
     refused: dict[str, str]
 
     def of(self, names: Iterable[str]) -> DeclaredResources:
-        """Return what these capabilities declare, and the resources that were given directly."""
+        """Return what these roles declare, and the resources that a playbook declares itself."""
         chosen = {*names, DIRECT}
         return DeclaredResources(
             [entry for entry in self.resources if entry["capability"] in chosen],
             [note for note in self.notes if note["capability"] in chosen],
-            {name: without_role for name, without_role in self.refused.items() if name in chosen},
+            {name: reason for name, reason in self.refused.items() if name in chosen},
         ).without_repeats()
 
     def without_repeats(self) -> DeclaredResources:
-        """Return the same without what an earlier role declares alike, such as one folder for the caches of both.
+        """Return the same without entries that an earlier role declares, too, such as a folder that two roles use.
 
-        It would meet its own creation as a change by another program. root only says what must exist above.
+        A second entry would report the first one's work as a change by another program. The option root is not
+        compared: it only names the folder that must exist already.
         """
         contents = [(entry["kind"], {**entry["options"], "root": None}) for entry in self.resources]
-        kept = [entry for at, entry in enumerate(self.resources) if contents[at] not in contents[:at]]
+        kept = [entry for number, entry in enumerate(self.resources) if contents[number] not in contents[:number]]
         return self._replace(resources=kept)
 
 
 def select_roles(names: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> list[str]:
-    """The capabilities that --tags and --skip-tags leave; each one's tag is its name."""
-    wanted, unwanted = set(run), set(skip)
-    every = wanted & {"all", "tagged"}
-    return [name for name in names if (every or name in wanted) and name not in unwanted]
+    """Return the roles that --tags (run) and --skip-tags (skip) select; the tag of a role is its name."""
+    selected, skipped = set(run), set(skip)
+    is_all = selected & {"all", "tagged"}
+    return [name for name in names if (is_all or name in selected) and name not in skipped]
 
 
-def collect(
+def collect_resources(
     names: Iterable[str],
     without: Iterable[str],
     resources: Sequence[object],
     value: Value,
     tolerated: Tolerated = (),
 ) -> DeclaredResources:
-    """All that the named capabilities declare, and the resources given directly. Raises AccountError."""
+    """Return all that the named roles declare, and the given resources of a playbook. Raise AccountError.
+
+    without: roles that the accounts file excludes. value: returns the value of a setting.
+    """
     declared = DeclaredResources([], [], {})
-    unwanted = set(without)
+    excluded = set(without)
     for name in names:
-        if name in unwanted:
-            why = "the accounts file says so (without)"
-            declared.notes.append({"capability": name, "code": "without", "text": why})
+        if name in excluded:
+            reason = "excluded by `without:` in the accounts file"
+            declared.notes.append({"capability": name, "code": "without", "text": reason})
             continue
         if name not in ROLES:
-            raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(ROLES))}")
+            raise AccountError(f"unknown role {name!r}; available: {', '.join(sorted(ROLES))}")
         try:
             declaration = _declare(name, value)
         except tolerated as error:
-            declared.refused[name] = without_role(name, error)
+            declared.refused[name] = remove_role_prefix(name, error)
             continue
         entries = _complete_entries(name, declaration["resources"])
-        declared.resources.extend(map(_mark_optional, entries) if _skips_missing_keys(name, value) else entries)
-        declared.notes.extend({**without_role, "capability": name} for without_role in declaration["notes"])
+        is_optional = _skips_missing_keys(name, value)
+        declared.resources.extend({**entry, "is_unasked": True} if is_optional else entry for entry in entries)
+        declared.notes.extend({**note, "capability": name} for note in declaration["notes"])
     _add_copies(declared, names)
     for entry in plain_values(resources):
         if "password" in entry:
-            raise AccountError("resources: a password does not belong here; name the key in its place: secret: NAME")
+            raise AccountError("resources: passwords are not allowed here; name the key instead: secret: NAME")
         options = {key: item for key, item in entry.items() if key != "kind"}
         refuse_keys(options)
         declared.resources.append({"kind": entry.get("kind"), "capability": DIRECT, "options": options})
     return declared
 
 
-def without_role(role: str, error: AccountError) -> str:
-    """Return the text of an error without the name of the role that it begins with."""
+def remove_role_prefix(role: str, error: AccountError) -> str:
+    """Return the text of an error without the role's name at its beginning."""
     return str(error).replace(f"role {role}: ", "").removeprefix(f"{role}: ")
 
 
-def refuse_unknown(variables: Iterable[object]) -> None:
-    """Raise AccountError for a variable that is named like a setting of a role and is none: nobody would heed it."""
+def refuse_unknown_settings(variables: Iterable[object]) -> None:
+    """Raise AccountError for a variable with a role's prefix that is not a setting of the role, such as a typo."""
     for name in map(str, variables):
         if name.startswith(PREFIXES):
             role = next(role for role in ROLES if name.startswith(f"{role}_"))
             known = role_settings(role).spec
             if name not in known:
-                raise AccountError(_describe_unknown(name, role, known))
+                from .._input.diagnostics import nearest  # imported late: most runs have no mistake
 
-
-def _describe_unknown(name: str, role: str, known: Iterable[str]) -> str:
-    from .._input.diagnostics import nearest
-
-    advice = nearest(name, known, prefix=f"{role}_")
-    return f"role {role}: there is no setting {name}; {advice} A variable of your own needs another name"
+                advice = nearest(name, known, prefix=f"{role}_")
+                raise AccountError(
+                    f"role {role}: unknown setting {name}; {advice} A variable of your own needs another name"
+                )
 
 
 def refuse_keys(options: Mapping[str, Any]) -> None:
-    """Raise AccountError where the text of a file that is given directly holds a key."""
+    """Raise AccountError if a resource that a playbook declares has a text that contains a key."""
     if isinstance(options.get("content"), str):
-        from . import own_texts  # few have such
+        from . import own_texts  # imported late: few accounts have texts
 
         own_texts.refuse_keys(f"content of {options.get('path')}", options["content"])
 
 
 def plain_values(value: Any) -> Any:
-    """The value in plain Python types: Ansible's own are lazy, and not every library sees what they hold."""
+    """Return the value in plain Python types. Ansible's types are lazy, and some libraries cannot read them."""
     if isinstance(value, dict):
         return {str(key): plain_values(value[key]) for key in value}
     if isinstance(value, (list, tuple)):
@@ -140,7 +143,7 @@ def plain_values(value: Any) -> Any:
 
 
 def _declare(name: str, value: Value) -> Declaration:
-    """Return what a capability declares from its role's settings, each of them looked up once and checked."""
+    """Return what a role declares. Look up each of its settings once, check it and fill in the defaults."""
     role = role_settings(name)
     values = {option: plain_values(value(option)) for option in role.spec}
     given = {option: setting for option, setting in values.items() if setting is not None}
@@ -151,42 +154,42 @@ def _declare(name: str, value: Value) -> Declaration:
         raise AccountError(
             "\n".join(f"role {name}: {describe_violation(violation)}" for violation in checked.violations)
         )
-    whole = {**role.defaults, **checked.values}
-    settings = {key.removeprefix(name + "_"): setting for key, setting in whole.items()}
+    complete = {**role.defaults, **checked.values}
+    settings = {key.removeprefix(name + "_"): setting for key, setting in complete.items()}
     if ROLES[name].is_off(settings):
         return {"resources": [], "notes": []}
     try:
-        return declare_function(name)(settings)
+        declaration: Declaration = load_role(name).declare(settings)
+        return declaration
     except AccountError as error:
         raise RefusedValue(str(error)) from None
 
 
 def _complete_entries(name: str, resources: Iterable[ResourceEntry]) -> list[PlanEntry]:
-    """Return what a capability declares, as it is sent."""
-    return [{"kind": one["kind"], "options": one["options"], "capability": name} for one in resources]
+    """Return the entries of a role with its name, as they are sent to the account."""
+    return [{"kind": entry["kind"], "options": entry["options"], "capability": name} for entry in resources]
 
 
 def _skips_missing_keys(name: str, value: Value) -> bool:
-    """Return True if nobody has said a word about the keys of a capability, which it keeps because of the site."""
+    """Return True if the role stores keys only because of the site: the user set no setting that asks for keys.
+
+    A key that is not in the keyring is then skipped, not an error.
+    """
     asked_by = ROLES[name].asked_by
     return bool(asked_by) and all(value(f"{name}_{setting}") is None for setting in asked_by)
 
 
-def _mark_optional(entry: PlanEntry) -> PlanEntry:
-    return {**entry, "is_unasked": True}
-
-
 def _add_copies(declared: DeclaredResources, names: Iterable[str]) -> None:
-    """Add what a capability needs because of what others declare."""
+    """Add the resources that a role needs because of resources of other roles (its declare_copies, if any)."""
     for name in names:
-        mine = [entry for entry in declared.resources if entry["capability"] == name]
-        beside = getattr(load_role(name), "declare_copies", None) if mine else None
-        if beside:
-            declared.resources.extend(_complete_entries(name, beside(mine, declared.resources)))
+        own = [entry for entry in declared.resources if entry["capability"] == name]
+        declare_copies = getattr(load_role(name), "declare_copies", None) if own else None
+        if declare_copies:
+            declared.resources.extend(_complete_entries(name, declare_copies(own, declared.resources)))
 
 
 class RoleSettings(NamedTuple):
-    """What a role can be told: its argument spec, and the values where nobody says anything, checked by it."""
+    """The argument spec of a role, and the default of each setting, checked against the spec."""
 
     spec: dict[str, Any]
     defaults: dict[str, Any]
@@ -194,15 +197,15 @@ class RoleSettings(NamedTuple):
 
 @lru_cache
 def role_settings(name: str) -> RoleSettings:
-    """The settings of one of our roles, checked once a run for all accounts. Every option has a default."""
+    """Return the settings of a role. They are read and checked once per run, for all accounts."""
     roles = RoleSpecs()
     spec = roles.options(name)
     return RoleSettings(spec, check_settings(spec, roles.defaults(name)).values)
 
 
-def prepare_settings() -> None:
-    """Read the settings of all roles, and what is asked of usual kinds, for the processes forked from this one."""
+def preload_settings() -> None:
+    """Load the settings of all roles and the options of common resource types, before Ansible forks per account."""
     for name in ROLES:
         role_settings(name)
-    for kind in USUAL:
+    for kind in COMMON_KINDS:
         find_options_class(kind)

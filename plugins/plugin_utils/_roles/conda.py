@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability conda: a conda in the data area with its environments, and the command that every shell knows."""
+"""The role conda: a conda installation in the data area, its environments, and the command conda in every shell."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets.
+    """Declare a conda installation and its shell function, or nothing if the site refuses conda or none is wanted.
 
-    settings: those of the role; site is what the profile says, complete with the defaults of the argument specs.
+    settings: of the role; site: the profile's part about conda.
     """
     site = settings["site"]
     if site["policy"] == "refused":
         return declare_nothing("refused", f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
-    is_own = settings["distribution"] == "own"
-    if not settings["wanted"] and not settings["environments"] and not is_own:
+    is_users_own = settings["distribution"] == "own"
+    if not settings["wanted"] and not settings["environments"] and not is_users_own:
         return {"resources": [], "notes": []}
-    from . import conda_installer  # few have one
+    from . import conda_installer  # imported late: few accounts have a conda
 
-    why = None if is_own else conda_installer.reason_to_skip(settings)
+    why = None if is_users_own else conda_installer.reason_to_skip(settings)
     if why:
         return declare_nothing("to_decide", why)
-    options = conda_installer.own_options(settings) if is_own else conda_installer.install_options(settings)
+    options = conda_installer.own_options(settings) if is_users_own else conda_installer.install_options(settings)
     section = resource(
         "shell_environment",
         section="conda",
@@ -37,12 +37,12 @@ def declare(settings: Settings) -> Declaration:
         state=settings["state"],
     )
     terms: SkipReason = {"code": "terms", "text": conda_installer.LICENCE}
-    notes = [terms] if not is_own and conda_installer.uses_anaconda_channels(settings["channels"]) else []
+    notes = [terms] if not is_users_own and conda_installer.uses_anaconda_channels(settings["channels"]) else []
     return {"resources": [resource("conda_install", **options), section], "notes": notes}
 
 
 def prepare(accounts: Sequence[Settings]) -> None:
-    """Read the installers once, where an account wants a conda."""
+    """Read the pinned installers once for all accounts, if any account wants a conda."""
     if any(settings.get("wanted") for settings in accounts):
         from . import conda_installer
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the conda of an account goes and from which installer, or why none is set up (see conda.py)."""
+"""The prefix and the installer of an account's conda, or the reason why no conda is set up (see conda.py)."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ PINNED = ROLES_FOLDER / "conda" / "files" / "installers.yml"
 ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2")
 SCRIPTS = {"sh": "etc/profile.d/conda.sh", "csh": "etc/profile.d/conda.csh", "fish": "etc/fish/conf.d/conda.fish"}
 LICENCE = (
-    "Anaconda's default channels are free of charge for some users only; you accept their terms yourself"
-    " (https://www.anaconda.com/legal), or take conda-forge"
+    "Anaconda's default channels are free of charge only for some users: check that you may accept their terms"
+    " (https://www.anaconda.com/legal), or use conda-forge"
 )
 
 
 @lru_cache
 def read_pins() -> dict[str, Any]:
-    """The installers that are pinned, by distribution."""
+    """Return the pinned installers, by distribution."""
     found: dict[str, Any] = yaml.load(PINNED.read_text(encoding="utf-8"), Loader=SafeLoader)
     return found
 
 
 def reason_to_skip(settings: Settings) -> str | None:
-    """Return why no conda is set up, in a sentence; None when one is."""
+    """Return why no conda is set up, or None if it can be."""
     site = settings["site"]
     if site["policy"] == "discouraged" and not settings["despite_advice"]:
-        return f"{site['why']} If you want it all the same, say so: conda: {{despite_advice: true}}"
-    title, terms = read_pins()[settings["distribution"]]["title"], read_pins()[settings["distribution"]].get("terms")
-    if terms and settings["anaconda_terms"] != "accepted" and settings["state"] == "present":
+        return f"{site['why']} To install conda anyway, set conda: {{despite_advice: true}}"
+    pins = read_pins()[settings["distribution"]]
+    if pins.get("terms") and settings["anaconda_terms"] != "accepted" and settings["state"] == "present":
         return (
-            f"{title} comes with terms of service that only you can accept: read {terms} and say"
-            " conda: {anaconda_terms: accepted}, or take Miniforge: conda: {distribution: miniforge}"
+            f"{pins['title']} comes with terms of service that only you can accept: read {pins['terms']} and set"
+            " conda: {anaconda_terms: accepted}, or use Miniforge: conda: {distribution: miniforge}"
         )
     area = _find_area(site)
     if settings["prefix"] or (area and area.get("path") and not area.get("purge")):
         return None
     if area and area.get("purge"):
-        return f"{area['name']} is purged, which takes a conda apart: name another place (conda: {{prefix: ...}})"
+        return f"{area['name']} is purged, which would break a conda: set another folder (conda: {{prefix: ...}})"
     if area:
-        return f"the path of {area['name']} is not known; {area.get('ask', 'say it in storage:')}"
-    return "where its files belong on this site is not known: name a folder (conda: {prefix: ...})"
+        return f"the path of {area['name']} is unknown; {area.get('ask', 'set it in storage:')}"
+    return "no folder for conda is known at this site: set one (conda: {prefix: ...})"
 
 
 def _find_area(site: Settings) -> dict[str, Any] | None:
@@ -60,12 +60,11 @@ def _find_area(site: Settings) -> dict[str, Any] | None:
 
 
 def install_options(settings: Settings) -> dict[str, Any]:
-    """The options of conda_install. Raises AccountError for a version or a file that is not there."""
+    """Return the options of conda_install. Raise AccountError for an unknown version or an unreadable file."""
     folder = read_pins()[settings["distribution"]]["folder"]
     site = settings["site"]
     area = _find_area(site) or {}
-    inside = "/".join(part for part in (area.get("path"), site["below"], folder) if part)
-    prefix = settings["prefix"] or inside
+    prefix = settings["prefix"] or "/".join(part for part in (area.get("path"), site["below"], folder) if part)
     root = None if settings["prefix"] else area["root"] if area.get("create") else area.get("path")
     return {
         "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),
@@ -73,31 +72,31 @@ def install_options(settings: Settings) -> dict[str, Any]:
         "distribution": settings["distribution"],
         **pinned_installer(settings),
         "channels": settings["channels"],
-        "environments": [read_environment(one, settings["files_from"]) for one in settings["environments"]],
+        "environments": [read_environment(entry, settings["files_from"]) for entry in settings["environments"]],
         "proxies": settings["proxies"],
         "state": settings["state"],
     }
 
 
 def own_options(settings: Settings) -> dict[str, Any]:
-    """The options of conda_install for a conda of the user's. Raises AccountError without its place."""
+    """Return the options of conda_install for the user's own conda. Raise AccountError if its prefix is missing."""
     if not settings["prefix"]:
-        raise AccountError("conda: distribution: own needs the folder of your conda (conda: {prefix: ...})")
+        raise AccountError("conda: distribution: own needs the path of your conda: set conda: {prefix: ...}")
     if settings["environments"]:
-        raise AccountError("conda: environments: hpc-onboard does not run a conda of yours: create them in it yourself")
+        raise AccountError("conda: environments: not supported with your own conda; create the environments yourself")
     return {name: settings[name] for name in ("prefix", "distribution", "state")}
 
 
 def pinned_installer(settings: Settings) -> dict[str, Any]:
-    """The version, the installers by architecture, and what they need of the system."""
+    """Return the version, the installers by architecture, and their requirements (glibc, bytes, files)."""
     pins = read_pins()[settings["distribution"]]
     versions = pins["versions"]
     version = settings["version"] or next(iter(versions))
     pin = versions.get(version, {})
     if not pin and not settings["installers"]:
         raise AccountError(
-            f"conda: version {version} of {pins['title']} is not pinned, only {', '.join(versions)}; with"
-            " conda_installers you can name its address and sum yourself"
+            f"conda: version {version} of {pins['title']} is not available; choose {', '.join(versions)}, or set the"
+            " address and checksum of its installer yourself (conda_installers)"
         )
     published = {
         machine: {"url": pins["url"].format(version=version, machine=machine), "sha256": sha256}
@@ -108,35 +107,35 @@ def pinned_installer(settings: Settings) -> dict[str, Any]:
 
 
 def read_environment(entry: Settings, start: str) -> dict[str, str]:
-    """The name and the content of an environment. Raises AccountError when its file cannot be read."""
+    """Return the name and the content of an environment. Raise AccountError if its file cannot be read."""
     file = Path(start, os.path.expanduser(entry["file"]))
     try:
         content = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise AccountError(f"conda: the environment's file {file.absolute()} cannot be read: {why}") from None
+        why = error.strerror if isinstance(error, OSError) else "it is not a text file"
+        raise AccountError(f"conda: the environment file {file.absolute()} cannot be read: {why}") from None
     return {"name": entry.get("name") or _read_name(content, file) or file.stem, "content": content}
 
 
 def _read_name(content: str, file: Path) -> str | None:
-    """The name that an environment.yml gives itself, as conda takes it. An explicit lock has none."""
+    """Return the name in an environment.yml, or None. Explicit lock files have no name."""
     if "@EXPLICIT" in content.splitlines():
         return None
     try:
         document = yaml.load(content, Loader=SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f":{mark.line + 1}" if mark else ""
-        raise AccountError(f"conda: {file.absolute()}{where}: this is neither YAML nor an explicit lock") from None
+        line = f":{mark.line + 1}" if mark else ""
+        raise AccountError(f"conda: {file.absolute()}{line}: neither valid YAML nor an explicit lock file") from None
     name = document.get("name") if isinstance(document, dict) else None
     return str(name) if name else None
 
 
 def shell_functions(prefix: str) -> dict[str, dict[str, str]]:
-    """The command conda, defined when it is first used by the script that conda has for each shell."""
+    """Return the scripts that define the command conda, by shell syntax; a shell reads one at the first use."""
     return {"conda": {dialect: f"{prefix}/{script}" for dialect, script in SCRIPTS.items()}}
 
 
 def uses_anaconda_channels(channels: list[str]) -> bool:
-    """Return True if packages would come from Anaconda's own channels, which have terms of their own."""
+    """Return True if packages would come from Anaconda's own channels, which have terms of service."""
     return any(name in ANACONDAS or "repo.anaconda.com" in name for name in channels)

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability container_caches: those of Apptainer and enroot off the home, and the variables for them."""
+"""The role container_caches: folders for the caches of Apptainer and enroot outside the home, and their variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CACHES = {
     "apptainer": {
-        "APPTAINER_CACHEDIR": "",  # Apptainer makes 'cache' below it itself
+        "APPTAINER_CACHEDIR": "",  # Apptainer itself creates 'cache' in this folder
         "SINGULARITY_CACHEDIR": "",
         "APPTAINER_TMPDIR": "tmp",
         "SINGULARITY_TMPDIR": "tmp",
@@ -29,8 +29,8 @@ TWINS = {
     name: name.replace("APPTAINER", "SINGULARITY") if "APPTAINER" in name else name.replace("SINGULARITY", "APPTAINER")
     for name in CACHES["apptainer"]
 }
-"""Variables of which Apptainer reads the other one, too, or an older version only that."""
-STORE = {  # enroot's default place for containers, which no other variable leads to
+"""Each variable's other name: Apptainer reads both, and old versions read only the second."""
+CONTAINER_FOLDERS = {  # enroot's default folder, for unless_used: containers in it would no longer be found
     "ENROOT_DATA_PATH": {
         "folders": ["~/.local/share/enroot"],
         "below": "",
@@ -40,40 +40,44 @@ STORE = {  # enroot's default place for containers, which no other variable lead
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets.
+    """Declare the folders, their variables, and, if the user asks for it, an emptied cache.
 
-    settings: runtime, folder (empty where the site gives none), root, why, clean, state; paths {variable: folder}, the
-    user's own. Raises AccountError for a variable that is not known.
+    settings: runtime, folder (empty if the site has none), root, why, clean, state; paths: the user's own folders, by
+    variable. Raise AccountError for an unknown variable.
     """
     if settings["runtime"] not in CACHES:
-        return declare_nothing("not_here", settings["why"] or "no container tool with a cache of yours here")
+        return declare_nothing("not_here", settings["why"] or "the site has no container tool that keeps a cache")
     known = CACHES[settings["runtime"]]
     own = _read_paths(settings["paths"], known)
     if not settings["folder"] and not own:
         return declare_nothing("place_unknown", settings["why"] or "the site names no place for caches")
     base = settings["folder"].rstrip("/")
-    usual = {name: f"{base}/{below}".rstrip("/") for name, below in known.items() if base and name not in own}
+    default = {name: f"{base}/{below}".rstrip("/") for name, below in known.items() if base and name not in own}
     folders = [
         *(
             resource("directory", path=folder, root=settings["root"] or None)
-            for folder in dict.fromkeys(usual.values())
+            for folder in dict.fromkeys(default.values())
         ),
         *(resource("directory", path=folder) for folder in dict.fromkeys(own.values())),
     ]
     section = resource(
         "shell_environment",
         section="container_caches",
-        variables={name: {**usual, **own}[name] for name in known if name in usual or name in own},
-        unless_used={name: one for name, one in STORE.items() if name in usual} or None,
+        variables={name: {**default, **own}[name] for name in known if name in default or name in own},
+        unless_used={name: rule for name, rule in CONTAINER_FOLDERS.items() if name in default} or None,
         state=settings["state"],
     )
+    if settings["state"] == "absent":
+        return {"resources": [section], "notes": []}
     cache = resource("emptied_cache", path=f"{base}/cache", runtime=settings["runtime"])
-    cleaned = [cache] if base and settings["clean"] and settings["state"] == "present" else []
-    return {"resources": [*(folders if settings["state"] == "present" else []), section, *cleaned], "notes": []}
+    return {"resources": [*folders, section, *([cache] if base and settings["clean"] else [])], "notes": []}
 
 
 def _read_paths(paths: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
-    """The user's own folder for each variable, and for its twin where that has none. Raises AccountError."""
+    """Return the user's folders by variable; a variable's twin has the same folder unless the user set the twin, too.
+
+    Raise AccountError for an unknown variable.
+    """
     unknown = [name for name in paths if name not in known]
     if unknown:
         raise AccountError(f'container_caches: unknown variable "{unknown[0]}" in paths; {nearest(unknown[0], known)}')

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability container_images: images in the data area, imported where the container tool is."""
+"""The role container_images: images in the data area, imported on a login node or in a job."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ TOOLS = ("enroot", "apptainer")
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets. settings: those of the role. Raises AccountError."""
+    """Declare the images of an account. settings: of the role. Raise AccountError for an invalid image."""
     if not settings["images"]:
         return {"resources": [], "notes": []}
     if settings["runtime"] not in TOOLS:
-        return declare_nothing("not_here", "neither enroot nor Apptainer is here")
+        return declare_nothing("not_here", "the site has neither enroot nor Apptainer")
     if not settings["folder"]:
-        return declare_nothing("place_unknown", "where images may lie is not known here; set container_images_folder")
+        text = "no folder for images is known at this site; set container_images_folder"
+        return declare_nothing("place_unknown", text)
     if settings["by"] == "job" and settings["scheduler"] != "slurm":
-        return declare_nothing("not_here", "images are imported by jobs of Slurm here, and that is not here")
-    resources = [one for image in settings["images"] for one in _declare_image(settings, image)]
+        text = "this profile imports images in Slurm jobs, but the cluster does not use Slurm"
+        return declare_nothing("not_here", text)
+    resources = [entry for image in settings["images"] for entry in _declare_image(settings, image)]
     return {"resources": resources, "notes": []}
 
 
 def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEntry]:
-    """One image, and where jobs name images by EDF files, the file for it."""
+    """Return the entry of one image, and of its EDF file if jobs of the site refer to images by such files."""
     name = image_name.read(image["image"])
     if name is None:
         raise AccountError(
-            f'container_images: "{image["image"]}" is not the name of an image, such as'
+            f'container_images: "{image["image"]}" is not a valid image name; expected, for example,'
             " nvcr.io/nvidia/pytorch:24.03-py3"
         )
     entry = resource(
@@ -62,27 +64,28 @@ def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEn
 
 
 def _job_options(settings: Settings) -> list[str]:
-    """The options of the job that imports an image; its time limit is given apart. Raises AccountError."""
+    """Return the sbatch options of the job that imports an image, without --time. Raise AccountError."""
     account, suffix = settings["account"], settings["limits"].get("account_suffixes", {}).get("cpu", "")
-    usual = {"gpu": "", "gpu_type": "", "cpus": 0, "memory": "", "partition": "", "cpu_partition": "", "qos": ""}
+    defaults = {"gpu": "", "gpu_type": "", "cpus": 0, "memory": "", "partition": "", "cpu_partition": "", "qos": ""}
     try:
-        options = make_import_request({**usual, **settings, "cpu": settings["job_options"]}).options
+        options = make_import_request({**defaults, **settings, "cpu": settings["job_options"]}).options
     except AccountError as error:
-        advice = str(error).replace("cpu_partition", "job_options (--partition=NAME)")
+        advice = str(error).replace("cpu_partition", "job_options (--partition=NAME)")  # this role's name for it
         raise AccountError(f"container_images: {advice}") from None
-    named = f"--account={account + suffix if account and not account.endswith(suffix) else account}"
-    options = [named if one[10:] in (SLURM_ACCOUNT, SLURM_CPU_ACCOUNT) else one for one in options]
-    return [one for one in options if one != "--account=" and not one.startswith("--time=")]
+    account += suffix if account and not account.endswith(suffix) else ""
+    placeholders = (f"--account={SLURM_ACCOUNT}", f"--account={SLURM_CPU_ACCOUNT}")
+    options = [f"--account={account}" if option in placeholders else option for option in options]
+    return [option for option in options if option != "--account=" and not option.startswith("--time=")]
 
 
 def _declare_edf(settings: Settings, name: image_name.ImageName) -> ResourceEntry:
-    """The file by which CSCS' container engine knows an image; it resolves variables in it itself."""
-    place = f"{settings['folder']}/{name.plain}.sqsh"
-    head, slash, rest = place.partition("/")
-    if head.startswith("$"):
-        place = f"${{{head[1:]}}}{slash}{rest}"
+    """Return the EDF file that describes an image for CSCS's container engine, which expands ${VARIABLE} itself."""
+    path = f"{settings['folder']}/{name.plain}.sqsh"
+    first, slash, rest = path.partition("/")
+    if first.startswith("$"):
+        path = f"${{{first[1:]}}}{slash}{rest}"
     mounts = "".join(f'    "{mount}",\n' for mount in settings["mounts"])
-    text = f'image = "{place}"\n' + (f"mounts = [\n{mounts}]\n" if mounts else "")
+    text = f'image = "{path}"\n' + (f"mounts = [\n{mounts}]\n" if mounts else "")
     return resource(
         "own_file", path=f"{settings['edf']}/{name.plain}.toml", content=text, mode="0600", state=settings["state"]
     )

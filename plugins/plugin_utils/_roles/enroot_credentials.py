@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability enroot_credentials: one line per registry in the file that this site's enroot reads."""
+"""The role enroot_credentials: one line per registry in the file that this site's enroot reads."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from .table import KeyFileType, Settings, declare_nothing, resource
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, PlanEntry
 
-CACHES = ("~/.cache/enroot", "~/.config/enroot", "~/enroot")  # where enroot has its cache by default
+CACHES = ("~/.cache/enroot", "~/.config/enroot", "~/enroot")  # enroot's default caches
 CACHE_VARIABLES = ("ENROOT_CACHE_PATH", "ENROOT_CONFIG_PATH")
 KEYS = {"enroot_credential": KeyFileType("ngc", by_containers=True)}
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets.
+    """Declare a line for each registry.
 
-    settings: path (empty where nobody knows where it reads), runtime of the site, registries
-    [{machine, login?, secret?}], secret, state.
+    settings: path (empty if unknown), runtime of the site, registries [{machine, login?, secret?}], secret, state.
     """
     if not settings["path"]:
         if settings["runtime"] != "enroot":
             return declare_nothing("not_here", "no enroot here")
-        text = "where this site's enroot reads its keys is not known; set enroot_credentials_path"
+        text = "the credentials file of this site's enroot is unknown; set enroot_credentials_path"
         return declare_nothing("place_unknown", text)
     entries = [
         resource(
@@ -43,9 +42,9 @@ def declare(settings: Settings) -> Declaration:
 
 
 def token_folders(cluster: Settings, declared: Sequence[PlanEntry]) -> list[str]:
-    """Return the folders in which enroot may keep its tokens, by the profile and by what an account declares."""
+    """Return the folders in which enroot may keep its tokens: its defaults, the profile's and the account's own."""
     sections = [entry["options"] for entry in declared if entry["kind"] == "shell_environment"]
-    named = [options.get("variables", {}).get(name) for options in sections for name in CACHE_VARIABLES]
-    place = (cluster.get("caches") or {}).get("path")
-    given = [f"{place}/cache", str(place)] if place else []
-    return sorted({*CACHES, *given, *(str(path) for path in named if path)})
+    own = [options.get("variables", {}).get(name) for options in sections for name in CACHE_VARIABLES]
+    site_folder = (cluster.get("caches") or {}).get("path")
+    of_site = [f"{site_folder}/cache", str(site_folder)] if site_folder else []
+    return sorted({*CACHES, *of_site, *(str(path) for path in own if path)})

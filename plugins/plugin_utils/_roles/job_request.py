@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options by which a job asks Slurm for what it needs: one model for usrun.sh, job scripts and imports of images.
+"""The Slurm options that request a job's resources: one model for usrun.sh, job scripts and image imports.
 
-Whatever cannot be satisfied is refused here, with the values that can be.
+A request that the site cannot satisfy is refused here, with the available values.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ MODELLED = (
     *("--partition", "--qos", "--account", "--nodes", "--ntasks", "--ntasks-per-node", "--cpus-per-task"),
     *("--mem", "--mem-per-cpu", "--time"),
 )
-"""Options that a request has by itself, so that none of a profile's is given twice."""
-IMPORT_CPUS = 4  # for a job that imports an image: packing it is work for several, and memory comes with them
-
-FARM_CPUS = 8  # for a job that runs many commands at once, where it does not get a whole node
+"""Options that a request sets itself, so that a profile's option of the same name is not added as well."""
+IMPORT_CPUS = 4  # for a job that imports an image, if memory is given per CPU: packing an image needs memory
+FARM_CPUS = 8  # for a job that runs many commands at once, if it does not get a whole node
 
 
 class SiteOptions(NamedTuple):
     """The options of a profile, such as `--partition=gpu --gres=gpu:a100:1`, in parts.
 
-    gpu_option: what comes before type and number; empty where a job gets its GPUs with the node.
+    named: values of MODELLED options. gpu_option: the text before type and number, such as --gres=gpu:; empty if a job
+    gets its GPUs with the node.
     """
 
     named: dict[str, str]
@@ -38,8 +38,8 @@ class SiteOptions(NamedTuple):
     others: list[str]
 
 
-class Usual(NamedTuple):
-    """What jobs with GPUs, or jobs without one, ask for if no one says otherwise."""
+class JobDefaults(NamedTuple):
+    """The options of all jobs with GPUs, or of all jobs without: of the settings, else of the profile."""
 
     partition: str
     qos: str
@@ -49,7 +49,7 @@ class Usual(NamedTuple):
 
 
 class JobRequest(NamedTuple):
-    """A request. options: for sbatch and srun, none twice. gpu_flag: by which Apptainer shows GPUs, or empty."""
+    """A request. options: for sbatch and srun. gpu_flag: Apptainer's option for GPUs; empty without GPUs."""
 
     gpus: int
     nodes: int
@@ -58,103 +58,102 @@ class JobRequest(NamedTuple):
 
 
 def make_request(settings: Settings, gpus: int, nodes: int) -> JobRequest:
-    """Return the request of a job with so many GPUs on each of so many nodes. Raises AccountError if it is impossible.
+    """Return the request of a job on some nodes, with some GPUs on each. Raise AccountError if it is impossible.
 
     settings: gpu, cpu and limits from the profile; gpu_type, cpus, memory, minutes, partition, cpu_partition, qos.
     """
-    usual = find_usual(settings, gpus > 0)
-    _check_partition(settings, usual.partition, gpus)
-    _check_minutes(settings, usual.partition)
+    defaults = find_job_defaults(settings, gpus > 0)
+    _check_partition(settings, defaults.partition, gpus)
+    _check_minutes(settings, defaults.partition)
     if gpus:
         _check_gpus(settings, gpus, nodes)
     limits = settings["limits"]
-    cpus = usual.cpus or (limits.get("cpus_per_gpu", 0) * gpus)
+    cpus = defaults.cpus or (limits.get("cpus_per_gpu", 0) * gpus)
     options = [
-        *([f"--partition={usual.partition}"] if usual.partition else []),
-        *([f"--qos={usual.qos}"] if usual.qos else []),
+        *([f"--partition={defaults.partition}"] if defaults.partition else []),
+        *([f"--qos={defaults.qos}"] if defaults.qos else []),
         f"--account={account_placeholder(settings, gpus)}",
-        *usual.others,
+        *defaults.others,
         f"--nodes={nodes}",
         "--ntasks-per-node=1",
         *_gpu_options(settings, gpus, nodes),
         *([f"--cpus-per-task={cpus}"] if cpus else []),
-        *_memory_options(limits, usual.memory, gpus),
+        *_memory_options(limits, defaults.memory, gpus),
         f"--time={settings['minutes']}",
     ]
     return JobRequest(gpus, nodes, options, gpu_flag(settings) if gpus else "")
 
 
 def make_import_request(settings: Settings) -> JobRequest:
-    """Return the request of a job that imports an image: its size is the image's, not that of the user's jobs."""
+    """Return the request of a job that imports an image; the user's settings for cpus and memory do not apply."""
     cpus = IMPORT_CPUS if settings["limits"].get("memory_per_cpu") else 0
     return make_request({**settings, "cpus": cpus, "memory": ""}, 0, 1)
 
 
 def make_farm_request(settings: Settings) -> JobRequest:
-    """Return the request of a job without a GPU that runs as many commands at once as it has processors."""
-    is_whole = settings["limits"].get("whole_nodes", False)
-    cpus = find_usual(settings, False).cpus or (0 if is_whole else FARM_CPUS)
+    """Return the request of a job without GPUs that runs as many commands at once as it has processors."""
+    gets_whole_nodes = settings["limits"].get("whole_nodes", False)
+    cpus = find_job_defaults(settings, False).cpus or (0 if gets_whole_nodes else FARM_CPUS)
     return make_request({**settings, "cpus": cpus}, 0, 1)
 
 
 def gpu_flag(settings: Settings) -> str:
-    """Return the option by which Apptainer and Singularity show a job's GPUs in a container."""
+    """Return the option with which Apptainer and Singularity give a container access to GPUs."""
     return "--rocm" if settings["limits"].get("gpu_vendor") == "amd" else "--nv"
 
 
 def account_placeholder(settings: Settings, gpus: int) -> str:
-    """Return the word that becomes the Slurm account, which is looked up on the cluster."""
+    """Return the placeholder for the Slurm account, which is looked up on the cluster."""
     return SLURM_CPU_ACCOUNT if settings["limits"].get("account_suffixes") and not gpus else SLURM_ACCOUNT
 
 
 def offered_gpus(settings: Settings) -> list[int]:
     """Return the numbers of GPUs that a job can have on one node; empty if unknown. settings: gpu and limits."""
-    gets_them_with_the_node = not split_site_options(settings["gpu"]).gpu_option
-    return settings["limits"].get("gpus_per_node") or ([1] if gets_them_with_the_node else [])
+    comes_with_node = not split_site_options(settings["gpu"]).gpu_option
+    return settings["limits"].get("gpus_per_node") or ([1] if comes_with_node else [])
 
 
 def nearest_offer(settings: Settings, number: int) -> int:
-    """Return the largest number of GPUs on a node that is offered and not greater, else the smallest one."""
+    """Return the largest offered number of GPUs per node up to this number, else the smallest offered one."""
     offered = sorted(offered_gpus(settings))
-    return max((one for one in offered if one <= number), default=offered[0] if offered else number)
+    return max((count for count in offered if count <= number), default=offered[0] if offered else number)
 
 
 def split_site_options(options: str) -> SiteOptions:
-    """Return the parts of a profile's options for one GPU, or for none.
+    """Return the parts of a profile's options for a job with one GPU, or without GPUs.
 
     >>> split_site_options("--partition=gpu --gres=gpu:a100:1 --exclusive")
     SiteOptions(named={'--partition': 'gpu'}, gpu_option='--gres=gpu:', gpu_type='a100', others=['--exclusive'])
     >>> split_site_options("--partition=gh --nodes=1").gpu_option
     ''
     """
-    named, others, option, kind = {}, [], "", ""
-    for word in options.split():
-        name, _, value = word.partition("=")
-        if match := GPUS.match(word):
-            option, kind = match[1], match[2] or ""
+    named, others, gpu_option, gpu_type = {}, [], "", ""
+    for option in options.split():
+        name, _, value = option.partition("=")
+        if match := GPUS.match(option):
+            gpu_option, gpu_type = match[1], match[2] or ""
         elif name in MODELLED:
             named[name] = value
         else:
-            others.append(word)
-    return SiteOptions(named, option, kind, others)
+            others.append(option)
+    return SiteOptions(named, gpu_option, gpu_type, others)
 
 
-def find_usual(settings: Settings, has_gpus: bool) -> Usual:
-    """Return what jobs with GPUs, or without one, ask for. A GPU partition never reaches a job without a GPU.
-
-    A site's QOS belongs to the site's partition.
-    """
+def find_job_defaults(settings: Settings, has_gpus: bool) -> JobDefaults:
+    """Return the options of jobs with GPUs, or of jobs without."""
     of_gpus, of_cpus = split_site_options(settings["gpu"]), split_site_options(settings["cpu"])
     site = of_gpus if has_gpus else of_cpus
-    usual_partition, site_qos = site.named.get("--partition", ""), site.named.get("--qos", "")
-    are_apart = any("--partition" in one.named for one in (of_gpus, of_cpus))
+    site_partition = site.named.get("--partition", "")
+    has_separate_partitions = any("--partition" in options.named for options in (of_gpus, of_cpus))
     if has_gpus:
-        partition = settings["partition"] or usual_partition
-    else:
-        partition = settings["cpu_partition"] or usual_partition or ("" if are_apart else settings["partition"])
-    kept_qos = site_qos if partition == usual_partition else ""
-    qos = (settings["qos"] or kept_qos) if has_gpus else (kept_qos or settings["qos"])
-    return Usual(
+        partition = settings["partition"] or site_partition
+    else:  # 'partition' may be one for jobs with GPUs, unless the site has one for all jobs
+        shared = "" if has_separate_partitions else settings["partition"]
+        partition = settings["cpu_partition"] or site_partition or shared
+    # the site's QOS belongs to the site's partition
+    site_qos = site.named.get("--qos", "") if partition == site_partition else ""
+    qos = (settings["qos"] or site_qos) if has_gpus else (site_qos or settings["qos"])
+    return JobDefaults(
         partition,
         qos,
         settings["cpus"] or int(site.named.get("--cpus-per-task", 0)),
@@ -164,16 +163,18 @@ def find_usual(settings: Settings, has_gpus: bool) -> Usual:
 
 
 def _gpu_options(settings: Settings, gpus: int, nodes: int) -> list[str]:
-    """The option that asks for GPUs on each node. --gpus counts all of a job, which Slurm may spread unevenly."""
+    """Return the option that requests GPUs on each node, if any."""
     site = split_site_options(settings["gpu"])
     if not gpus or not site.gpu_option:
         return []
+    # --gpus is the total of a job, which Slurm may distribute unevenly over nodes
     option = "--gpus-per-node=" if site.gpu_option == "--gpus=" and nodes > 1 else site.gpu_option
-    kind = settings["gpu_type"] or site.gpu_type
-    return [f"{option}{kind + ':' if kind else ''}{gpus}"]
+    gpu_type = settings["gpu_type"] or site.gpu_type
+    return [f"{option}{gpu_type + ':' if gpu_type else ''}{gpus}"]
 
 
 def _memory_options(limits: Settings, memory: str, gpus: int) -> list[str]:
+    """Return the option that requests memory, if any: this memory per node, else the site's per GPU or per CPU."""
     if memory:
         return [f"--mem={memory}"]
     per_gpu, per_cpu = MEMORY.match(limits.get("memory_per_gpu", "")), limits.get("memory_per_cpu")
@@ -183,47 +184,49 @@ def _memory_options(limits: Settings, memory: str, gpus: int) -> list[str]:
 
 
 def _check_partition(settings: Settings, partition: str, gpus: int) -> None:
+    """Raise AccountError if the partition is unknown, or missing although the site requires one."""
     limits, site = settings["limits"], settings["site"]
     known: Sequence[str] = limits.get("partitions", [])
     setting = "partition" if gpus or partition == settings["partition"] != "" else "cpu_partition"
     if not partition and limits.get("partition_required"):
-        jobs = "GPUs" if gpus else "no GPU"
+        jobs = "with GPUs" if gpus else "without GPUs"
         raise AccountError(
-            f"{setting}: Slurm has no default partition at {site}. For jobs with {jobs}, set {setting} to one of"
-            f" {join_words(known) or 'those that sinfo shows'}"
+            f"{setting}: Slurm has no default partition at {site}. For jobs {jobs}, set {setting} to"
+            f" {join_words(known) or 'a partition that sinfo lists'}"
         )
-    unknown = next((one for one in partition.split(",") if one and known and one not in known), None)
+    unknown = next((name for name in partition.split(",") if name and known and name not in known), None)
     if unknown:
-        raise AccountError(
-            f"{setting}: {site} has no partition {unknown!r}. Set {setting} to one of {join_words(known)}"
-        )
+        raise AccountError(f"{setting}: {site} has no partition {unknown!r}. Set {setting} to {join_words(known)}")
 
 
 def minutes_by_partition(settings: Settings) -> dict[str, int]:
-    """Return the limits in minutes: of partitions by their names, and the site's by an empty name.
+    """Return the time limits in minutes by partition; the limit of all other partitions has an empty name.
 
-    Where jobs usually have a QOS, its limit holds rather than the partition's.
+    If the default options name a QOS with a limit, that limit replaces the one of their partition.
     """
     limits = settings["limits"]
     hours = {**limits.get("partition_hours", {}), **({"": limits["hours"]} if "hours" in limits else {})}
-    for usual in (find_usual(settings, has_gpus) for has_gpus in (False, True)):
-        if usual.qos in limits.get("qos_hours", {}):
-            hours[usual.partition] = limits["qos_hours"][usual.qos]
+    for defaults in (find_job_defaults(settings, has_gpus) for has_gpus in (False, True)):
+        if defaults.qos in limits.get("qos_hours", {}):
+            hours[defaults.partition] = limits["qos_hours"][defaults.qos]
     return {name: int(number * 60) for name, number in hours.items()}
 
 
 def _check_minutes(settings: Settings, partition: str) -> None:
-    site, minutes, longest = settings["site"], settings["minutes"], minutes_by_partition(settings)
+    """Raise AccountError if the minutes exceed the limit of the partition, or of one of several partitions."""
+    site, minutes, limits = settings["site"], settings["minutes"], minutes_by_partition(settings)
     for name in partition.split(","):
-        most = longest.get(name, longest.get("", minutes))
-        if minutes > most:
-            where = f"in the partition {name} of {site}" if name in longest and name else f"at {site}"
+        limit = limits.get(name, limits.get("", minutes))
+        if minutes > limit:
+            place = f"in partition {name} at {site}" if name in limits and name else f"at {site}"
             raise AccountError(
-                f"minutes: a job lasts at most {most} minutes {where}, not {minutes}. Set minutes: {most}"
+                f"minutes: {minutes} is too long; jobs may run for at most {limit} minutes {place}."
+                f" Set minutes: {limit}"
             )
 
 
 def _check_gpus(settings: Settings, gpus: int, nodes: int) -> None:
+    """Raise AccountError if the site does not offer this number or type of GPUs, or not on so many nodes."""
     limits, site = settings["limits"], split_site_options(settings["gpu"])
     offered = offered_gpus(settings)
     if offered and gpus not in offered:
@@ -232,17 +235,18 @@ def _check_gpus(settings: Settings, gpus: int, nodes: int) -> None:
             f" Set gpus to {join_words(map(str, offered))}"
         )
     if settings["gpu_type"] and not site.gpu_option:
-        raise AccountError(f"gpu_type: jobs at {settings['site']} name no type of GPU. Set partition instead")
-    kind, number = settings["gpu_type"] or site.gpu_type, limits.get("gpu_nodes", {})
-    if nodes > number.get(kind, nodes):
-        larger = [f"{name} ({count} nodes)" for name, count in number.items() if count >= nodes]
+        raise AccountError(f"gpu_type: not supported at {settings['site']}. Set partition instead")
+    gpu_type, node_counts = settings["gpu_type"] or site.gpu_type, limits.get("gpu_nodes", {})
+    available = node_counts.get(gpu_type, nodes)
+    if nodes > available:
+        larger = [f"{name} ({count} nodes)" for name, count in node_counts.items() if count >= nodes]
         raise AccountError(
-            f"nodes: {settings['site']} has {number[kind]} node(s) with GPUs of type {kind}. Set nodes to"
-            f" {number[kind]} at most{', or gpu_type to ' + join_words(larger) if larger else ''}"
+            f"nodes: {settings['site']} has {available} node(s) with GPUs of type {gpu_type}. Set nodes to at most"
+            f" {available}{', or gpu_type to ' + join_words(larger) if larger else ''}"
         )
 
 
 def join_words(words: Iterable[Any]) -> str:
-    """Return words as a sentence lists them: "1, 2 or 4"."""
+    """Return a list for a sentence, such as "1, 2 or 4"; an empty text without words."""
     *first, last = [str(word) for word in words] or [""]
     return f"{', '.join(first)} or {last}" if first else last

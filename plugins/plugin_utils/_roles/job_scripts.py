@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability job_scripts: scripts of jobs that fit the site and the person's own Slurm account."""
+"""The role job_scripts: job scripts for the site and for the user's Slurm account, filled from templates."""
 
 from __future__ import annotations
 
@@ -28,117 +28,119 @@ from .job_texts import (
     shape_lines,
 )
 from .launchers import LINE, PLAIN, PLAIN_WORDS
-from .table import SLURM_ACCOUNT, Settings, declare_nothing, find_placeholders, resource, scheduler_question
+from .table import SLURM_ACCOUNT, Settings, declare_nothing, declare_scheduler_query, find_placeholders, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, SkipReason
 
-IMAGING = ("import", "build")  # scripts that make images
-OURS = ("batch", "gpus", "nodes", "array", "chain", "farm", "interactive", "jupyter", "staging", *IMAGING)
-RUN_BY_HAND = ("interactive.sh", "array.sh")  # on the login node
+IMAGE_TEMPLATES = ("import", "build")  # scripts that create images
+TEMPLATES = ("batch", "gpus", "nodes", "array", "chain", "farm", "interactive", "jupyter", "staging", *IMAGE_TEMPLATES)
+RUN_BY_HAND = ("interactive.sh", "array.sh")  # run on the login node, not submitted with sbatch
 FILES = ROLES_FOLDER / "job_scripts" / "files"
-WORD = re.compile(r"@([a-z_]+)@")
+PLACEHOLDER = re.compile(r"@([a-z_]+)@")
 MAIL = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+\Z")
 COMMAND = re.compile(r"[^\0-\x1f\x7f]+\Z")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-PLACE = re.compile(r"(?:~|\$[A-Z_][A-Z0-9_]*)?(?:/[A-Za-z0-9_.+@-]+)+/?\Z")
+ENVIRONMENT_PATH = re.compile(r"(?:~|\$[A-Z_][A-Z0-9_]*)?(?:/[A-Za-z0-9_.+@-]+)+/?\Z")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
-Words = Mapping[str, Callable[[], list[str]]]
+Values = Mapping[str, Callable[[], list[str]]]
+"""Placeholder of a template -> function that returns the lines to fill in, called only if a template needs them."""
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return the scripts of an account. Raises AccountError for a request that the site cannot satisfy."""
+    """Declare the scripts of an account. Raise AccountError for a request that the site cannot satisfy."""
     if settings["scheduler"] != "slurm":
-        return declare_nothing("not_here", "the scripts of jobs are for Slurm, which is not here")
+        return declare_nothing("not_here", "job scripts need Slurm, which the cluster does not use")
     names = _select_templates(settings["templates"])
     if not names and not settings["own"]:
         return {"resources": [], "notes": []}
     if not settings["folder"]:
-        return declare_nothing(
-            "place_unknown", "no folder is known here that jobs can write to: set job_scripts: {folder: …}"
-        )
+        text = "no folder is known at this site that jobs can write to: set job_scripts: {folder: …}"
+        return declare_nothing("place_unknown", text)
     notes: list[SkipReason] = []
-    imaging = [f"{name}.sh" for name in names if name in IMAGING]
-    why = why_no_import(settings) if imaging else ""
+    image_scripts = [f"{name}.sh" for name in names if name in IMAGE_TEMPLATES]
+    why = why_no_import(settings) if image_scripts else ""
     if why:
-        names = [name for name in names if name not in IMAGING]
-        verb = "is" if len(imaging) == 1 else "are"
-        notes.append({"code": "not_here", "text": f"{' and '.join(imaging)} {verb} skipped: {why}"})
-    words = template_words(settings)
-    texts = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names}
-    contents = {name: fill_template(file.read_text(encoding="utf-8"), words, file.name) for name, file in texts.items()}
-    contents.update({one["name"]: _fill_own(one, settings, words) for one in settings["own"]})
+        names = [name for name in names if name not in IMAGE_TEMPLATES]
+        verb = "is" if len(image_scripts) == 1 else "are"
+        notes.append({"code": "not_here", "text": f"{' and '.join(image_scripts)} {verb} skipped: {why}"})
+    values = template_values(settings)
+    files = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names}
+    contents = {
+        name: fill_template(file.read_text(encoding="utf-8"), values, file.name) for name, file in files.items()
+    }
+    contents.update({entry["name"]: _fill_own_template(entry, settings, values) for entry in settings["own"]})
     folder, state = settings["folder"], settings["state"]
-    asks = "sbatch --test-only" if settings["ask_slurm"] else ""
     scripts = [
         resource(
             "path_script",
             path=f"{folder}/{name}",
             content=content,
             found=find_placeholders(content) if state == "present" else None,
-            asks=_test_only_command(asks, name, content),
+            asks="sbatch --test-only" if settings["ask_slurm"] and _is_submitted(name, content) else None,
             state=state,
         )
         for name, content in contents.items()
     ]
     output = resource("directory", path=f"{folder}/output", root=settings["root"], state=state)
-    first = [scheduler_question(settings), output]
-    return {"resources": [*first, *scripts] if state == "present" else [*scripts, output], "notes": notes}
+    if state == "absent":  # the folder last: it is removed only if it is empty
+        return {"resources": [*scripts, output], "notes": notes}
+    return {"resources": [declare_scheduler_query(settings), output, *scripts], "notes": notes}
 
 
-def _select_templates(wanted: Sequence[str]) -> Sequence[str]:
-    """The names of our scripts that are wanted. Raises AccountError for one that nobody knows."""
-    unknown = next((name for name in wanted if name not in (*OURS, "all")), None)
+def _select_templates(names: Sequence[str]) -> Sequence[str]:
+    """Return the names of templates; all templates for "all". Raise AccountError for an unknown name."""
+    unknown = next((name for name in names if name not in (*TEMPLATES, "all")), None)
     if unknown is not None:
-        raise AccountError(f"job_scripts: templates: {unknown!r} is not one of {', '.join(OURS)}, or all")
-    return OURS if "all" in wanted else wanted
+        raise AccountError(f"job_scripts: templates: unknown name {unknown!r}; available: {', '.join(TEMPLATES)}, all")
+    return TEMPLATES if "all" in names else names
 
 
 def why_no_import(settings: Settings) -> str:
-    """Return why no job can import an image here, or an empty text."""
+    """Return why no job of the site can import an image, or an empty text."""
     if settings["importer"] not in IMPORTS:
-        return "neither enroot nor Apptainer is here"
+        return "the site has neither enroot nor Apptainer"
     if settings["internet"] == "none" and not settings["proxy"]:
         return "compute nodes have no Internet access. Import images on a login node, as role container_images does"
     return ""
 
 
-def _test_only_command(command: str, name: str, content: str) -> str | None:
-    """Return what Slurm is asked of a script; nothing of one that is run on the login node."""
-    return command if command and name not in RUN_BY_HAND and "#SBATCH" in content else None
+def _is_submitted(name: str, content: str) -> bool:
+    """Return True if the script is submitted with sbatch, so that Slurm can check it."""
+    return name not in RUN_BY_HAND and "#SBATCH" in content
 
 
-def _fill_own(one: Settings, settings: Settings, words: Words) -> str:
-    """A template of the person's own, filled. Raises AccountError."""
-    from . import own_texts  # few have such
+def _fill_own_template(entry: Settings, settings: Settings, values: Values) -> str:
+    """Return the filled template of the user's own. Raise AccountError for an invalid name, file or placeholder."""
+    from . import own_texts  # imported late: few accounts have texts
 
-    if not NAME.match(one["name"]):
-        raise AccountError(f"job_scripts: {one['name']!r} is not the name of a file")
-    file = Path(settings["files_from"], Path(one["file"]).expanduser())
-    return fill_template(own_texts.read_own_text("job_scripts", file), words, str(file.absolute()))
+    if not NAME.match(entry["name"]):
+        raise AccountError(f"job_scripts: {entry['name']!r} is not a valid file name")
+    file = Path(settings["files_from"], Path(entry["file"]).expanduser())
+    return fill_template(own_texts.read_own_text("job_scripts", file), values, str(file.absolute()))
 
 
-def fill_template(template: str, words: Words, where: str) -> str:
-    """Return a template with its words filled in. A line with one word alone becomes the lines that it has, or none.
+def fill_template(template: str, values: Values, file: str) -> str:
+    """Return a template with its placeholders filled. A placeholder alone on its line becomes any number of lines.
 
-    Raises AccountError for an unknown word, and where a word that the template has cannot be filled at this site.
+    Raise AccountError for an unknown placeholder, or for one that has no value at this site.
     """
     lines = []
     for number, line in enumerate(template.splitlines(), 1):
-        unknown = next((word for word in WORD.findall(line) if word not in words), None)
+        unknown = next((name for name in PLACEHOLDER.findall(line) if name not in values), None)
         if unknown:
-            known = ", ".join(f"@{word}@" for word in sorted(words))
-            raise AccountError(f"job_scripts: {where}:{number}: nobody knows @{unknown}@; these are known: {known}")
-        alone = WORD.fullmatch(line)
-        lines += words[alone[1]]() if alone else [WORD.sub(lambda found: " ".join(words[found[1]]()), line)]
+            known = ", ".join(f"@{name}@" for name in sorted(values))
+            raise AccountError(f"job_scripts: {file}:{number}: unknown placeholder @{unknown}@; available: {known}")
+        alone = PLACEHOLDER.fullmatch(line)
+        lines += values[alone[1]]() if alone else [PLACEHOLDER.sub(lambda found: " ".join(values[found[1]]()), line)]
     return "\n".join(lines) + "\n"
 
 
-def template_words(settings: Settings) -> Words:
-    """Return what each word of a template becomes: lines. Raises AccountError for a value that a script cannot hold."""
+def template_values(settings: Settings) -> Values:
+    """Return the values of all placeholders. Raise AccountError for a setting that a script cannot contain."""
     check_settings(settings)
     gpus, nodes = settings["gpus"], settings["nodes"]
-    one = nearest_offer(settings, 1) if gpus else 0
+    one = nearest_offer(settings, 1) if gpus else 0  # GPUs of a script for one GPU; some sites give whole nodes
     tmp = settings["tmp"]
     texts = {
         **{name: str(settings[name]) for name in ("site", "folder", "gpus", "nodes", "links", "command")},
@@ -185,55 +187,53 @@ def template_words(settings: Settings) -> Words:
     }
 
 
-def _request_lines(request: Callable[[], JobRequest], write: Callable[[Sequence[str]], list[str]]) -> list[str]:
-    """The options of a request, which is made only if a template has its word. Raises AccountError."""
+def _request_lines(request: Callable[[], JobRequest], render: Callable[[Sequence[str]], list[str]]) -> list[str]:
+    """Return the rendered options of a request. Raise AccountError if the request is impossible."""
     try:
-        return write(request().options)
+        return render(request().options)
     except AccountError as error:
         raise AccountError(f"job_scripts: {error}") from None
 
 
 def check_settings(settings: Settings) -> None:
-    """Raise AccountError for a value that a script cannot hold."""
+    """Raise AccountError for a setting that a script cannot contain."""
     if not LINE.match(settings["site"]):
-        raise AccountError("job_scripts: site: it is one line, without control characters")
+        raise AccountError("job_scripts: site: not valid; expected one line without control characters")
     if settings["mail"] and not MAIL.match(settings["mail"]):
-        raise AccountError(f"job_scripts: mail: {settings['mail']!r} is not a mail address, such as ada@uni.example")
-    if not COMMAND.match(settings["command"]):
-        raise AccountError("job_scripts: command: it is one line of a shell, and not empty")
-    plain = (
-        "account",
-        "partition",
-        "cpu_partition",
-        "qos",
-        "gpu_type",
-        "memory",
-        "image",
-        "images",
-        "home_in_jobs",
-        "login",
-    )
-    for name, form in (*((name, PLAIN) for name in plain), ("gpu", PLAIN_WORDS), ("cpu", PLAIN_WORDS)):
-        if not form.match(settings[name]):
-            raise AccountError(f"job_scripts: {name}: {settings[name]!r} holds a character that a shell would read")
-    if not all(PLAIN.match(mount) for mount in settings["mounts"]):
-        raise AccountError("job_scripts: mounts: one of them holds a character that a shell would read")
-    for name, least in (("minutes", 1), ("gpus", 0), ("nodes", 1), ("links", 1), ("cpus", 0)):
-        if settings[name] < least:
-            raise AccountError(f"job_scripts: {name}: {settings[name]} is not a number from {least} up")
-    if settings["environment"] and not PLACE.match(settings["environment"]):
         raise AccountError(
-            f"job_scripts: environment: {settings['environment']!r} is not a path, such as ~/envs/ml, /data/ada/envs/ml"
-            " or $WORK/envs/ml"
+            f"job_scripts: mail: {settings['mail']!r} is not a valid address; expected, for example, ada@uni.example"
+        )
+    if not COMMAND.match(settings["command"]):
+        raise AccountError("job_scripts: command: not valid; expected one line of shell code")
+    plain = (
+        *("account", "partition", "cpu_partition", "qos", "gpu_type", "memory"),
+        *("image", "images", "home_in_jobs", "login"),
+    )
+    for name, pattern in (*((name, PLAIN) for name in plain), ("gpu", PLAIN_WORDS), ("cpu", PLAIN_WORDS)):
+        if not pattern.match(settings[name]):
+            raise AccountError(
+                f"job_scripts: {name}: {settings[name]!r} contains a character with a special meaning in a shell"
+            )
+    if not all(PLAIN.match(mount) for mount in settings["mounts"]):
+        raise AccountError("job_scripts: mounts: a path contains a character with a special meaning in a shell")
+    for name, minimum in (("minutes", 1), ("gpus", 0), ("nodes", 1), ("links", 1), ("cpus", 0)):
+        if settings[name] < minimum:
+            raise AccountError(f"job_scripts: {name}: {settings[name]} is too small; expected at least {minimum}")
+    if settings["environment"] and not ENVIRONMENT_PATH.match(settings["environment"]):
+        raise AccountError(
+            f"job_scripts: environment: {settings['environment']!r} is not a valid path; expected, for example,"
+            " ~/envs/ml, /data/ada/envs/ml or $WORK/envs/ml"
         )
     if settings["image"] not in ("", "none") and settings["runtime"] == "none":
         raise AccountError(
-            f"job_scripts: image: no program that starts containers in jobs is known at {settings['site']}."
-            " Remove image, or set runtime"
+            f"job_scripts: image: no container runtime for jobs is known at {settings['site']}."
+            " Remove `image`, or set `runtime`"
         )
     wrong = next((name for name in settings["nccl"] if not VARIABLE.match(str(name))), None)
     if wrong is not None:
-        raise AccountError(f"job_scripts: nccl: {wrong!r} is not the name of a variable, such as NCCL_SOCKET_IFNAME")
+        raise AccountError(
+            f"job_scripts: nccl: {wrong!r} is not a valid variable name; expected, for example, NCCL_SOCKET_IFNAME"
+        )
 
 
 def _count_gpus(number: int) -> str:
@@ -245,5 +245,5 @@ def _mail_lines(settings: Settings) -> list[str]:
 
 
 def _job_folder(folder: str) -> str:
-    """A folder for this job alone on the node's own disk, where the site names no variable."""
+    """Return a folder for this job alone on the node's local disk, for a site without a variable for it."""
     return f"{folder or '${TMPDIR:-/tmp}'}/${{USER:-$UID}}-$SLURM_JOB_ID"

@@ -44,12 +44,12 @@ PURPOSES = {
     "--mem-per-cpu": "The memory of each processor",
     "--time": "The time limit, in minutes or as days-hours:minutes",
 }
-FOREIGN = "set +eu  # scripts of the site may read unset variables"
+LENIENT = "set +eu  # scripts of the site may read unset variables"
 STRICT = "set -eu"
 
 
 def option_lines(options: Sequence[str]) -> list[str]:
-    """Return options as they are."""
+    """Return options unchanged, one per line."""
     return list(options)
 
 
@@ -59,7 +59,7 @@ def requested_lines(options: Sequence[str]) -> list[str]:
 
 
 def options_with_purposes(options: Sequence[str]) -> list[str]:
-    """Return options as lines for sbatch, each below a comment on its purpose."""
+    """Return options as lines for sbatch, each below a comment that explains the option."""
     lines = []
     for option in options:
         purpose = PURPOSES.get(option.partition("=")[0])
@@ -69,18 +69,18 @@ def options_with_purposes(options: Sequence[str]) -> list[str]:
 
 
 def shape_lines(settings: Settings) -> list[str]:
-    """Return comments on what a job costs here, and on what it lacks."""
-    whole = f"# A job gets whole nodes at {settings['site']}: all GPUs and processors of a node are charged."
-    bare = "# It runs without a container. To run it in one, set job_scripts: {image: IMAGE}."
+    """Return comments: that the site charges for whole nodes, and that a container could be used."""
+    whole_nodes = f"# A job gets whole nodes at {settings['site']}: all GPUs and processors of a node are charged."
+    no_container = "# This script runs without a container. To use one, set job_scripts: {image: IMAGE}."
     has_image = settings["image"] not in ("", "none")
     return [
-        *([whole] if settings["limits"].get("whole_nodes") else []),
-        *([bare] if settings["runtime"] != "none" and not has_image else []),
+        *([whole_nodes] if settings["limits"].get("whole_nodes") else []),
+        *([no_container] if settings["runtime"] != "none" and not has_image else []),
     ]
 
 
 def load_lines(settings: Settings) -> list[str]:
-    """Return the lines that open the way to the Internet and load modules. A job ends if a module is missing."""
+    """Return the lines that load modules and set the proxy. The script ends if a module is missing."""
     uses_module = settings["image"] not in ("", "none") and settings["runtime"] in ("apptainer", "singularity")
     return [
         *_module_lines([settings["proxy_module"], *settings["modules"]]),
@@ -92,12 +92,12 @@ def load_lines(settings: Settings) -> list[str]:
 def _module_lines(names: Sequence[str]) -> list[str]:
     missing = '{ echo "${SLURM_JOB_NAME:-$0}: the module %s cannot be loaded" >&2; exit 1; }'
     loads = [f"module load {shlex.quote(name)} || {missing % name}" for name in names if name]
-    defined = "command -v module >/dev/null || . /etc/profile  # sbatch --export=NONE leaves it out"
-    return [FOREIGN, defined, *loads, STRICT] if loads else []
+    define_module = "command -v module >/dev/null || . /etc/profile  # missing after sbatch --export=NONE"
+    return [LENIENT, define_module, *loads, STRICT] if loads else []
 
 
 def _tool_lines(tool: str, module: str) -> list[str]:
-    """The lines that load the module of a container tool, where the tool is not there without."""
+    """Return the lines that load the module of a container tool if the tool is not available yet."""
     loads = _module_lines([module])
     return [f"if ! command -v {tool} >/dev/null; then", *(f"    {line}" for line in loads), "fi"] if loads else []
 
@@ -108,12 +108,12 @@ def _proxy_lines(proxy: str) -> list[str]:
 
 
 def environment_lines(environment: str) -> list[str]:
-    """Return the lines that activate a Python environment. A job ends if it is missing, whatever python there is."""
+    """Return the lines that activate a Python environment. The script ends if the environment is missing."""
     if not environment:
         return []
     return [
         f"environment={quote_path(environment)}",
-        FOREIGN,
+        LENIENT,
         'if [ -r "$environment/activate" ]; then',
         '    . "$environment/activate"',
         'elif [ -r "$environment/bin/activate" ]; then',
@@ -129,33 +129,34 @@ def environment_lines(environment: str) -> list[str]:
 
 
 def container_lines(settings: Settings, gpus: int, *folders: str) -> list[str]:
-    """Return the lines that name the image, end the job if its file is missing, and set how a command starts in it.
+    """Return the lines that set `image`, end the script if its file is missing, and set the array `container`.
 
-    folders: more of them that the container sees.
+    container: the words before a command that run the command in the image. folders: further ones to mount.
     """
     image, runtime = settings["image"], settings["runtime"]
     if image in ("", "none"):
         return []
-    name = image_name.read(image) if "/" in image and image[0] not in "/.~$" and "docker://" not in image else None
-    file = image if image[0] in "/.~$" else ""
+    is_path = image[0] in "/.~$"
+    name = image_name.read(image) if "/" in image and not is_path and "docker://" not in image else None
+    file = image if is_path else ""
     if name and runtime == "environment":
         file = f"~/.edf/{name.plain}.toml"
     elif name and settings["images"] and "#" not in image:
         file = f"{settings['images']}/{name.plain}.{ENDINGS[runtime]}"
     check = '[ -e "$image" ] || { echo "${SLURM_JOB_NAME:-$0}: the image $image is missing" >&2; exit 1; }'
-    named = [f"image={quote_path(file)}", check] if file else [f"image={shlex.quote(image)}"]
-    return [*named, f"container=({' '.join(_container_words(settings, gpus, folders))})"]
+    image_lines = [f"image={quote_path(file)}", check] if file else [f"image={shlex.quote(image)}"]
+    return [*image_lines, f"container=({' '.join(_container_words(settings, gpus, folders))})"]
 
 
 def _container_words(settings: Settings, gpus: int, folders: Sequence[str]) -> list[str]:
-    """The words between srun and the command, for bash."""
-    runtime, more = settings["runtime"], [f"{folder}:{folder}" for folder in folders]
+    """Return the words between srun and the command, quoted for bash."""
+    runtime, own_mounts = settings["runtime"], [f"{folder}:{folder}" for folder in folders]
     if runtime == "pyxis":
-        mounts = ",".join([*settings["mounts"], "$PWD:$PWD", *more])
+        mounts = ",".join([*settings["mounts"], "$PWD:$PWD", *own_mounts])
         return ['--container-image="$image"', f'--container-mounts="{mounts}"', '--container-workdir="$PWD"']
     if runtime == "environment":
         return ['--environment="$image"']
-    mounts = ",".join([*settings["mounts"], *more])
+    mounts = ",".join([*settings["mounts"], *own_mounts])
     return [
         f"{runtime} exec",
         *([gpu_flag(settings)] if gpus else []),
@@ -166,17 +167,17 @@ def _container_words(settings: Settings, gpus: int, folders: Sequence[str]) -> l
 
 
 def import_lines(settings: Settings) -> list[str]:
-    """Return the lines that fetch $image into $folder; none where no program here can."""
+    """Return the lines that import $image into $folder; no lines if the site has no program for it."""
     return _image_lines(settings, [IMPORTS.get(settings["importer"], "")])
 
 
 def build_lines(settings: Settings) -> list[str]:
-    """Return the lines that run $commands in a container of $base and write $new.part-JOB; none where none can."""
+    """Return the lines that run $commands in a container of $base and write $new.part-JOB; none without a program."""
     return _image_lines(settings, BUILDS.get(settings["importer"], []))
 
 
 def _image_lines(settings: Settings, lines: list[str]) -> list[str]:
-    """The lines that make an image, after those that its program needs."""
+    """Return the lines that create an image, after the lines that load the container tool and set the proxy."""
     if settings["importer"] not in IMPORTS:
         return []
     return [
@@ -188,8 +189,8 @@ def _image_lines(settings: Settings, lines: list[str]) -> list[str]:
 
 
 def quote_path(path: str) -> str:
-    """Return a path for a shell: ~ and a variable at its start keep their meaning, also where HOME is not set.
+    """Return a path for a shell, which still expands ~ and variables. path: only characters of launchers.PLAIN.
 
-    path: with none but the characters of launchers.PLAIN.
+    ~ is not replaced by $HOME, because a job may run without HOME.
     """
     return path if path.startswith("~") else f'"{path}"'

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability launchers: usrun.sh, which runs a command on a compute node, with the same words at every site."""
+"""The role launchers: usrun.sh, which runs a command on a compute node, with the same options at every site."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...module_utils._core.errors import AccountError
 from .._input.collection import ROLES_FOLDER
 from .job_request import (
-    find_usual,
+    find_job_defaults,
     gpu_flag,
     make_request,
     minutes_by_partition,
@@ -24,9 +24,9 @@ from .table import (
     SLURM_CPU_ACCOUNT,
     Settings,
     declare_nothing,
+    declare_scheduler_query,
     find_placeholders,
     resource,
-    scheduler_question,
 )
 
 if TYPE_CHECKING:
@@ -36,41 +36,39 @@ BODY = ROLES_FOLDER / "launchers" / "files" / "usrun.sh.template"
 PLAIN = re.compile(r"[A-Za-z0-9_./:@#+=,$~-]*\Z")
 PLAIN_WORDS = re.compile(r"[A-Za-z0-9_./:=,$ -]*\Z")
 LINE = re.compile(r"[^\0-\x1f\x7f]*\Z")
-SEVERAL_WORDS = (
-    *("gpu_others", "cpu_others", "accounts_command", "offered_gpus", "gpu_nodes", "partitions", "partition_minutes"),
-)
-FORMS = {"site": LINE, **dict.fromkeys(SEVERAL_WORDS, PLAIN_WORDS)}
-FACTS = ("cpus_per_gpu", "memory_per_gpu", "memory_per_cpu")  # limits that usrun.sh calculates with
+LISTS = ("gpu_others", "cpu_others", "accounts_command", "offered_gpus", "gpu_nodes", "partitions", "partition_minutes")
+PATTERNS = {"site": LINE, **dict.fromkeys(LISTS, PLAIN_WORDS)}  # of variables; all others match PLAIN
+AMOUNTS = ("cpus_per_gpu", "memory_per_gpu", "memory_per_cpu")  # limits that usrun.sh calculates with
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets. settings: those of the role."""
+    """Declare the script and its folder on PATH. settings: of the role."""
     if settings["scheduler"] != "slurm":
-        return declare_nothing("not_here", "usrun.sh starts jobs of Slurm, which is not here")
+        return declare_nothing("not_here", "usrun.sh needs Slurm, which the cluster does not use")
     folder, state = settings["folder"], settings["state"]
-    asks = [scheduler_question(settings)] if state == "present" else []
     content = render_script(settings)
     script = resource(
         "path_script",
         path=f"{folder}/{settings['name']}",
         content=content,
-        found=find_placeholders(content) if asks else None,
+        found=find_placeholders(content) if state == "present" else None,
         state=state,
     )
-    # Where jobs cannot read the home, it is in the project's area, of which only the site can create the top. Every
-    # command of a login shell would wait for such a file system, if it was at the beginning of PATH.
+    # If jobs cannot read the home, the folder is in the project's area, whose top folder only the site can create. It
+    # is then at the end of PATH: if that file system hangs, a login shell still finds the commands of the system.
     in_home = folder.startswith("~")
-    place = {"path": [folder]} if in_home else {"path_end": [folder]}
-    section = resource("shell_environment", section="launchers", state=state, **place)
-    area = [] if in_home else [resource("directory", path=folder, root=settings["root"], state=state)]
-    resources = [*asks, *area, script, section] if asks else [script, section, *area]
-    return {"resources": resources, "notes": []}
+    path_option = {"path": [folder]} if in_home else {"path_end": [folder]}
+    section = resource("shell_environment", section="launchers", state=state, **path_option)
+    folders = [] if in_home else [resource("directory", path=folder, root=settings["root"], state=state)]
+    if state == "absent":  # the folder last: it is removed only if it is empty
+        return {"resources": [script, section, *folders], "notes": []}
+    return {"resources": [declare_scheduler_query(settings), *folders, script, section], "notes": []}
 
 
 def render_script(settings: Settings) -> str:
-    """Our usrun.sh for a site: its facts and the account's wishes as a shell's variables, and then what all have.
+    """Return usrun.sh for a site: a header with the settings as shell variables, and the part that all sites share.
 
-    Raises AccountError for a value with a character that a shell would read.
+    Raise AccountError for a setting with a character that has a special meaning in a shell.
     """
     lines = [
         f"{name}={quote_for_shell(settings['name'], name, value)}" for name, value in script_variables(settings).items()
@@ -81,10 +79,10 @@ def render_script(settings: Settings) -> str:
 
 
 def script_variables(settings: Settings) -> dict[str, str]:
-    """Return the variables of the script. Raises AccountError for a usual request that the site cannot satisfy."""
-    check_usual_request(settings)
+    """Return the variables of the script. Raise AccountError for defaults that the site cannot satisfy."""
+    check_default_request(settings)
     limits, site = settings["limits"], split_site_options(settings["gpu"])
-    longest = minutes_by_partition(settings)
+    minutes = minutes_by_partition(settings)
     variables = {
         "site": settings["site"],
         "runtime": settings["runtime"],
@@ -106,30 +104,31 @@ def script_variables(settings: Settings) -> dict[str, str]:
         "offered_gpus": " ".join(map(str, offered_gpus(settings))),
         "gpu_nodes": _join_pairs(limits.get("gpu_nodes", {})),
         "partitions": " ".join(limits.get("partitions", [])),
-        "partition_minutes": _join_pairs({name: number for name, number in longest.items() if name}),
-        "most_minutes": str(longest.get("", "")),
-        **{name: str(limits.get(name, "")) for name in FACTS},
+        "partition_minutes": _join_pairs({name: number for name, number in minutes.items() if name}),
+        "most_minutes": str(minutes.get("", "")),
+        **{name: str(limits.get(name, "")) for name in AMOUNTS},
     }
     for kind, account in (("gpu", SLURM_ACCOUNT), ("cpu", SLURM_CPU_ACCOUNT)):
-        usual = find_usual(settings, kind == "gpu")
+        defaults = find_job_defaults(settings, kind == "gpu")
         variables |= {
             f"{kind}_account": account if limits.get("account_suffixes") else SLURM_ACCOUNT,
-            f"{kind}_partition": usual.partition,
-            f"{kind}_qos": usual.qos,
-            f"{kind}_cpus": str(usual.cpus or ""),
-            f"{kind}_memory": usual.memory,
-            f"{kind}_others": " ".join(usual.others),
+            f"{kind}_partition": defaults.partition,
+            f"{kind}_qos": defaults.qos,
+            f"{kind}_cpus": str(defaults.cpus or ""),
+            f"{kind}_memory": defaults.memory,
+            f"{kind}_others": " ".join(defaults.others),
         }
     return variables
 
 
-def check_usual_request(settings: Settings) -> None:
-    """Raise AccountError for a request that cannot be satisfied. A partition may still be named with the command."""
+def check_default_request(settings: Settings) -> None:
+    """Raise AccountError if the site cannot satisfy the settings, as a job with their GPUs or with one GPU."""
     if settings["image"] not in ("", "none") and settings["runtime"] == "none":
         raise AccountError(
-            f"launchers: image: no program that starts containers in jobs is known at {settings['site']}."
-            " Remove image, or set runtime"
+            f"launchers: image: no container runtime for jobs is known at {settings['site']}."
+            " Remove `image`, or set `runtime`"
         )
+    # a missing partition is no error here: the user can still name one on the command line of usrun.sh
     limits = {name: value for name, value in settings["limits"].items() if name != "partition_required"}
     try:
         make_request({**settings, "limits": limits}, settings["gpus"], 1)
@@ -143,8 +142,8 @@ def _join_pairs(pairs: Settings) -> str:
 
 
 def quote_for_shell(script: str, name: str, value: str) -> str:
-    """A value for a shell. Raises AccountError."""
-    if not FORMS.get(name, PLAIN).match(value):
-        raise AccountError(f"{script}: {name} {value!r} holds a character that a shell would read")
+    """Return a quoted value. Raise AccountError for a character that has a special meaning in a shell."""
+    if not PATTERNS.get(name, PLAIN).match(value):
+        raise AccountError(f"{script}: {name} {value!r} contains a character with a special meaning in a shell")
     quoted = shlex.quote(value)
     return f"'{value}'" if quoted == value else quoted

@@ -1,11 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability own_files: text files from a folder of this machine."""
+"""The role own_files: text files that are copied from a folder of this machine."""
 
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from . import own_texts
@@ -16,20 +16,26 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets. settings: files [{file, path, mode}], folder, files_from, state."""
-    folder = Path(settings["files_from"], Path(settings["folder"]).expanduser())
+    """Declare the files. settings: files [{file, path, mode}], folder, files_from, state."""
+    folder, state = Path(settings["files_from"], Path(settings["folder"]).expanduser()), settings["state"]
     resources = [
         resource(
-            "own_file", path=one["path"], content=_read_content(folder, one), mode=one["mode"], state=settings["state"]
+            "own_file",
+            path=entry["path"],
+            content=_read_content(folder, entry["file"]),
+            mode=entry["mode"],
+            state=state,
         )
-        for one in settings["files"]
+        for entry in settings["files"]
     ]
     return {"resources": resources, "notes": []}
 
 
-def _read_content(folder: Path, one: dict[str, Any]) -> str:
-    """The text of one file, which lies in the folder or below it. Raises AccountError."""
-    name = PurePosixPath(one["file"])
+def _read_content(folder: Path, file: str) -> str:
+    """Return the text of a file in the folder or below it. Raise AccountError."""
+    name = PurePosixPath(file)
     if name.is_absolute() or ".." in name.parts:
-        raise AccountError(f"own_files: {one['file']!r} is not the name of a file in the folder {folder}")
+        raise AccountError(
+            f"own_files: {file!r} is not a file in the folder {folder}; use a relative path without '..'"
+        )
     return own_texts.read_own_text("own_files", folder / name)

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Texts of a person's own that go to an account: read from this machine, and refused where they hold a key."""
+"""The user's own texts, read from files of this machine for an account. A text that contains a key is refused."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ PRIVATE = re.compile(r"^-----BEGIN [A-Z0-9 ]*PRIVATE KEY", re.MULTILINE)
 
 
 def read_own_text(role: str, file: Path) -> str:
-    """The text of a file. Raises AccountError where it cannot be read, is no text, or must not go to an account."""
-    said = f"{role}: the file {file.absolute()}"
+    """Return the text of a file. Raise AccountError if it cannot be read, is not a text, or contains a key."""
+    subject = f"{role}: the file {file.absolute()}"
     try:
-        if file.exists() and not (file.is_file() or file.is_dir()):
-            raise AccountError(f"{said} is not a plain file")
+        if file.exists() and not (file.is_file() or file.is_dir()):  # a pipe would wait forever
+            raise AccountError(f"{subject} is not a regular file")
         with file.open("rb") as stream:
             content = stream.read(LARGEST_TEXT + 1)
         text = content.decode("utf-8")
     except OSError as error:
-        raise AccountError(f"{said} cannot be read: {error.strerror}") from None
+        raise AccountError(f"{subject} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        if len(content) <= LARGEST_TEXT:  # else it may be cut within a letter
-            raise AccountError(f"{said}: it is no text; other files are copied with rsync or scp") from None
-        text = "x" * len(content)
-    check_text(said, text)
-    refuse_keys(said, text)
+        if len(content) <= LARGEST_TEXT:
+            raise AccountError(f"{subject} is not a text file; copy it with rsync or scp") from None
+        text = "x" * len(content)  # may have been cut within a character: check_text() reports the size
+    check_text(subject, text)
+    refuse_keys(subject, text)
     return text
 
 
-def refuse_keys(said: str, content: str) -> None:
-    """Raise AccountError for a text that holds a key. The key is not shown."""
-    found = [(one.line, one.what) for one in find_keys(content, lambda _word: "")]
-    found += [(content.count("\n", 0, one.start()) + 1, "a private key") for one in PRIVATE.finditer(content)]
+def refuse_keys(subject: str, content: str) -> None:
+    """Raise AccountError for a text that contains a key. subject: of the error, which does not show the key."""
+    found = [(key.line, key.what) for key in find_keys(content, lambda _word: "")]
+    found += [(content.count("\n", 0, match.start()) + 1, "a private key") for match in PRIVATE.finditer(content)]
     if found:
-        line, what = min(found)
+        line, description = min(found)
         raise AccountError(
-            f"{said} holds {what} in line {line}: keys do not go along with files. Take it out; what the roles keep is"
-            f" stored by its name:  keyring set hpc.onboard NAME"
+            f"{subject} contains {description} in line {line}: keys are not copied with files. Remove the key. To store"
+            f" a key for a role, run:  keyring set hpc.onboard NAME"
         )

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability path_scripts: the user's own scripts in a folder that is on PATH."""
+"""The role path_scripts: the user's own scripts in a folder that is on PATH."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets. settings: scripts [{name, content or file}], folder, files_from, state."""
+    """Declare the scripts and PATH. settings: scripts [{name, content or file}], folder, files_from, state."""
     folder, start, state = settings["folder"], settings["files_from"], settings["state"]
     resources = [
         resource("path_script", path=f"{folder}/{script['name']}", content=read_script(script, start), state=state)
@@ -28,12 +28,12 @@ def declare(settings: Settings) -> Declaration:
 
 
 def read_script(settings: Settings, start: str) -> str:
-    """The text of a person's script, as it is said or from its file, relative to start. Raises AccountError."""
-    from . import own_texts  # few have such
+    """Return the text of a script: its content, or that of its file, relative to start. Raise AccountError."""
+    from . import own_texts  # imported late: few accounts have texts
 
     file, content = settings.get("file"), settings.get("content")
     if (file is None) == (content is None):
-        raise AccountError(f'path_scripts: {settings["name"]} needs one of "file" and "content"')
+        raise AccountError(f'path_scripts: {settings["name"]}: set either "file" or "content"')
     if file is not None:
         return own_texts.read_own_text("path_scripts", Path(start, Path(file).expanduser()))
     own_texts.refuse_keys(f"path_scripts: {settings['name']}", str(content))

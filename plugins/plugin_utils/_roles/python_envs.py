@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability python_envs: Python environments from the site's modules and wheels, or from an index."""
+"""The role python_envs: Python environments from the site's modules and wheels, or from a package index."""
 
 from __future__ import annotations
 
@@ -19,49 +19,52 @@ SHARED = ("maker", "offline", "wheels", "index", "search", "in_job", "proxies", 
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets. Raises AccountError for a file that cannot be read, or a name that two have."""
-    names = [one["name"] for one in settings["environments"]]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise AccountError(f"python_envs: two environments are called {twice}")
+    """Declare the environments. Raise AccountError for an unreadable file, or a name that is used twice."""
+    names = [entry["name"] for entry in settings["environments"]]
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate:
+        raise AccountError(f"python_envs: two environments have the name {duplicate}")
     return {
-        "resources": [resource("python_env", **_env_options(settings, one)) for one in settings["environments"]],
+        "resources": [resource("python_env", **_env_options(settings, entry)) for entry in settings["environments"]],
         "notes": [],
     }
 
 
-def _env_options(settings: Settings, one: Settings) -> dict[str, Any]:
-    check_word("python_envs: the name of an environment", one["name"])
-    modules = one.get("modules") or settings["modules"]
+def _env_options(settings: Settings, entry: Settings) -> dict[str, Any]:
+    """Return the options of python_env for one entry of the setting environments."""
+    check_word("python_envs: the name of an environment", entry["name"])
+    modules = entry.get("modules") or settings["modules"]
     if settings["offline"] and not modules:
         raise AccountError(
-            f"python_envs: {one['name']} names no module, and this site's wheels are for its own Pythons: say which,"
-            " such as modules: [python/3.11] (module spider python shows them)"
+            f"python_envs: {entry['name']} has no modules, but this site's wheels need a Python of the site: set"
+            " modules, for example modules: [python/3.11] (module spider python lists all)"
         )
-    path = one.get("path") or f"{settings['folder']}/{one['name']}"
     return {
-        "path": path,
-        "root": None if one.get("path") else settings["root"],
+        "path": entry.get("path") or f"{settings['folder']}/{entry['name']}",
+        "root": None if entry.get("path") else settings["root"],
         "modules": modules,
-        "python": one["python"],
-        "packages": [*one["packages"], *_read_requirements(one, settings["files_from"])],
+        "python": entry["python"],
+        "packages": [*entry["packages"], *_read_requirements(entry, settings["files_from"])],
         **{name: settings[name] for name in SHARED},
     }
 
 
-def _read_requirements(one: Settings, start: str) -> list[str]:
-    """The packages that a requirements file names, one a line. Raises AccountError."""
-    if not one.get("requirements"):
+def _read_requirements(entry: Settings, start: str) -> list[str]:
+    """Return the packages in the requirements file of an environment. Raise AccountError.
+
+    start: the folder that a relative path starts from.
+    """
+    if not entry.get("requirements"):
         return []
-    file = Path(start, Path(one["requirements"]).expanduser())
-    found = []
+    file = Path(start, Path(entry["requirements"]).expanduser())
+    packages = []
     for number, line in enumerate(own_texts.read_own_text("python_envs", file).splitlines(), 1):
         package = line.partition(" #")[0].strip()
         if package.startswith("-") or package.endswith("\\") or "://" in package:
             raise AccountError(
-                f"python_envs: {file.absolute()}:{number}: {package!r} is not a package with its version; where"
-                " packages come from is said by python_envs: {index: ..., wheels: [...]}, and sums are not looked at"
+                f"python_envs: {file.absolute()}:{number}: {package!r} is not supported; expected a package and its"
+                " version. Set sources with python_envs: {index: ..., wheels: [...]}; hashes are not supported"
             )
         if package and not package.startswith("#"):
-            found.append(package)
-    return found
+            packages.append(package)
+    return packages

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability registry_auth: the login for each registry in the JSON file that Apptainer or Docker reads."""
+"""The role registry_auth: the login for each registry in the JSON file that Apptainer or Docker reads."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ KEYS = {"registry_auth": KeyFileType("ngc", by_containers=True)}
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets.
+    """Declare a login for each registry.
 
     settings: path, runtime of the site, registries [{registry, login?, secret?}], secret, state.
     """
     if settings["runtime"] != "apptainer":
         return {"resources": [], "notes": []}
-    present = settings["state"] == "present"
+    is_present = settings["state"] == "present"
     entries = [
         resource(
             "registry_auth",
             path=settings["path"],
             registry=registry["registry"],
             login=registry.get("login"),
-            secret=(registry.get("secret") or settings["secret"]) if present else None,
+            secret=(registry.get("secret") or settings["secret"]) if is_present else None,
             state=settings["state"],
         )
         for registry in settings["registries"]

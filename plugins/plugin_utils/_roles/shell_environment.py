@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability shell_environment: the user's own variables and folders of PATH."""
+"""The role shell_environment: the user's own variables and folders of PATH."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets. settings: variables, path, state."""
+    """Declare the user's own section of the shell environment. settings: variables, path, state."""
     if not settings["variables"] and not settings["path"] and settings["state"] == "present":
         return {"resources": [], "notes": []}
     section = resource(

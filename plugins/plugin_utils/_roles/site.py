@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What follows from a cluster's profile for the settings of the roles."""
+"""The settings of the roles that follow from a cluster's profile."""
 
 from __future__ import annotations
 
@@ -11,38 +11,40 @@ from .job_request import nearest_offer, offered_gpus, split_site_options
 from .table import Settings
 
 DOCKER_LOGINS = "~/.apptainer/docker-config.json"
-STARTING = ("apptainer", "singularity")  # container tools that start a command in a job themselves
-IMPORTING = ("enroot", *STARTING)  # those with which images are imported
-CACHING = ("apptainer", "enroot")  # container tools with a cache of the user's
-UNREADABLE = ("ticket", "absent")  # homes that jobs cannot read, by their on_compute
-UNWRITABLE = (*UNREADABLE, "ro")
-FOR_PEOPLE = ("per", "hard_bytes", "grace_days")  # facts of an area that no role has a setting for
-LIMITS = (  # what a profile says of scheduler, and a job request heeds
+# container tools
+STARTERS = ("apptainer", "singularity")  # start a command in a job themselves
+IMPORTERS = ("enroot", *STARTERS)  # can import images
+CACHING = ("apptainer", "enroot")  # have a cache with variables of their own
+# values of home: on_compute
+UNREADABLE = ("ticket", "absent")  # jobs cannot read the home
+UNWRITABLE = (*UNREADABLE, "ro")  # jobs cannot write to the home
+FOR_USERS = ("per", "hard_bytes", "grace_days")  # fields of a storage area that are no setting of a role
+LIMITS = (  # fields of scheduler that limit job requests
     *("gpu_vendor", "gpus_per_node", "whole_nodes", "cpus_per_gpu", "memory_per_gpu", "memory_per_cpu"),
     *("partition_required", "partitions", "partition_hours", "qos_hours", "hours", "account_suffixes"),
     "gpu_nodes",
 )
-OF_CONDA = ("policy", "why", "instead", "area", "below", "by_machine")  # what a profile says of it, as the role has it
+CONDA_FIELDS = ("policy", "why", "instead", "area", "below", "by_machine")  # have the same names in the role conda
 
 
 def site_settings(cluster: Settings, project: str = "", account: str = "") -> dict[str, Any]:
-    """The roles' settings that follow from a cluster's profile, as the inventory gives them to an account.
+    """Return the roles' settings that follow from a profile; the inventory gives them to each account.
 
-    account: the Slurm account that the person has chosen, or empty.
+    account: the Slurm account that the user has chosen, or empty.
     """
     container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
     slurm = _scheduler_settings(cluster, project, account)
-    areas = [{key: value for key, value in one.items() if key not in FOR_PEOPLE} for one in cluster.get("storage", [])]
-    there = container_tools(container)
+    areas = [{key: area[key] for key in area if key not in FOR_USERS} for area in cluster.get("storage", [])]
+    tools = container_tools(container)
     # Singularity reads the same variables as Apptainer, but keeps its logins in a file of its own.
-    caching = next((name for name in there if name in CACHING), "apptainer" if "singularity" in there else "none")
+    caching = next((name for name in tools if name in CACHING), "apptainer" if "singularity" in tools else "none")
     return {
         "storage_links_areas": areas,
         "storage_links_by": links.get("by", "us"),
         "storage_links_why": links.get("why", ""),
         "enroot_credentials_path": container.get("credentials", ""),
-        "enroot_credentials_runtime": "enroot" if "enroot" in there else "none",
-        "registry_auth_runtime": "apptainer" if "apptainer" in there else "none",
+        "enroot_credentials_runtime": "enroot" if "enroot" in tools else "none",
+        "registry_auth_runtime": "apptainer" if "apptainer" in tools else "none",
         "container_caches_runtime": caching,
         "container_caches_folder": caches.get("path", ""),
         "container_caches_root": caches.get("root", ""),
@@ -55,46 +57,43 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
         **{f"tool_caches_{name}": value for name, value in _cache_settings(caches, areas).items()},
         "conda_wanted": conda.get("usual", False),
         "conda_distribution": conda.get("distribution", "miniforge"),
-        "conda_site": {
-            **{name: conda[name] for name in OF_CONDA if name in conda},
-            "storage": areas,
-        },
+        "conda_site": {**{name: conda[name] for name in CONDA_FIELDS if name in conda}, "storage": areas},
         "conda_proxies": cluster.get("proxies", {}),
     }
 
 
 def container_tools(container: Settings) -> list[str]:
-    """Return the container tools of a site, best first."""
+    """Return the container tools of a site, preferred ones first."""
     return [container.get("runtime", "none"), *container.get("further", [])]
 
 
 def first_of(container: Settings, tools: Iterable[str]) -> str:
-    """Return the best container tool of a site that is among these, or none."""
+    """Return the preferred container tool of a site among these, or the word "none"."""
     return next((name for name in container_tools(container) if name in tools), "none")
 
 
 def _cache_settings(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
-    """Return where the site wants the caches of all tools, where it says so and the place is known."""
-    area = next((one for one in areas if one["name"] == caches.get("off_home") and "path" in one), None)
+    """Return folder and root for the caches of all tools; both empty if the site names no area outside the home."""
+    area = next((area for area in areas if area["name"] == caches.get("off_home") and "path" in area), None)
     if not area:
         return {"folder": "", "root": ""}
     return {"folder": f"{area['path']}/caches", "root": area["root"] if area.get("create") else area["path"]}
 
 
 def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
-    """Where Python environments come from here, and where they go: beside conda where that has an area that lasts."""
+    """Return the sources and the folder of Python environments: conda's area if it is not purged, else the home."""
     wheels, conda = cluster.get("wheels", {}), cluster.get("conda", {})
-    area = next((one for one in areas if one["name"] == conda.get("area") and "path" in one), {"purge": True})
-    inside = (
-        "" if "purge" in area else "/".join(str(part) for part in (area["path"], conda.get("below"), "envs") if part)
-    )
-    root = area.get("root") if area.get("create") else area.get("path")
+    area: Settings = next((area for area in areas if area["name"] == conda.get("area") and "path" in area), {})
+    if area and "purge" not in area:
+        folder = "/".join(str(part) for part in (area["path"], conda.get("below"), "envs") if part)
+        root = area.get("root") if area.get("create") else area.get("path")
+    else:
+        root = _home_for_jobs(cluster)
+        folder = f"{root}/envs"
     offline = wheels.get("no_index", False)
-    is_unreadable = cluster.get("home", {}).get("on_compute") in UNREADABLE
-    home = (job_folder(cluster) if is_unreadable else "") or "~"
     return {
-        "folder": inside or f"{home}/envs",
-        "root": root if inside else home,
+        "folder": folder,
+        "root": root,
         "offline": offline,
         "maker": "virtualenv" if offline else "any",
         "search": wheels.get("search", ""),
@@ -105,22 +104,22 @@ def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, 
 
 
 def _script_settings(cluster: Settings) -> dict[str, Any]:
-    """Return what scripts of jobs take from the site: as the launcher, and where a job can read and write.
+    """Return the settings of job scripts: some of the launcher's, and a folder that jobs can read and write.
 
-    Several GPUs are all of a node where jobs get whole ones, else up to two; several nodes are up to two.
+    gpus: all GPUs of a node if jobs get whole nodes, else at most 2. nodes: at most 2.
     """
     launcher, compute = _launcher_settings(cluster), cluster.get("compute", {})
-    said = ("scheduler", "site", "runtime", "module", "image", "images", "mounts", "home_in_jobs")
+    shared = ("scheduler", "site", "runtime", "module", "image", "images", "mounts", "home_in_jobs")
     gpu_type = split_site_options(launcher["gpu"]).gpu_type
-    place = job_folder(cluster)
-    several = max(offered_gpus(launcher), default=2) if launcher["limits"].get("whole_nodes") else 2
+    folder = job_folder(cluster)
+    gpus = max(offered_gpus(launcher), default=2) if launcher["limits"].get("whole_nodes") else 2
     return {
-        **{name: launcher[name] for name in (*said, "gpu", "cpu", "limits", "proxy", "proxy_module")},
-        "gpus": nearest_offer(launcher, several),
+        **{name: launcher[name] for name in (*shared, "gpu", "cpu", "limits", "proxy", "proxy_module")},
+        "gpus": nearest_offer(launcher, gpus),
         "nodes": min(2, launcher["limits"].get("gpu_nodes", {}).get(gpu_type, 2)),
-        "folder": f"{place}/jobs" if place else "",
-        "root": _area_root(cluster, place),
-        "importer": first_of(cluster.get("container", {}), IMPORTING),
+        "folder": f"{folder}/jobs" if folder else "",
+        "root": _area_root(cluster, folder),
+        "importer": first_of(cluster.get("container", {}), IMPORTERS),
         "login": cluster.get("login", {}).get("host", ""),
         "internet": compute.get("internet", ""),
         "nccl": compute.get("nccl", {}),
@@ -128,29 +127,34 @@ def _script_settings(cluster: Settings) -> dict[str, Any]:
     }
 
 
-def _area_root(cluster: Settings, place: str) -> str:
-    """Return the folder above a place that only the site can create."""
-    area: Settings = next((one for one in cluster.get("storage", []) if place and one.get("path") == place), {})
-    return str((area.get("root") if area.get("create") else place) or "~")
+def _area_root(cluster: Settings, folder: str) -> str:
+    """Return the folder that only the site can create, for a folder that is the home or a storage area."""
+    area: Settings = next((area for area in cluster.get("storage", []) if folder and area.get("path") == folder), {})
+    return str((area.get("root") if area.get("create") else folder) or "~")
 
 
 def _limits(cluster: Settings) -> dict[str, Any]:
-    """Return what a site offers and asks of jobs, as far as its profile says it."""
+    """Return the limits of jobs in the profile; partitions: those for all users and those for members."""
     scheduler = cluster.get("scheduler", {})
-    known = [*scheduler.get("partitions", []), *scheduler.get("member_partitions", [])]
-    return {name: scheduler[name] for name in LIMITS if name in scheduler} | ({"partitions": known} if known else {})
+    names = [*scheduler.get("partitions", []), *scheduler.get("member_partitions", [])]
+    return {name: scheduler[name] for name in LIMITS if name in scheduler} | ({"partitions": names} if names else {})
 
 
 def job_folder(cluster: Settings) -> str:
-    """Return where jobs can read and write: the home, else the first area where they can; empty where none is known."""
+    """Return the home if jobs can write to it, else the first storage area that they can write to, or ""."""
     if cluster.get("home", {}).get("on_compute") not in UNWRITABLE:
         return "~"
-    areas = (one["path"] for one in cluster.get("storage", []) if one.get("on_compute") == "rw" and "path" in one)
+    areas = (area["path"] for area in cluster.get("storage", []) if area.get("on_compute") == "rw" and "path" in area)
     return next(areas, "")
 
 
+def _home_for_jobs(cluster: Settings) -> str:
+    """Return the home, or the area in its place if jobs cannot read the home."""
+    return (job_folder(cluster) if cluster.get("home", {}).get("on_compute") in UNREADABLE else "") or "~"
+
+
 def _scheduler_settings(cluster: Settings, project: str, account: str) -> dict[str, Any]:
-    """Return what a role that names a Slurm account goes by: it is found on the cluster, in the same trip."""
+    """Return the settings about the Slurm account for roles that need one; the cluster is queried for it later."""
     scheduler = cluster.get("scheduler", {})
     return {
         "account": account,
@@ -160,41 +164,40 @@ def _scheduler_settings(cluster: Settings, project: str, account: str) -> dict[s
 
 
 def _launcher_settings(cluster: Settings) -> dict[str, Any]:
-    """Return how a job is started here, as usrun.sh needs it."""
+    """Return the settings of usrun.sh: how the site starts a job."""
     container, scheduler = cluster.get("container", {}), cluster.get("scheduler", {})
-    usual: Settings = next(iter(cluster.get("launchers", [])), {})
-    is_unreadable = cluster.get("home", {}).get("on_compute") in UNREADABLE
-    home = (job_folder(cluster) if is_unreadable else "") or "~"
+    launcher: Settings = next(iter(cluster.get("launchers", [])), {})
+    home = _home_for_jobs(cluster)
     request = {"gpu": scheduler.get("gpu", "--gpus=1"), "cpu": scheduler.get("cpu", ""), "limits": _limits(cluster)}
     return {
         **request,
         "folder": f"{home}/bin",
         "root": _area_root(cluster, home),
         "gpus": nearest_offer(request, 1),
-        "name": usual.get("name", "usrun.sh"),
+        "name": launcher.get("name", "usrun.sh"),
         "scheduler": scheduler.get("kind", "none"),
         "site": cluster.get("name", ""),
-        "runtime": container.get("in_jobs") or first_of(container, STARTING),
+        "runtime": container.get("in_jobs") or first_of(container, STARTERS),
         "module": container.get("module", ""),
-        "image": usual.get("image", ""),
+        "image": launcher.get("image", ""),
         "images": _image_folder(cluster),
-        "mounts": usual.get("mounts", []),
-        "minutes": usual.get("minutes", 60),
+        "mounts": launcher.get("mounts", []),
+        "minutes": launcher.get("minutes", 60),
         "accounts_command": scheduler.get("accounts_command", ""),
-        "home_in_jobs": job_folder(cluster) if is_unreadable else "",
+        "home_in_jobs": "" if home == "~" else home,
         "proxy": cluster.get("compute", {}).get("proxy", ""),
         "proxy_module": cluster.get("compute", {}).get("module", ""),
     }
 
 
 def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
-    """Return where images lie, beside the caches of their tool, and what imports them.
+    """Return the settings of container images: their folder and how they are imported.
 
-    A job does where that tool is on nodes only; it asks for what one without a GPU does.
+    If the container tool is not installed on login nodes, a job without GPUs imports them.
     """
     container, scheduler, caches = (cluster.get(part, {}) for part in ("container", "scheduler", "caches"))
-    runtime = first_of(container, IMPORTING)
-    usual: Settings = next(iter(cluster.get("launchers", [])), {})
+    runtime = first_of(container, IMPORTERS)
+    launcher: Settings = next(iter(cluster.get("launchers", [])), {})
     return {
         "runtime": runtime,
         "module": container.get("module", ""),
@@ -209,11 +212,11 @@ def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
         "account": project if scheduler.get("account") == "project" else "",
         "site_images": container.get("images", ""),
         "edf": "~/.edf" if container.get("in_jobs") == "environment" else "",
-        "mounts": usual.get("mounts", []),
+        "mounts": launcher.get("mounts", []),
     }
 
 
 def _image_folder(cluster: Settings) -> str:
-    """The folder for images, beside the caches of their tool; empty where the site names none."""
-    place = str(cluster.get("caches", {}).get("path", "")).rpartition("/")[0]
-    return f"{place}/images" if place else ""
+    """Return the folder for images, next to the folder for caches; empty if the profile names no such folder."""
+    parent = str(cluster.get("caches", {}).get("path", "")).rpartition("/")[0]
+    return f"{parent}/images" if parent else ""

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability storage_links: links from the home to storage areas, and the account's own folders in them."""
+"""The role storage_links: links from the home to storage areas, and the user's own folders in these areas."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets.
+    """Declare the folders and links.
 
-    settings: areas [{name, path?, root?, create?, link?, ask?}], by ('us' or 'site'), why, state; own {link: folder},
-    which the account's owner wants wherever it is, and in the place of an area's link.
+    settings: areas [{name, path?, root?, create?, link?, ask?}], by ('us' or 'site'), why, state; own {link: folder}:
+    the user's own links, which replace an area's link of the same name.
     """
     own, state = settings["own"], settings["state"]
-    declaration = _links_to_areas({**settings, "areas": [_without_link(one, own) for one in settings["areas"]]})
+    declaration = _links_to_areas({**settings, "areas": [_remove_link(area, own) for area in settings["areas"]]})
     links = [resource("storage_link", path=path, target=target, state=state) for path, target in own.items()]
     return {**declaration, "resources": [*declaration["resources"], *links]}
 
 
-def _without_link(area: Settings, own: Settings) -> Settings:
-    """An area whose link is not wanted where the account has one of its own of that name."""
+def _remove_link(area: Settings, own: Settings) -> Settings:
+    """Return an area without its link if the user has an own link of that name."""
     return {name: value for name, value in area.items() if name != "link" or f"~/{value}" not in own}
 
 
 def _links_to_areas(settings: Settings) -> Declaration:
-    """Folders and links of the site's storage areas."""
+    """Declare the folders and links of the site's storage areas."""
     if settings["by"] == "site":
         why = f": {settings['why']}" if settings.get("why") else ""
-        return declare_nothing("made_by_site", f"the site makes these links itself{why}")
+        return declare_nothing("made_by_site", f"the site creates these links itself{why}")
     declaration: Declaration = {"resources": [], "notes": []}
     for area in settings["areas"]:
         if not area.get("path"):
             if area.get("link"):
-                text = f"{area['name']}: its path is not known; {area.get('ask', 'say it')}"
+                text = f"{area['name']}: its path is not known; {area.get('ask', 'set it in storage:')}"
                 declaration["notes"].append({"code": "path_unknown", "area": area["name"], "text": text})
             continue
         if area.get("create") and settings["state"] == "present":

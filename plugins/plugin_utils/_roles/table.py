@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one table of what an account can have: the capabilities, and the kinds of resources that they declare.
+"""The tables of all roles and of all resource types.
 
-A capability is a role, and here a file of its own, with its name. A kind is a class of module_utils/_resources, in a
-file with its name. What else there is to know of either is said in its files, and found by these names.
+A role has a file of its name in this package. A resource type ("kind") has a file of its name, usually in
+module_utils/_resources, with its class. Everything else about a role or type is in these files.
 """
 
 from __future__ import annotations
@@ -23,31 +23,32 @@ Settings = Mapping[str, Any]
 
 
 class Role(NamedTuple):
-    """What must be known of a capability before its file is loaded.
+    """The facts about a role that are needed before its file is loaded.
 
-    unless: settings of which one must say something, else nothing is declared and the file is not needed; with none of
-    them it always is. asked_by: settings by which a person asks for its keys; where none of them says anything,
-    what needs a key that is not in the keyring is left out. Where this is empty, every key is needed.
+    unless: settings that turn the role on. If all of them are empty, the role declares nothing and is not loaded.
+    Without such settings, the role is always on.
+    asked_by: settings with which the user asks for keys. If none is set, a key that is not in the keyring is skipped.
+    Without such settings, every key is required.
+    holds_keys: True if the role stores keys. Its file then has a table KEYS, resource type -> KeyFileType.
     """
 
     unless: tuple[str, ...] = ()
     asked_by: tuple[str, ...] = ()
     holds_keys: bool = False
-    """Whether it keeps keys, and has a table KEYS of the kinds of files in which it does."""
 
     def is_off(self, settings: Settings) -> bool:
-        """Return True if it declares nothing, not even a note. settings: without the role's name before them."""
-        if not self.unless or settings.get("state") == "absent":  # what was there may have to be taken out
+        """Return True if the role declares nothing, not even a note. settings: named without the role's prefix."""
+        if not self.unless or settings.get("state") == "absent":  # absent: earlier resources may have to be removed
             return False
         return all(settings.get(name) in (None, "", "none", [], {}) for name in self.unless)
 
 
 class KeyFileType(NamedTuple):
-    """What is to know of a kind of file that holds a key; where it lies is among its options.
+    """A type of file that contains a key.
 
-    service: whose key it is. by_containers: whether a container tool reads it, so that a registry can be asked with it
-    from the account. in_jobs: whether its program is used where the work is done. copy: the end of the name of the copy
-    that its program keeps beside it, and the capability with it.
+    service: the issuer of the key. by_containers: True if a container tool reads the file, so that the key can be
+    tested with the registry. in_jobs: True if a program in jobs reads the file. copy: the suffix of the backup copy
+    that the program keeps next to the file; the role updates this copy, too.
     """
 
     service: str
@@ -56,7 +57,7 @@ class KeyFileType(NamedTuple):
     copy: str = ""
 
 
-ROLES = {  # in the order in which an account gets them
+ROLES = {  # in the order in which their resources are created
     "storage_links": Role(),
     "enroot_credentials": Role(holds_keys=True),
     "registry_auth": Role(unless=("runtime",), asked_by=("registries", "secret"), holds_keys=True),
@@ -72,7 +73,7 @@ ROLES = {  # in the order in which an account gets them
     "shell_environment": Role(unless=("variables", "path")),
     "own_files": Role(unless=("files",)),
 }
-KINDS = {  # of resources, each with the module that says what is asked of it; "" where its own class does
+KINDS = {  # resource types, each with the module that defines its options; "" if its own class defines them
     "conda_install": "_options.conda_options",
     "container_image": "_options.image_options",
     "directory": "_options.folder_options",
@@ -95,22 +96,19 @@ KINDS = {  # of resources, each with the module that says what is asked of it; "
 
 
 def class_name(kind: str) -> str:
-    """Return the name of a kind's class: StorageLink of storage_link."""
+    """Return the class name of a resource type: StorageLink for storage_link."""
     return "".join(word.capitalize() for word in kind.split("_"))
 
 
-ELSEWHERE = {
-    "emptied_cache": "_images",
-    "scheduler": "_slurm",
-    "slurm_test_job": "_slurm",
-}  # kinds that keep nothing
+# types that keep nothing on the account, by the package of their class; all others are in _resources
+ELSEWHERE = {"emptied_cache": "_images", "scheduler": "_slurm", "slurm_test_job": "_slurm"}
 PLACES = {kind: f"{ELSEWHERE.get(kind, '_resources')}.{kind}.{class_name(kind)}" for kind in KINDS}
-"""Where the class of each kind is, below module_utils."""
-USUAL = (
+"""The path of each type's class in module_utils, such as _resources.directory.Directory."""
+COMMON_KINDS = (
     *("directory", "enroot_credential", "netrc_entry", "ngc_config", "registry_auth", "shell_environment"),
     *("storage_link", "token_file", "path_script"),
 )
-"""Those that most plans hold."""
+"""Resource types that most plans contain."""
 
 MODULE_UTILS = __name__.replace("plugin_utils._roles.table", "module_utils")
 SLURM_ACCOUNT = "@slurm_account@"  # of jobs with GPUs
@@ -118,62 +116,63 @@ SLURM_CPU_ACCOUNT = "@slurm_cpu_account@"  # of jobs without a GPU
 
 
 def find_options_class(kind: str) -> type[Options] | None:
-    """What is asked of a kind, without loading how an account keeps it; None where its own class alone says it."""
+    """Return the class with the options of a resource type; None if only the type's own class defines them.
+
+    The type's own class is not imported: it takes time, and only accounts need it.
+    """
     if not KINDS.get(kind):
         return None
     found: type[Options] = getattr(import_module(f"{MODULE_UTILS}.{KINDS[kind]}"), f"{class_name(kind)}Options")
     return found
 
 
-def usual_path(kind: str) -> str:
-    """Return where a file of this kind lies when nobody says. The kind is one of those with a path."""
-    asked = find_options_class(kind)
-    return str(asked.OPTIONS["path"]["default"]) if asked else ""
+def default_path(kind: str) -> str:
+    """Return the default path of a file of this type. kind: a type with options of its own and the option path."""
+    options_class = find_options_class(kind)
+    return str(options_class.OPTIONS["path"]["default"]) if options_class else ""
 
 
 @cache
 def key_files() -> dict[str, KeyFileType]:
-    """All kinds of files that hold a key."""
-    return {kind: key for name, one in ROLES.items() if one.holds_keys for kind, key in load_role(name).KEYS.items()}
-
-
-def declare_function(name: str) -> Callable[[Settings], Declaration]:
-    """What says which resources a capability declares: it takes the settings without the role's name before them."""
-    found: Callable[[Settings], Declaration] = load_role(name).declare
-    return found
+    """Return the types of files that contain a key, by resource type."""
+    roles = [load_role(name) for name, role in ROLES.items() if role.holds_keys]
+    return {kind: key_file for role in roles for kind, key_file in role.KEYS.items()}
 
 
 def load_role(name: str) -> ModuleType:
-    """The file of a capability. It is loaded where an account has the capability: loading takes its time."""
+    """Return the module of a role, imported when an account first needs it, because imports take time.
+
+    Its function declare() takes the role's settings without their prefix and returns a Declaration.
+    """
     return import_module(f"{__name__.rpartition('.')[0]}.{name}")
 
 
 def prepare_roles(accounts: Iterable[Settings]) -> None:
-    """Load what the accounts will need, once for all of them: call it before the forks, one for each account.
+    """Load the roles that the accounts need, once for all accounts. Call this before Ansible forks per account.
 
-    accounts: of each, the variables that are known by then. What others turn on, or a role's default, is loaded later.
+    accounts: the variables of each account that are known by then. A role that is turned on later is loaded later.
     """
-    known = list(accounts)
-    for name, capability in ROLES.items():
-        start = f"{name}_"
-        own = [{key.removeprefix(start): one[key] for key in one if key.startswith(start)} for one in known]
-        wanting = [settings for settings in own if not capability.is_off(settings)]
-        if wanting:
-            more: Callable[[Sequence[Settings]], None] | None = getattr(load_role(name), "prepare", None)
-            if more:
-                more(wanting)
+    variables = list(accounts)
+    for name, role in ROLES.items():
+        prefix = f"{name}_"
+        every = [{key.removeprefix(prefix): each[key] for key in each if key.startswith(prefix)} for each in variables]
+        used = [settings for settings in every if not role.is_off(settings)]
+        if used:
+            prepare: Callable[[Sequence[Settings]], None] | None = getattr(load_role(name), "prepare", None)
+            if prepare:
+                prepare(used)
 
 
 def resource(kind: str, **options: Any) -> ResourceEntry:
-    """One thing that is declared; an option that is None is not said."""
+    """Return the entry that declares a resource, without options that are None."""
     return {"kind": kind, "options": {name: value for name, value in options.items() if value is not None}}
 
 
-def scheduler_question(settings: Settings) -> ResourceEntry:
-    """Return the resource that asks for the Slurm accounts of jobs. settings: with the site's (site.py).
+def declare_scheduler_query(settings: Settings) -> ResourceEntry:
+    """Return the resource that looks up the Slurm accounts for jobs. settings: with those of site.py.
 
-    It comes before the files whose texts name them as SLURM_ACCOUNT or SLURM_CPU_ACCOUNT, with find_placeholders() as
-    their option found.
+    Declare it before files whose text contains SLURM_ACCOUNT or SLURM_CPU_ACCOUNT; the option found of these files is
+    find_placeholders(text).
     """
     return resource(
         "scheduler",
@@ -185,10 +184,10 @@ def scheduler_question(settings: Settings) -> ResourceEntry:
 
 
 def find_placeholders(content: str) -> list[str] | None:
-    """Return the names of the Slurm accounts in the content of a file, or None if it has none."""
+    """Return the names of the placeholders for Slurm accounts in the content of a file, or None."""
     return [name.strip("@") for name in (SLURM_ACCOUNT, SLURM_CPU_ACCOUNT) if name in content] or None
 
 
 def declare_nothing(code: Code, text: str) -> Declaration:
-    """No resource, and why."""
+    """Return a declaration without resources, with the reason."""
     return {"resources": [], "notes": [{"code": code, "text": text}]}

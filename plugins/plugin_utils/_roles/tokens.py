@@ -1,13 +1,13 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability tokens: those of programs, each where the program looks for it."""
+"""The role tokens: the tokens of programs, each in the file that the program reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .table import KeyFileType, Settings, resource, usual_path
+from .table import KeyFileType, Settings, default_path, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, PlanEntry, ResourceEntry
@@ -18,8 +18,8 @@ TOKENS = {
     "ngc": {"kind": "ngc_config"},
 }
 TOKEN_PATH = "HF_TOKEN_PATH"
-HOME = "HF_HOME"  # holds the token, too
-LEADING = {HOME, "XDG_CACHE_HOME"}  # variables that lead to another token
+HOME = "HF_HOME"  # contains the token, too
+FOLDER_VARIABLES = {HOME, "XDG_CACHE_HOME"}  # variables that change the default path of the token
 KEYS = {
     "netrc_entry": KeyFileType("wandb", in_jobs=True),
     "ngc_config": KeyFileType("ngc", copy=".BAK"),
@@ -28,37 +28,40 @@ KEYS = {
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets.
+    """Declare the token of each program.
 
     settings: programs [{program, secret?, path?}], state.
     """
-    present = settings["state"] == "present"
+    is_present = settings["state"] == "present"
     entries = [
         resource(
-            **TOKENS[one["program"]],
-            path=one.get("path"),
-            secret=(one.get("secret") or one["program"]) if present else None,
+            **TOKENS[entry["program"]],
+            path=entry.get("path"),
+            secret=(entry.get("secret") or entry["program"]) if is_present else None,
             state=settings["state"],
         )
-        for one in settings["programs"]
+        for entry in settings["programs"]
     ]
     return {"resources": entries, "notes": []}
 
 
-def declare_copies(mine: Sequence[PlanEntry], every: Sequence[PlanEntry]) -> list[ResourceEntry]:
-    """Return what makes Hugging Face's programs find the token where the account's own variables lead them elsewhere.
+def declare_copies(own: Sequence[PlanEntry], every: Sequence[PlanEntry]) -> list[ResourceEntry]:
+    """Return a variable that names the file of Hugging Face's token, if other variables would make programs miss it.
 
-    If its home is the user's own (tool_caches_paths), the token is kept there, where the user has theirs.
+    If the user's HF_HOME is set (tool_caches_paths), set the path of the token to a file in this folder instead.
+    own: the entries of this role. every: the entries of all roles.
     """
-    shells = [one["options"] for one in every if one["kind"] == "shell_environment"]
-    for options in [one["options"] for one in mine if one["kind"] == "token_file" and "path" not in one["options"]]:
-        for one in shells:
-            if one["section"] == "tool_caches" and HOME in one.get("variables", {}):
-                options["path"] = f"{one['variables'][HOME]}/token"
+    sections = [entry["options"] for entry in every if entry["kind"] == "shell_environment"]
+    tokens = [entry["options"] for entry in own if entry["kind"] == "token_file"]
+    for token in tokens:
+        for section in sections if "path" not in token else []:
+            if section["section"] == "tool_caches" and HOME in section.get("variables", {}):
+                token["path"] = f"{section['variables'][HOME]}/token"
                 return []
-    tokens = [one["options"] for one in mine if one["kind"] == "token_file" and one["options"]["state"] == "present"]
-    names = {name for one in shells for name in one.get("variables", {}) if one.get("state", "present") == "present"}
-    if not tokens or not names & LEADING or TOKEN_PATH in names:
+    present = [token for token in tokens if token["state"] == "present"]
+    set_sections = [section for section in sections if section.get("state", "present") == "present"]
+    names = {name for section in set_sections for name in section.get("variables", {})}
+    if not present or not names & FOLDER_VARIABLES or TOKEN_PATH in names:
         return []
-    path = str(tokens[0].get("path") or usual_path("token_file"))
+    path = str(present[0].get("path") or default_path("token_file"))
     return [resource("shell_environment", section="tokens", variables={TOKEN_PATH: path}, state="present")]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability tool_caches: those of pip, torch and the like off the home, by the variables that name them."""
+"""The role tool_caches: caches of tools such as pip and torch outside the home, set by environment variables."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .table import Settings, resource
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration
 
-TOOLS = {  # tool -> variable -> the folder below ours; as the tools' own documentation has them
+TOOLS = {  # tool -> variable (see the tool's own documentation) -> subfolder of the folder for caches
     "pip": {"PIP_CACHE_DIR": "pip"},
     "uv": {"UV_CACHE_DIR": "uv"},
-    "huggingface": {  # HF_HOME holds the token too, which stays
+    "huggingface": {  # not HF_HOME, which also contains the token
         "HF_HUB_CACHE": "huggingface/hub",
         "HF_XET_CACHE": "huggingface/xet",
         "HF_DATASETS_CACHE": "huggingface/datasets",
@@ -28,8 +28,8 @@ TOOLS = {  # tool -> variable -> the folder below ours; as the tools' own docume
 }
 
 
-OWN = {"huggingface": "HF_HOME"}  # the variable for a folder of the user's, where that is not the tool's first one
-HUB = {  # a model that is there already must not be hidden, for it would be fetched again
+OWN = {"huggingface": "HF_HOME"}  # the variable for the user's own folder, if it is not the tool's first variable
+HUGGINGFACE_FOLDERS = {  # for unless_used: existing models must not be hidden, or they would be downloaded again
     name: {
         "folders": ["~/.cache/huggingface", "$HF_HOME"],
         "below": below.partition("/")[2],
@@ -40,27 +40,27 @@ HUB = {  # a model that is there already must not be hidden, for it would be fet
 
 
 def declare(settings: Settings) -> Declaration:
-    """Return what an account gets. Raises AccountError for a tool that is not known.
+    """Declare the variables and the folder for caches. Raise AccountError for an unknown tool.
 
-    settings: folder, root, tools, state; paths {tool: folder}, which are the user's own: the variable names that folder
-    itself, and of Hugging Face it is the whole of HF_HOME, with the token.
+    settings: folder, root, tools, state; paths: the user's own folders, by tool. For Hugging Face, the user's folder is
+    the whole HF_HOME, with the token.
     """
     unknown = [tool for tool in [*settings["tools"], *settings["paths"]] if tool not in TOOLS]
     if unknown:
-        raise AccountError(f'tool_caches: unknown tool "{unknown[0]}"; known: {", ".join(TOOLS)}')
+        raise AccountError(f'tool_caches: unknown tool "{unknown[0]}"; available: {", ".join(TOOLS)}')
     base = settings["folder"].rstrip("/")
-    usual = {name: f"{base}/{below}" for tool in settings["tools"] for name, below in TOOLS[tool].items() if base}
+    default = {name: f"{base}/{below}" for tool in settings["tools"] for name, below in TOOLS[tool].items() if base}
     own = {OWN.get(tool, next(iter(TOOLS[tool]))): folder for tool, folder in settings["paths"].items()}
-    if "huggingface" in settings["paths"]:
-        usual = {name: folder for name, folder in usual.items() if name not in HUB}  # they would outrank HF_HOME
+    if "huggingface" in settings["paths"]:  # these variables would override HF_HOME
+        default = {name: folder for name, folder in default.items() if name not in HUGGINGFACE_FOLDERS}
     section = resource(
         "shell_environment",
         section="tool_caches",
-        variables={**usual, **own},
-        unless_used={name: one for name, one in HUB.items() if name in usual} or None,
+        variables={**default, **own},
+        unless_used={name: rule for name, rule in HUGGINGFACE_FOLDERS.items() if name in default} or None,
         state=settings["state"],
     )
     if settings["state"] == "absent":
         return {"resources": [section], "notes": []}
-    folder = [resource("directory", path=base, root=settings["root"] or None)] if usual.keys() - own.keys() else []
-    return {"resources": [*folder, section] if usual or own else [], "notes": []}
+    folder = [resource("directory", path=base, root=settings["root"] or None)] if default.keys() - own.keys() else []
+    return {"resources": [*folder, section] if default or own else [], "notes": []}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._formats.key_forms import NGC
-from .._roles.collect import DeclaredResources, Value, collect
-from .._roles.table import ROLES, find_options_class, key_files, usual_path
+from .._roles.collect import DeclaredResources, Value, collect_resources
+from .._roles.table import ROLES, default_path, find_options_class, key_files
 
 if TYPE_CHECKING:
     from .._documents.declaration import Note, Options, PlanEntry
@@ -36,7 +36,7 @@ class SecretFile(NamedTuple):
 
 def collect_key_entries(without: list[str], value: Value) -> list[PlanEntry]:
     """Return what an account declares that holds a key. Raises AccountError for invalid settings."""
-    declared = collect(KEY_ROLES, without, [], value).resources
+    declared = collect_resources(KEY_ROLES, without, [], value).resources
     return [entry for entry in declared if entry["options"].get("secret")]
 
 
@@ -87,7 +87,7 @@ def without_pending_files(
 
 def path_of(entry: PlanEntry) -> str:
     """Return the path of the file that a key's entry is about."""
-    return str(entry["options"].get("path") or usual_path(entry["kind"]))
+    return str(entry["options"].get("path") or default_path(entry["kind"]))
 
 
 def service_of(secret: str, targets: Iterable[str]) -> str:

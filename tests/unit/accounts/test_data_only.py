@@ -36,7 +36,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import launchers
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries
 
@@ -161,7 +161,7 @@ def test_every_word_of_the_schema_is_known_to_all_roles_and_to_the_audit(tmp_pat
         partition = host.variables["job_scripts_limits"].get("partitions", [""])[0]  # as a user names it
         own = {"job_scripts_partition": partition, "job_scripts_cpu_partition": partition}
         variables = {**host.variables, **own, "job_scripts_templates": ["all"], "conda_state": "present"}
-        listed = collect(ROLES, [], [], variables.get).resources
+        listed = collect_resources(ROLES, [], [], variables.get).resources
         Plan.of(listed, lambda _name: "nvapi-" + "k" * 64)
         plan_checks(host.variables["cluster"], host.variables["account"], listed, {})
     assert found is not None, "the schema takes it, so the accounts file does"

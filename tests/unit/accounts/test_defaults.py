@@ -12,7 +12,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost, build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,7 +94,7 @@ defaults:
     with_settings, without = made(shared + accounts), made(plain + accounts)
 
     def declared(host: InventoryHost) -> list[tuple[str, str]]:
-        found = collect(ROLES, [], [], host.variables.get)
+        found = collect_resources(ROLES, [], [], host.variables.get)
         return [(one["kind"], one["capability"]) for one in found.resources]
 
     assert {name: declared(host) for name, host in with_settings.items()} == {
@@ -110,7 +110,7 @@ defaults:
 def test_a_link_of_ones_own_goes_before_the_areas_and_is_there_where_the_site_makes_its_own() -> None:
     text = "defaults: {project: p, links: {~/work: /elsewhere}}\naccounts: {a@wilson: , a@narval: }\n"
     for host in made(text).values():
-        declared = collect(["storage_links"], [], [], host.variables.get).resources
+        declared = collect_resources(["storage_links"], [], [], host.variables.get).resources
         links = {one["options"]["path"]: one["options"]["target"] for one in declared if one["kind"] == "storage_link"}
         assert links.pop("~/work") == "/elsewhere"
         assert set(links) == ({"~/wclustre"} if host.name == "a@wilson" else set())

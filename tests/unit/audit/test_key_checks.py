@@ -25,7 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.key_checks impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
@@ -70,7 +70,7 @@ def declared(name: str) -> list[dict[str, Any]]:
     """What all roles declare that keep keys or variables."""
     settings = {**site_settings(cluster(name)), "tokens_programs": PROGRAMS}
     roles = [role for role in ROLES if role not in ("conda", "storage_links")]
-    return collect(roles, [], [], settings.get).resources
+    return collect_resources(roles, [], [], settings.get).resources
 
 
 def options(entries: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload impo
     build_payload,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, TYPES, Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from audit_check_runs import complete_options
 
@@ -41,7 +41,7 @@ ACCOUNTS = shipped()
 def declared(host: InventoryHost) -> list[dict[str, Any]]:
     """What the roles declare for an account, where every program has its token."""
     variables = {**host.variables, "tokens_programs": [{"program": "huggingface"}]}
-    return collect(ROLES, host.variables["account"]["without"], [], variables.get).resources
+    return collect_resources(ROLES, host.variables["account"]["without"], [], variables.get).resources
 
 
 def given(name: str) -> dict[str, dict[str, Any]]:
@@ -151,7 +151,7 @@ def test_the_checks_travel_with_all_that_they_need(tmp_path: Path) -> None:
 def test_the_scripts_of_jobs_are_not_looked_for_on_path() -> None:
     host = next(iter(ACCOUNTS.values()))
     variables = {**host.variables, "job_scripts_templates": ["all"]}
-    entries = collect(["launchers", "job_scripts"], [], [], variables.get).resources
+    entries = collect_resources(["launchers", "job_scripts"], [], [], variables.get).resources
     assert len([one for one in entries if one["kind"] == "path_script"]) > 1
     listed = plan_place_checks(host.variables["cluster"], host.variables["account"], entries)
     (programs,) = (one["options"]["programs"] for one in listed if one["kind"] == "startup_files")

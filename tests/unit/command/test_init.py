@@ -27,7 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import r
         (["--account", "a@lrz", "--storage", "ds=/dss"], 'did you mean "dss"'),
         (["--account", "a@dfki", "--without", "konda"], 'did you mean "conda"'),
         (["--account", "a@dfki", "--auth", "open"], "Needed: The login method"),
-        (["--account", "a@dfki", "--account", "a@dfki"], "a@dfki is already in the accounts file"),
+        (["--account", "a@dfki", "--account", "a@dfki"], "a@dfki is given twice: name each account once"),
         (["--account", "a@dfki", "--jump-user", "b"], "has no jump host"),
         (["--project", "x", "--account", "a@dfki"], "must follow its account"),
         (["--acount", "a@dfki"], 'unknown option --acount; did you mean "--account"?'),

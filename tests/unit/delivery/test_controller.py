@@ -166,18 +166,18 @@ def test_tags_select_capabilities_by_name(run: list[str], skip: list[str], left:
 
 
 def test_a_capability_that_the_account_does_without_is_left_out_in_words() -> None:
-    declared = collect.collect(["conda"], ["conda"], [], lambda _name: None)
+    declared = collect.collect_resources(["conda"], ["conda"], [], lambda _name: None)
     assert declared.resources == []
     assert [(one["capability"], one["code"]) for one in declared.notes] == [("conda", "without")]
 
 
 def test_an_unknown_capability_is_one_error() -> None:
-    with pytest.raises(AccountError, match="nosuch is no capability; there are: conda, container_caches"):
-        collect.collect(["nosuch"], [], [], lambda _name: None)
+    with pytest.raises(AccountError, match="unknown role 'nosuch'; available: conda, container_caches"):
+        collect.collect_resources(["nosuch"], [], [], lambda _name: None)
 
 
 def test_without_settings_the_defaults_of_the_role_hold() -> None:
-    declared = collect.collect(["enroot_credentials"], [], [], lambda _name: None)
+    declared = collect.collect_resources(["enroot_credentials"], [], [], lambda _name: None)
     assert [entry["options"]["machine"] for entry in declared.resources] == ["nvcr.io", "authn.nvidia.com"]
 
 
@@ -196,32 +196,34 @@ def test_without_settings_the_defaults_of_the_role_hold() -> None:
 def test_settings_of_a_wrong_shape_are_refused_before_anything_is_sent(name: str, value: Any, said: str) -> None:
     settings = {name: value}
     with pytest.raises(AccountError) as refused:
-        collect.collect(["storage_links"], [], [], settings.get)
+        collect.collect_resources(["storage_links"], [], [], settings.get)
     assert said in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("conda_wantd", 'role conda: there is no setting conda_wantd; did you mean "conda_wanted"?'),
-        ("path_scripts_scirpts", 'there is no setting path_scripts_scirpts; did you mean "path_scripts_scripts"?'),
-        ("tokens_zzz", "role tokens: there is no setting tokens_zzz; known: tokens_programs, tokens_state."),
+        ("conda_wantd", 'role conda: unknown setting conda_wantd; did you mean "conda_wanted"?'),
+        ("path_scripts_scirpts", 'unknown setting path_scripts_scirpts; did you mean "path_scripts_scripts"?'),
+        ("tokens_zzz", "role tokens: unknown setting tokens_zzz; known: tokens_programs, tokens_state."),
     ],
 )
 def test_a_variable_that_is_nearly_a_setting_is_refused(name: str, said: str) -> None:
     with pytest.raises(AccountError) as refused:
-        collect.refuse_unknown(["ansible_host", name, "conda_wanted"])
+        collect.refuse_unknown_settings(["ansible_host", name, "conda_wanted"])
     assert said in str(refused.value)
 
 
 def test_other_variables_are_nobodys_business() -> None:
-    collect.refuse_unknown(["conda", "condas_wanted", "my_conda_wanted", "token", "storage", "conda_prefix", 1])
+    collect.refuse_unknown_settings(
+        ["conda", "condas_wanted", "my_conda_wanted", "token", "storage", "conda_prefix", 1]
+    )
 
 
 def test_a_password_given_directly_is_refused_and_not_shown() -> None:
     entry = {"kind": "enroot_credential", "machine": "a.io", "password": "canary"}
     with pytest.raises(AccountError) as refused:
-        collect.collect([], [], [entry], lambda _name: None)
+        collect.collect_resources([], [], [entry], lambda _name: None)
     assert "secret: NAME" in str(refused.value)
     assert "canary" not in str(refused.value)
 
@@ -251,7 +253,7 @@ AREA = {"name": "work", "path": "/work/p/me", "root": "/work/p", "create": True,
         (
             {**LINKS, "areas": [AREA], "by": "site", "why": "at login"},
             [],
-            "the site makes these links itself: at login",
+            "the site creates these links itself: at login",
         ),
     ],
 )

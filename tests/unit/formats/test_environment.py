@@ -179,11 +179,11 @@ def test_our_line_reads_the_file_when_it_is_there_and_is_silent_when_not(shell: 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_no_name_that_we_accept_upsets_a_shell(shell: str, tmp_path: Path) -> None:
     available(shell)
-    suspects = sorted({*os.environ, *SUSPECTS} - shell_options.SHELLS_OWN)
+    suspects = sorted({*os.environ, *SUSPECTS} - shell_options.SHELL_VARIABLES)
     names = [
         one
         for one in suspects
-        if shell_options.VARIABLE.match(one) and not one.startswith(shell_options.SHELLS_FAMILIES)
+        if shell_options.VARIABLE.match(one) and not one.startswith(shell_options.SHELL_PREFIXES)
     ]
     names = [one for one in names if not one.startswith(("LANG", "LC_"))]  # /x is no locale, and shells say so
     file = tmp_path / "env"

@@ -78,7 +78,7 @@ def other(machine: str) -> dict[str, Any]:
         MINE,
         {**OWN, "state": "absent"},
         "blocked",
-        "is a conda that you installed",
+        "is your own conda installation",
     ),
     Case("a missing one is installed", AREA, CONDA, "missing", left={"/data/ada": Folder(0o700), **RESULT}),
     Case("one that is there stays", THERE, CONDA, "ok"),

@@ -96,13 +96,13 @@ def test_an_image(tmp_path: Path, case: Case) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"image": "Not An Image"}, "is not valid; expected the name of an image"),
-        ({"image": "nvcr.io/a:b@sha256:1"}, "is not valid; expected the name of an image"),
+        ({"image": "Not An Image"}, "is not valid; expected an image name"),
+        ({"image": "nvcr.io/a:b@sha256:1"}, "is not valid; expected an image name"),
         ({"folder": "images"}, "folder: 'images' is not a valid path"),
-        ({"job_options": ["--qos=cpu; rm"]}, "is not valid; expected one option of sbatch"),
-        ({"job_options": ["--wrap=$(x)"]}, "is not valid; expected one option of sbatch"),
+        ({"job_options": ["--qos=cpu; rm"]}, "is not valid; expected an option of sbatch"),
+        ({"job_options": ["--wrap=$(x)"]}, "is not valid; expected an option of sbatch"),
         ({"module": "apptainer; x"}, "is not a valid name"),
-        ({"packages": ["a b"]}, "is not a valid name of a package"),
+        ({"packages": ["a b"]}, "is not a valid package name"),
         ({"minutes": 0}, "is out of range"),
     ],
 )

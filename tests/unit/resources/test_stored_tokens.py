@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file import replace
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file import replace_token
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file 
     ],
 )
 def test_the_old_token_is_replaced_and_nothing_else(text: str, left: str) -> None:
-    assert replace(text, "hf_old", "hf_new") == left
+    assert replace_token(text, "hf_old", "hf_new") == left

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_request import find_usual
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_request import find_job_defaults
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 
 CHECKOUT = Path(__file__).parents[3]
@@ -35,6 +35,6 @@ def with_partition(settings: dict[str, Any]) -> dict[str, Any]:
     named = {}
     if settings["limits"].get("partition_required"):
         for name, has_gpus in (("partition", True), ("cpu_partition", False)):
-            if not find_usual(settings, has_gpus).partition:
+            if not find_job_defaults(settings, has_gpus).partition:
                 named[name] = next((one for one in PARTITIONS.values() if one in known), known[0])
     return {**settings, **named}

@@ -21,7 +21,7 @@ WANTED = {"conda_wanted": True, "conda_site": SITE}
 
 def declared(**settings: Any) -> collect.DeclaredResources:
     """What follows from these settings and the role's defaults."""
-    return collect.collect(["conda"], [], [], settings.get)
+    return collect.collect_resources(["conda"], [], [], settings.get)
 
 
 def install(**settings: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def test_an_environment_has_the_name_that_its_file_gives_it(
 
 def test_a_file_that_is_no_environment_is_one_error_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "broken.yml").write_text("name: torch\ndependencies: [python\n")
-    with pytest.raises(AccountError, match=r"broken\.yml:3: this is neither YAML nor an explicit lock"):
+    with pytest.raises(AccountError, match=r"broken\.yml:3: neither valid YAML nor an explicit lock file"):
         install(conda_environments=[{"file": "broken.yml"}], conda_files_from=str(tmp_path))
 
 
@@ -107,7 +107,7 @@ def test_a_site_that_refuses_is_listened_to_even_against_the_wish() -> None:
 
 def test_a_site_that_discourages_is_listened_to_until_a_word_is_said() -> None:
     settings = {"conda_site": {**SITE, "policy": "discouraged", "why": "It is slow."}}
-    assert why(**settings).startswith("It is slow. If you want it all the same, say so")
+    assert why(**settings).startswith("It is slow. To install conda anyway, set conda:")
     assert install(**settings, conda_despite_advice=True)
 
 
@@ -116,7 +116,7 @@ def test_a_site_that_discourages_is_listened_to_until_a_word_is_said() -> None:
     [
         ({"name": "data", "path": "/scratch/ada", "purge": {"days": 30}}, "is purged"),
         ({"name": "data", "ask": "run dssusrinfo"}, "run dssusrinfo"),
-        ({"name": "other", "path": "/x"}, "is not known: name a folder"),
+        ({"name": "other", "path": "/x"}, "no folder for conda is known"),
     ],
 )
 def test_a_place_that_is_purged_or_unknown_is_not_taken(area: dict[str, Any], said: str) -> None:
@@ -130,7 +130,7 @@ def test_a_prefix_of_ones_own_is_taken() -> None:
 
 
 def test_a_version_that_is_not_pinned_needs_an_address_and_a_sum() -> None:
-    with pytest.raises(AccountError, match=r"version 1\.0 of Miniforge is not pinned, only 26"):
+    with pytest.raises(AccountError, match=r"version 1\.0 of Miniforge is not available; choose 26"):
         install(conda_version="1.0")
     mirror = {"x86_64": {"url": "https://mirror.example.org/M.sh", "sha256": "0" * 64}}
     options = install(conda_version="1.0", conda_installers=mirror)
@@ -176,7 +176,7 @@ def test_a_conda_of_the_users_is_used_and_nothing_is_asked_for_it() -> None:
     assert found.resources[0]["options"] == {"prefix": "/data/ada/mine", "distribution": "own", "state": "present"}
     assert found.resources[1]["options"]["on_demand"]["conda"]["sh"] == "/data/ada/mine/etc/profile.d/conda.sh"
     assert found.notes == []
-    with pytest.raises(AccountError, match="needs the folder of your conda"):
+    with pytest.raises(AccountError, match="needs the path of your conda"):
         declared(**wish)
-    with pytest.raises(AccountError, match="does not run a conda of yours"):
+    with pytest.raises(AccountError, match="not supported with your own conda"):
         declared(**wish, conda_prefix="/data/ada/mine", conda_environments=[{"file": "x.yml"}])

@@ -13,10 +13,10 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import fill_found
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_scripts import (
-    IMAGING,
-    OURS,
+    IMAGE_TEMPLATES,
+    PLACEHOLDER,
     RUN_BY_HAND,
-    WORD,
+    TEMPLATES,
     declare,
     fill_template,
 )
@@ -72,10 +72,10 @@ def test_every_script_is_sound_for_bash_and_for_shellcheck(
     cluster: str, wishes: dict[str, Any], tmp_path: Path
 ) -> None:
     texts = {name: found_there(text) for name, text in scripts(at(cluster, **wishes)).items()}
-    assert {name.removesuffix(".sh") for name in texts} >= set(OURS) - set(IMAGING)
+    assert {name.removesuffix(".sh") for name in texts} >= set(TEMPLATES) - set(IMAGE_TEMPLATES)
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-        assert WORD.findall(text.replace("@script_folder@", "/jobs")) == []
+        assert PLACEHOLDER.findall(text.replace("@script_folder@", "/jobs")) == []
     files = sorted(str(tmp_path / name) for name in texts)
     for file in files:
         assert subprocess.run(["bash", "-n", file], check=False).returncode == 0
@@ -166,7 +166,7 @@ def test_the_command_runs_in_the_image_as_the_site_starts_containers(
 ) -> None:
     settings = plain(runtime=runtime, image=image, images="/x", mounts=["/s:/s"], module="apps")
     for name, text in scripts(
-        {**settings, "templates": [name for name in OURS if name not in (*IMAGING, "farm")]}
+        {**settings, "templates": [name for name in TEMPLATES if name not in (*IMAGE_TEMPLATES, "farm")]}
     ).items():
         assert [line for line in lines if line not in text] in ([], ["srun -K --export=ALL hostname"]), name
         assert image == "none" or '"${container[@]}"' in text
@@ -182,7 +182,7 @@ def test_amd_gpus_are_shown_by_their_own_flag() -> None:
 def test_whole_nodes_and_a_missing_container_are_said() -> None:
     text = scripts(plain(limits={"whole_nodes": True}))["gpus.sh"]
     assert "# A job gets whole nodes at LRZ AI Systems: all GPUs and processors of a node are charged." in text
-    assert "# It runs without a container." in text
+    assert "# This script runs without a container." in text
 
 
 def test_no_import_is_offered_to_jobs_without_the_internet() -> None:
@@ -220,19 +220,19 @@ def test_no_job_goes_on_without_its_environment_or_its_image(command: str, tmp_p
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"mail": "ada"}, "is not a mail address"),
-        ({"mail": "ada@uni.example\n#SBATCH --x"}, "is not a mail address"),
+        ({"mail": "ada"}, "is not a valid address"),
+        ({"mail": "ada@uni.example\n#SBATCH --x"}, "is not a valid address"),
         ({"command": "a\nb"}, "one line"),
-        ({"account": "a b"}, "a shell would read"),
-        ({"gpu": "--gpus=1;id"}, "a shell would read"),
-        ({"templates": ["bach"]}, "'bach' is not one of batch, gpus"),
-        ({"minutes": 0}, "from 1 up"),
-        ({"environment": "~/a b"}, "is not a path"),
-        ({"environment": "envs/ml"}, "is not a path"),
-        ({"image": "a;b"}, "a shell would read"),
-        ({"image": "/a.sif", "runtime": "none"}, "image: no program that starts containers in jobs is known"),
+        ({"account": "a b"}, "special meaning in a shell"),
+        ({"gpu": "--gpus=1;id"}, "special meaning in a shell"),
+        ({"templates": ["bach"]}, "unknown name 'bach'; available: batch, gpus"),
+        ({"minutes": 0}, "expected at least 1"),
+        ({"environment": "~/a b"}, "is not a valid path"),
+        ({"environment": "envs/ml"}, "is not a valid path"),
+        ({"image": "a;b"}, "special meaning in a shell"),
+        ({"image": "/a.sif", "runtime": "none"}, "image: no container runtime for jobs is known"),
         ({"gpus": 2, "limits": {"gpus_per_node": [1, 4]}}, "job_scripts: gpus: .* Set gpus to 1 or 4"),
-        ({"nccl": {"A B": "x"}}, "is not the name of a variable"),
+        ({"nccl": {"A B": "x"}}, "is not a valid variable name"),
     ],
 )
 def test_what_a_script_could_not_bear_is_refused(wrong: dict[str, Any], said: str) -> None:
@@ -258,11 +258,11 @@ def test_a_persons_template_has_the_same_words_and_an_unknown_one_is_named_with_
         "#SBATCH --account=@slurm_account@\n#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=1\n#SBATCH --gres=gpu:1\n"
         "#SBATCH --time=60\nsrun -K --export=ALL x --time=60 a@b.example\n"
     }
-    with pytest.raises(AccountError, match=r"mine:2: nobody knows @gqu@; these are known: @gpu@"):
+    with pytest.raises(AccountError, match=r"mine:2: unknown placeholder @gqu@; available: @gpu@"):
         fill_template("#!/bin/bash\n@gqu@\n", {"gpu": list}, "mine")
 
 
 def test_slurm_is_asked_of_what_is_submitted_alone() -> None:
     found = declare(plain(ask_slurm=True))["resources"]
     asked = {Path(one["options"]["path"]).name for one in found if one["options"].get("asks")}
-    assert asked == {f"{name}.sh" for name in OURS} - set(RUN_BY_HAND)
+    assert asked == {f"{name}.sh" for name in TEMPLATES} - set(RUN_BY_HAND)

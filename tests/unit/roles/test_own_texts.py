@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.own_texts import read_own_text, refuse_keys
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +28,11 @@ KEYS = [
 
 def declared(**variables: Any) -> list[dict[str, Any]]:
     names = {name.partition("s_")[0] + "s" for name in variables}
-    return [one["options"] for one in collect(names, [], [], variables.get).resources if "content" in one["options"]]
+    return [
+        one["options"]
+        for one in collect_resources(names, [], [], variables.get).resources
+        if "content" in one["options"]
+    ]
 
 
 def own(folder: Path, *files: dict[str, str]) -> list[dict[str, Any]]:
@@ -46,7 +50,7 @@ def test_a_text_that_holds_a_key_is_refused_and_not_shown(text: str, words: str,
             path_scripts_scripts=[{"name": "x", "file": "files/one"}], path_scripts_files_from=str(tmp_path)
         ),
         lambda: declared(path_scripts_scripts=[script]),
-        lambda: collect([], [], [{"kind": "own_file", "path": "~/one", "content": text}], {}.get),
+        lambda: collect_resources([], [], [{"kind": "own_file", "path": "~/one", "content": text}], {}.get),
     ):
         with pytest.raises(AccountError) as caught:
             refused()
@@ -90,12 +94,12 @@ def test_a_folder_elsewhere_may_be_named(tmp_path: Path, monkeypatch: pytest.Mon
     [
         ("none", "none cannot be read: No such file"),
         ("sub", "sub cannot be read: Is a directory"),
-        ("binary", "it is no text"),
+        ("binary", "is not a text file"),
         ("zeros", "or not text"),
         ("large", "larger than 64 KiB"),
         ("large-binary", "larger than 64 KiB"),
-        ("../outside", "is not the name of a file in the folder"),
-        ("/etc/passwd", "is not the name of a file in the folder"),
+        ("../outside", "is not a file in the folder"),
+        ("/etc/passwd", "is not a file in the folder"),
     ],
 )
 def test_what_cannot_go_along_is_refused_with_its_name(file: str, words: str, tmp_path: Path) -> None:
@@ -116,11 +120,11 @@ def test_a_script_has_a_file_or_a_content(tmp_path: Path) -> None:
     found = declared(path_scripts_scripts=[by_file], path_scripts_files_from=str(tmp_path))
     assert found == [{"path": "~/bin/x", "content": "#!/bin/sh\n", "state": "present"}]
     for wrong in ({"name": "x"}, {**by_file, "content": "#!/bin/sh\n"}):
-        with pytest.raises(AccountError, match='x needs one of "file" and "content"'):
+        with pytest.raises(AccountError, match='x: set either "file" or "content"'):
             declared(path_scripts_scripts=[wrong], path_scripts_files_from=str(tmp_path))
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(AccountError, match="is not a plain file"):
+    with pytest.raises(AccountError, match="is not a regular file"):
         read_own_text("own_files", tmp_path / "pipe")

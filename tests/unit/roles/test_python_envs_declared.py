@@ -24,7 +24,7 @@ def declared(cluster: str, *environments: dict[str, Any], **wishes: Any) -> list
     profile = render(read_profile(PROFILES / f"{cluster}.yml"), {"user": "ada", "project": "lgt"}, {})
     own = {f"python_envs_{name}": value for name, value in wishes.items()}
     settings = {**site_settings(profile, "lgt"), "python_envs_environments": list(environments), **own}
-    return [one["options"] for one in collect.collect(["python_envs"], [], [], settings.get).resources]
+    return [one["options"] for one in collect.collect_resources(["python_envs"], [], [], settings.get).resources]
 
 
 def test_where_the_site_has_wheels_they_come_from_those_alone() -> None:
@@ -60,16 +60,16 @@ def test_a_requirements_file_is_read_beside_the_accounts_file(tmp_path: Path) ->
 @pytest.mark.parametrize("line", ["-r other.txt", "--index-url https://x", "git+https://x/y", "numpy==1 \\"])
 def test_a_line_that_is_no_package_is_named_with_its_number(tmp_path: Path, line: str) -> None:
     (tmp_path / "all.txt").write_text(f"numpy\n{line}\n")
-    with pytest.raises(AccountError, match=r"all\.txt:2: .* is not a package"):
+    with pytest.raises(AccountError, match=r"all\.txt:2: .* is not supported"):
         declared("narval", {**ML, "requirements": "all.txt"}, files_from=str(tmp_path))
 
 
 def test_at_a_site_with_wheels_a_module_must_be_named() -> None:
-    with pytest.raises(AccountError, match="ml names no module, and this site's wheels are for its own Pythons"):
+    with pytest.raises(AccountError, match="ml has no modules, but this site's wheels need a Python of the site"):
         declared("narval", {"name": "ml"})
     assert declared("narval", {"name": "ml"}, modules=["python/3.12"])[0]["modules"] == ["python/3.12"]
 
 
 def test_two_of_one_name_are_refused() -> None:
-    with pytest.raises(AccountError, match="two environments are called ml"):
+    with pytest.raises(AccountError, match="two environments have the name ml"):
         declared("narval", ML, ML)

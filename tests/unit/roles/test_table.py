@@ -15,15 +15,15 @@ from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms imp
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import PLACES as ROTATED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS as RESOURCES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import container_caches
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect, role_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources, role_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import CACHING
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import (
     KINDS,
     ROLES,
     Role,
-    declare_function,
     find_options_class,
     key_files,
+    load_role,
 )
 
 CHECKOUT = Path(__file__).parents[3]
@@ -47,7 +47,7 @@ def test_what_is_off_declares_nothing(name: str) -> None:
     assert {*capability.unless} <= {*settings}
     silent = {**settings, **{one: type(settings[one])() for one in capability.unless}}
     assert capability.is_off(silent)
-    assert declare_function(name)(silent) == {"resources": [], "notes": []}
+    assert load_role(name).declare(silent) == {"resources": [], "notes": []}
 
 
 @pytest.mark.parametrize(
@@ -73,12 +73,12 @@ def test_what_is_off_is_not_loaded(wanted: str, loaded: bool) -> None:
     """In a process of its own: this one has loaded everything."""
     said = {"tokens_programs": yaml.safe_load(wanted)} if wanted else {}
     program = (
-        f"import sys; from {HERE}.collect import collect; from {HERE}.table import prepare_roles; said = {said!r};"
-        f" prepare_roles([said]); collect(['tokens'], [], [], said.get); print('{HERE}.tokens' in sys.modules)"
+        f"import sys; from {HERE} import collect, table; said = {said!r}; table.prepare_roles([said]);"
+        f" collect.collect_resources(['tokens'], [], [], said.get); print('{HERE}.tokens' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(loaded)
-    assert bool(collect(["tokens"], [], [], said.get).resources) == loaded
+    assert bool(collect_resources(["tokens"], [], [], said.get).resources) == loaded
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

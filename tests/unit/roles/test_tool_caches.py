@@ -12,7 +12,7 @@ import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources, collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources, collect_resources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.container_caches import declare as declare_containers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
@@ -64,7 +64,7 @@ def test_nothing_is_declared_for_no_tool() -> None:
 
 
 def test_a_tool_that_is_not_known_is_named() -> None:
-    with pytest.raises(AccountError, match='unknown tool "pipp"; known: pip, uv, huggingface'):
+    with pytest.raises(AccountError, match='unknown tool "pipp"; available: pip, uv, huggingface'):
         declared(tools=["pip", "pipp"])
     assert all(tool in SPEC["main"]["options"]["tool_caches_tools"]["description"] for tool in TOOLS)
 
@@ -84,7 +84,7 @@ def test_a_token_is_kept_in_the_users_own_home_of_hugging_face() -> None:
         "tool_caches_paths": {"huggingface": "/data/ada/hf"},
         "tokens_programs": [{"program": "huggingface"}],
     }
-    found = collect(["tokens", "tool_caches"], [], [], settings.get).resources
+    found = collect_resources(["tokens", "tool_caches"], [], [], settings.get).resources
     assert [one["options"].get("path") for one in found if one["kind"] == "token_file"] == ["/data/ada/hf/token"]
     assert not [one for one in found if one["options"].get("section") == "tokens"]
 
