@@ -1,10 +1,10 @@
-"""Build what a release consists of, the same bytes from the same commit, whoever builds it.
+"""Build the packages of a release, with the same bytes from the same commit, whoever builds them.
 
     python -m tools.build_packages FOLDER
 
-The wheel and the source distribution are hatchling's, which heeds SOURCE_DATE_EPOCH. ansible-galaxy's tarball holds the
-moment, the owner and the order of the disk: it is written anew without them. The moment is that of the last commit,
-unless SOURCE_DATE_EPOCH says another one.
+Hatchling builds the wheel and the source distribution, and respects SOURCE_DATE_EPOCH. The tarball of ansible-galaxy
+contains the time, the owner and the order of files on the disk, so it is rewritten without them. The time is that of
+the last commit, unless SOURCE_DATE_EPOCH is set.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -26,71 +26,71 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def main(folder: Path) -> None:
-    """Build all of them, and list their sums."""
+    """Build all packages into the folder, and print their checksums."""
     folder.mkdir(parents=True, exist_ok=True)
-    moment = int(os.environ.get("SOURCE_DATE_EPOCH") or last_commit(ROOT))
+    moment = int(os.environ.get("SOURCE_DATE_EPOCH") or read_commit_time(ROOT))
     build(ROOT, folder, moment)
-    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in packages(folder)]
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in list_packages(folder)]
     (folder / "SHA256SUMS").write_text("".join(sums), encoding="ascii")
     print("".join(sums), end="")
 
 
-def packages(folder: Path) -> list[Path]:
-    """The packages in a folder: wheel, source distribution, collection."""
+def list_packages(folder: Path) -> list[Path]:
+    """Return the packages in a folder: wheel, source distribution, collection."""
     return sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
 
 
-def last_commit(tree: Path) -> int:
-    """The moment of the last commit, in seconds since 1970."""
-    order = ["git", "-C", str(tree), "log", "-1", "--format=%ct"]
-    return int(subprocess.run(order, check=True, capture_output=True, text=True).stdout)
+def read_commit_time(tree: Path) -> int:
+    """Return the time of the last commit, in seconds since 1970."""
+    command = ["git", "-C", str(tree), "log", "-1", "--format=%ct"]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def build(tree: Path, folder: Path, moment: int) -> None:
     """Build the wheel, the source distribution and the collection of a tree."""
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(moment)}
-    order = [sys.executable, "-m", "build", "--outdir", str(folder), str(tree)]
-    subprocess.run(order, check=True, env=environment, stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "build", "--outdir", str(folder), str(tree)]
+    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
     galaxy = str(Path(sys.executable).with_name("ansible-galaxy"))
-    with tempfile.TemporaryDirectory() as made:
-        order = [galaxy, "collection", "build", "--output-path", made, str(tree)]
-        subprocess.run(order, check=True, cwd=made, stdout=subprocess.DEVNULL)
-        (tarball,) = Path(made).glob("*.tar.gz")
-        (folder / tarball.name).write_bytes(reproducible(tarball.read_bytes(), moment))
+    with tempfile.TemporaryDirectory() as output:
+        command = [galaxy, "collection", "build", "--output-path", output, str(tree)]
+        subprocess.run(command, check=True, cwd=output, stdout=subprocess.DEVNULL)
+        (tarball,) = Path(output).glob("*.tar.gz")
+        (folder / tarball.name).write_bytes(normalise_tarball(tarball.read_bytes(), moment))
 
 
-def reproducible(tarball: bytes, moment: int) -> bytes:
-    """The tarball with its members in the order of their names, of nobody, made at that moment.
+def normalise_tarball(tarball: bytes, moment: int) -> bytes:
+    """Return the tarball with sorted members, without owners, and with this time as the time of all members.
 
-    FILES.json lists the files in the order of the disk, and MANIFEST.json holds its sum: both are written anew.
+    FILES.json lists the files in the order of the disk, and MANIFEST.json contains its checksum: both are rewritten.
     """
-    with tarfile.open(fileobj=io.BytesIO(tarball)) as given:
-        members = {one.name: one for one in given.getmembers()}
-        content = {name: _content(given, one) for name, one in members.items()}
+    with tarfile.open(fileobj=io.BytesIO(tarball)) as archive:
+        members = {member.name: member for member in archive.getmembers()}
+        content = {name: _read_member(archive, member) for name, member in members.items()}
     _sort_files(content)
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as out:
+    uncompressed = io.BytesIO()
+    with tarfile.open(fileobj=uncompressed, mode="w", format=tarfile.PAX_FORMAT) as out:
         for name in sorted(members):
-            one = tarfile.TarInfo(name)
-            one.type, one.linkname, one.mtime = members[name].type, members[name].linkname, moment
-            one.mode = 0o755 if one.isdir() or members[name].mode & 0o100 else 0o644
-            one.size = len(content[name])
-            out.addfile(one, io.BytesIO(content[name]))
-    packed = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=9, mtime=moment) as stream:
-        stream.write(plain.getvalue())
-    return packed.getvalue()
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname, member.mtime = members[name].type, members[name].linkname, moment
+            member.mode = 0o755 if member.isdir() or members[name].mode & 0o100 else 0o644
+            member.size = len(content[name])
+            out.addfile(member, io.BytesIO(content[name]))
+    compressed = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=compressed, compresslevel=9, mtime=moment) as stream:
+        stream.write(uncompressed.getvalue())
+    return compressed.getvalue()
 
 
-def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     stream = archive.extractfile(member) if member.isfile() else None
     return stream.read() if stream else b""
 
 
 def _sort_files(content: dict[str, bytes]) -> None:
-    """Sort the list of files, and put its sum where it is looked for."""
+    """Sort the list in FILES.json, and update its checksum in MANIFEST.json."""
     files, manifest = json.loads(content["FILES.json"]), json.loads(content["MANIFEST.json"])
-    files["files"].sort(key=lambda one: one["name"])
+    files["files"].sort(key=lambda entry: entry["name"])
     content["FILES.json"] = json.dumps(files, indent=1).encode()
     manifest["file_manifest_file"]["chksum_sha256"] = hashlib.sha256(content["FILES.json"]).hexdigest()
     content["MANIFEST.json"] = json.dumps(manifest, indent=1).encode()

@@ -2,8 +2,8 @@
 
     python -m tools.build_site FOLDER        # make docs: build/site
 
-The pages are the checkout's own Markdown, and antsibull-docs' pages of roles and modules. A link from one page to
-another becomes one of the site; a link to any other file of the checkout becomes one of the repository.
+The pages are the checkout's Markdown files, and the pages of roles and modules from antsibull-docs. A link to a page
+becomes a link within the site; a link to any other file of the checkout becomes a link to the repository.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -24,8 +24,8 @@ REPOSITORY = "https://github.com/hpc-onboard/hpc.onboard/blob/main"
 ASSETS = ("docs/screenshots/*.svg", "docs/schemas/*.json", "docs/examples/*")
 LINK = re.compile(r"(?P<start>\]\(|^\[[^\]\n]+\]: +)(?P<target>[^\s()#]+)", re.MULTILINE)
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
-BELOW = {"docs/clusters.md": "clusters/*"}  # page -> those that the navigation has below it
-NEEDLESS = re.compile(  # Furo has a list of contents itself; Galaxy, which the note refers to, has no collection yet
+BELOW = {"docs/clusters.md": "clusters/*"}  # page -> pages below it in the navigation
+NEEDLESS = re.compile(  # Furo adds a table of contents itself; the note is about Galaxy, which has no collection yet
     r"^\.\. contents::\n(?:   :.*\n)+|^\.\. Collection note\n\n\.\. note::\n(?:    .*\n|\n)+", re.MULTILINE
 )
 REFERENCE = "reference"  # the folder of antsibull-docs' pages
@@ -45,13 +45,25 @@ def main(folder: Path) -> int:
             print(error, file=sys.stderr)
             return 1
         describe_collection(source / REFERENCE)
-        order = ["-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto", "-b", "html", "-c", str(ROOT / "docs/site")]
+        command = [
+            "-m",
+            "sphinx",
+            "-q",
+            "-W",
+            "--keep-going",
+            "-j",
+            "auto",
+            "-b",
+            "html",
+            "-c",
+            str(ROOT / "docs/site"),
+        ]
         doctrees = ["-d", str(source / ".doctrees")]
-        return subprocess.run([sys.executable, *order, *doctrees, str(source), str(folder)], cwd=ROOT).returncode
+        return subprocess.run([sys.executable, *command, *doctrees, str(source), str(folder)], cwd=ROOT).returncode
 
 
 def lay_out(source: Path) -> None:
-    """Write all pages and what they show below a folder. Raise BrokenLink."""
+    """Write all pages and their assets below a folder. Raise BrokenLink."""
     pages = dict(find_pages())
     for name, place in pages.items():
         (source / place).parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +77,7 @@ def lay_out(source: Path) -> None:
 
 
 def find_pages() -> Iterator[tuple[str, str]]:
-    """Yield each page: its path in the checkout, and the one on the site."""
+    """Yield the path of each page in the checkout, and its path on the site."""
     for file in sorted((ROOT / "docs").glob("**/*.md")):
         yield str(file.relative_to(ROOT)), str(file.relative_to(ROOT / "docs"))
     for file in sorted(ROOT.glob("roles/*/README.md")):
@@ -75,7 +87,7 @@ def find_pages() -> Iterator[tuple[str, str]]:
 
 
 def relink(name: str, pages: Mapping[str, str]) -> str:
-    """Return the text of a page with its links as the site has them. Raise BrokenLink."""
+    """Return the text of a page with its links changed for the site. Code blocks stay. Raise BrokenLink."""
     text = (ROOT / name).read_text(encoding="utf-8")
     parts, end = [], 0
     for fence in FENCE.finditer(text):
@@ -85,34 +97,35 @@ def relink(name: str, pages: Mapping[str, str]) -> str:
 
 
 def _relink_prose(text: str, name: str, pages: Mapping[str, str]) -> str:
-    return LINK.sub(lambda found: found["start"] + _retarget(found["target"], name, pages), text)
+    return LINK.sub(lambda match: match["start"] + _retarget(match["target"], name, pages), text)
 
 
 def _retarget(target: str, name: str, pages: Mapping[str, str]) -> str:
+    """Return the target of a link for the site. name: the page with the link. Raise BrokenLink."""
     if re.match(r"[a-z]+:", target):
         return target
     path = os.path.normpath(os.path.join(os.path.dirname(name), target))
-    here = os.path.dirname(pages[name])
+    folder = os.path.dirname(pages[name])
     if path in pages:
-        return os.path.relpath(pages[path], here)
+        return os.path.relpath(pages[path], folder)
     if path.startswith(f"docs/{REFERENCE}/"):
-        return os.path.relpath(path.removeprefix("docs/"), here)
+        return os.path.relpath(path.removeprefix("docs/"), folder)
     if not (ROOT / path).exists():
-        raise BrokenLink(f"{name}: the link {target} points to nothing")
+        raise BrokenLink(f"{name}: the target of the link {target} does not exist")
     if (ROOT / path).is_file() and path.startswith("docs/"):
-        return os.path.relpath(path.removeprefix("docs/"), here)
+        return os.path.relpath(path.removeprefix("docs/"), folder)
     return f"{REPOSITORY}/{path}"
 
 
 def describe_collection(folder: Path) -> None:
-    """Write the pages of roles, modules and plugins."""
+    """Write the pages of roles, modules and plugins with antsibull-docs."""
     folder.mkdir()
     program = str(Path(sys.executable).with_name("antsibull-docs"))
     options = ["--use-current", "--squash-hierarchy", "--fail-on-error", "--dest-dir", str(folder)]
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections")}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    order = [program, "collection", *options, "hpc.onboard"]
-    subprocess.run(order, check=True, cwd=ROOT, env={**environment, "PATH": path}, stdout=subprocess.DEVNULL)
+    command = [program, "collection", *options, "hpc.onboard"]
+    subprocess.run(command, check=True, cwd=ROOT, env={**environment, "PATH": path}, stdout=subprocess.DEVNULL)
     for page in folder.glob("*.rst"):
         page.write_text(NEEDLESS.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
 

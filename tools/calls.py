@@ -1,6 +1,7 @@
-"""Who calls whom in plugins/, as far as the sources say it: by name, by import, by self, or by a name that is unique.
+"""The calls among the functions of plugins/, as far as names, imports, self and unique method names show them.
 
-What is handed over and called later (a callback, a subclass by its base) is not seen; the depth is a lower bound.
+A function that is passed and called later (a callback, a method of a subclass) is not found, so that the depth of calls
+is a lower bound.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -13,14 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tools.rooms import PLUGINS, Source, circles
+from tools.rooms import PLUGINS, Source, find_circles
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass
 class Scope:
-    """One function. name: where it is defined, "plugin_utils._audit.run.prepared.work"; owner: its class, or empty."""
+    """One function. name: its full name, such as "plugin_utils._audit.run.prepared.work". owner: its class, or empty."""
 
     name: str
     node: Function
@@ -38,136 +39,134 @@ class Calls:
 
     def __post_init__(self) -> None:
         for name, source in self.sources.items():
-            self._enter(source.tree, name, name, "")
+            self._add_definitions(source.tree, name, name, "")
 
-    def _enter(self, node: ast.AST, prefix: str, module: str, owner: str) -> None:
-        """Note each function and class below this node."""
+    def _add_definitions(self, node: ast.AST, prefix: str, module: str, owner: str) -> None:
+        """Add each function and class below this node to scopes and classes."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, Function):
                 name = f"{prefix}.{child.name}"
                 self.scopes[name] = Scope(name, child, module, owner)
-                self._enter(child, name, module, owner)
+                self._add_definitions(child, name, module, owner)
             elif isinstance(child, ast.ClassDef):
                 name = f"{prefix}.{child.name}"
                 self.classes[name] = child
-                self._enter(child, name, module, name)
+                self._add_definitions(child, name, module, name)
             else:
-                self._enter(child, prefix, module, owner)
+                self._add_definitions(child, prefix, module, owner)
 
     @cached_property
     def sites(self) -> Counter[tuple[str, str]]:
-        """(caller, called) -> in how many places. Of calls outside of any function the caller is the module."""
-        found: Counter[tuple[str, str]] = Counter()
+        """(caller, called) -> number of places. The caller of a call outside of functions is the module."""
+        sites: Counter[tuple[str, str]] = Counter()
         for module, source in self.sources.items():
-            for where, call in self._calls(source.tree, module):
-                called = self._called(call.func, where, module)
+            for caller, call in self._find_calls(source.tree, module):
+                called = self._resolve_call(call.func, caller, module)
                 if called:
-                    found[where, called] += 1
-        return found
+                    sites[caller, called] += 1
+        return sites
 
-    def _calls(self, node: ast.AST, where: str) -> Iterator[tuple[str, ast.Call]]:
-        """Every call below the node, with the innermost function that it stands in."""
+    def _find_calls(self, node: ast.AST, caller: str) -> Iterator[tuple[str, ast.Call]]:
+        """Yield every call below the node, with the innermost function around it."""
         for child in ast.iter_child_nodes(node):
-            inner = f"{where}.{child.name}" if isinstance(child, Function | ast.ClassDef) else where
+            inner = f"{caller}.{child.name}" if isinstance(child, Function | ast.ClassDef) else caller
             if isinstance(child, ast.Call):
-                yield where, child
-            yield from self._calls(child, inner)
+                yield caller, child
+            yield from self._find_calls(child, inner)
 
-    def _called(self, word: ast.expr, where: str, module: str) -> str | None:
-        """The function of ours that is called, or None."""
-        if isinstance(word, ast.Name):
-            return self._named(word.id, where, module)
-        if not isinstance(word, ast.Attribute):
+    def _resolve_call(self, called: ast.expr, caller: str, module: str) -> str | None:
+        """Return the function of plugins/ that an expression calls, or None."""
+        if isinstance(called, ast.Name):
+            return self._resolve_name(called.id, caller, module)
+        if not isinstance(called, ast.Attribute):
             return None
-        if isinstance(word.value, ast.Name):
-            if word.value.id in ("self", "cls") and where in self.scopes:
-                method = self._method(self.scopes[where].owner, word.attr)
+        if isinstance(called.value, ast.Name):
+            if called.value.id in ("self", "cls") and caller in self.scopes:
+                method = self._find_method(self.scopes[caller].owner, called.attr)
                 if method:
                     return method
-            imported = self._imported[module].get(word.value.id)
+            imported = self._imports[module].get(called.value.id)
             if imported:
-                return self._known(f"{imported}.{word.attr}")
-        return self._unique.get(word.attr)
+                return self._find_function(f"{imported}.{called.attr}")
+        return self._unique_methods.get(called.attr)
 
-    def _named(self, word: str, where: str, module: str) -> str | None:
-        while where.startswith(module):  # nested functions first, then those of the file
-            found = self._known(f"{where}.{word}")
-            if found:
-                return found
-            where = where.rpartition(".")[0]
-        return self._known(self._imported[module].get(word, ""))
+    def _resolve_name(self, name: str, caller: str, module: str) -> str | None:
+        while caller.startswith(module):  # nested functions first, then those of the file
+            function = self._find_function(f"{caller}.{name}")
+            if function:
+                return function
+            caller = caller.rpartition(".")[0]
+        return self._find_function(self._imports[module].get(name, ""))
 
-    def _known(self, name: str) -> str | None:
-        """The function of this name; of a class the one that makes it."""
+    def _find_function(self, name: str) -> str | None:
+        """Return the function of this full name; for a class, its __init__."""
         if name in self.scopes:
             return name
-        return self._method(name, "__init__") if name in self.classes else None
+        return self._find_method(name, "__init__") if name in self.classes else None
 
-    def _method(self, owner: str, name: str) -> str | None:
-        """The method of a class, or of those that it inherits from."""
+    def _find_method(self, owner: str, name: str) -> str | None:
+        """Return the method of a class or of its bases."""
         if f"{owner}.{name}" in self.scopes:
             return f"{owner}.{name}"
         node = self.classes.get(owner)
-        module = next((one for one in self.sources if node and owner.startswith(f"{one}.")), "")
+        module = next((source for source in self.sources if node and owner.startswith(f"{source}.")), "")
         for base in node.bases if node else []:
             word = ast.unparse(base)
-            for above in (f"{module}.{word}", self._imported.get(module, {}).get(word, "")):
-                found = self._method(above, name) if above in self.classes and above != owner else None
-                if found:
-                    return found
+            for parent in (f"{module}.{word}", self._imports.get(module, {}).get(word, "")):
+                method = self._find_method(parent, name) if parent in self.classes and parent != owner else None
+                if method:
+                    return method
         return None
 
     @cached_property
-    def _imported(self) -> dict[str, dict[str, str]]:
-        """Of each file: word -> what of ours it stands for."""
-        found: dict[str, dict[str, str]] = {}
+    def _imports(self) -> dict[str, dict[str, str]]:
+        """Module -> local name -> full name of an import from plugins/."""
+        imports: dict[str, dict[str, str]] = {}
         for module, source in self.sources.items():
-            lines = {one.line: one for one in source.imports}
-            words = found.setdefault(module, {})
+            lines = {imported.line: imported for imported in source.imports}
+            words = imports.setdefault(module, {})
             for node in ast.walk(source.tree):
                 if isinstance(node, ast.ImportFrom) and node.lineno in lines:
                     stem = lines[node.lineno].name.rpartition(".")[0]
                     for alias in node.names:
                         if stem.startswith(PLUGINS[:-1]):
                             words[alias.asname or alias.name] = f"{stem}.{alias.name}".removeprefix(PLUGINS)
-        return found
+        return imports
 
     @cached_property
-    def _unique(self) -> dict[str, str]:
-        """Method -> its one definition, of names that one class alone has, and none of Python's own types."""
+    def _unique_methods(self) -> dict[str, str]:
+        """Method -> its full name, for names that only one class and no built-in type of Python has."""
         methods = [scope for scope in self.scopes.values() if scope.owner]
-        often = Counter(scope.node.name for scope in methods)
+        numbers = Counter(scope.node.name for scope in methods)
         common = {name for kind in (str, bytes, dict, list, set, tuple, object, int, float) for name in dir(kind)}
-        return {one.node.name: one.name for one in methods if often[one.node.name] == 1 and one.node.name not in common}
+        unique = [scope for scope in methods if numbers[scope.node.name] == 1 and scope.node.name not in common]
+        return {scope.node.name: scope.name for scope in unique}
 
     @cached_property
     def depths(self) -> dict[str, int]:
-        """Function -> how many functions of ours stand on the longest chain of calls that it begins.
-
-        A circle counts as one.
-        """
+        """Function -> number of functions in the longest chain of calls from it; a circle counts as one."""
         graph: dict[str, set[str]] = {name: set() for name in self.scopes}
         for caller, called in self.sites:
             if caller in graph:
                 graph[caller].add(called)
-        groups = {name: group for group in circles(graph) for name in group}
+        groups = {name: group for group in find_circles(graph) for name in group}
         depths: dict[str, int] = {}
 
-        def depth(name: str) -> int:
+        def find_depth(name: str) -> int:
             if name not in depths:
-                mine = groups.get(name, [name])
-                below = {other for one in mine for other in graph[one]} - {*mine}
-                depths.update(dict.fromkeys(mine, 1 + max(map(depth, sorted(below)), default=0)))
+                circle = groups.get(name, [name])
+                below = {called for member in circle for called in graph[member]} - {*circle}
+                depths.update(dict.fromkeys(circle, 1 + max(map(find_depth, sorted(below)), default=0)))
             return depths[name]
 
         for name in graph:
-            depth(name)
+            find_depth(name)
         return depths
 
     @cached_property
     def callers(self) -> Counter[str]:
-        """Function -> in how many places it is called."""
-        found: Counter[str] = Counter()
+        """Function -> number of places that call it."""
+        callers: Counter[str] = Counter()
         for (_caller, called), number in self.sites.items():
-            found[called] += number
-        return found
+            callers[called] += number
+        return callers

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--graph", action="store_true", help="draw the rooms in layers")
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT, help="the checkout to measure")
     asked = parser.parse_args(arguments)
-    sources = rooms.read(asked.folder.resolve())
+    sources = rooms.read_sources(asked.folder.resolve())
     if not sources:
         parser.error(f"there is no Python below {asked.folder}/plugins")
     print(
@@ -140,7 +140,7 @@ def most_files(sources: Mapping[str, rooms.Source]) -> tuple[str, int]:
 
 def circles_said(graph: Mapping[str, set[str]]) -> str:
     """How many groups reach each other, and who is in them."""
-    found = rooms.circles(graph)
+    found = rooms.find_circles(graph)
     names = "; ".join(", ".join(group) for group in found)
     return f"{len(found)} ({names})" if found else "none"
 
@@ -208,7 +208,7 @@ def share(some: Sequence[object], every: Sequence[object]) -> str:
 def drawn(sources: Mapping[str, rooms.Source]) -> Iterator[str]:
     """The rooms in layers, the top first. Under each room the ones that it imports and reaches by no other way."""
     graph = {room: {*arrows} for room, arrows in rooms.room_graph(sources).items()}
-    together = {name: group for group in rooms.circles(graph) for name in group}
+    together = {name: group for group in rooms.find_circles(graph) for name in group}
     height = heights(graph, together)
     for layer in range(max(height.values()), -1, -1):
         yield f"{layer:2} {'─' * 76}"

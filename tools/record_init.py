@@ -22,7 +22,7 @@ from tests.integration.runs import FileRing  # noqa: E402  # the path comes firs
 from tests.testbed import Testbed  # noqa: E402  # the path comes first
 from tests.testbed.code_login import PORT, CodeLogin, code  # noqa: E402  # the path comes first
 from tools import transcripts  # noqa: E402  # the path comes first
-from tools.build_packages import build, last_commit  # noqa: E402  # the path comes first
+from tools.build_packages import build, read_commit_time  # noqa: E402  # the path comes first
 from tools.record_logins import READY, Terminal, host_of  # noqa: E402  # the path comes first
 
 PAGE = ROOT / "docs" / "start.md"
@@ -33,7 +33,7 @@ SCENES = ("init", "plan", "onboard", "status")  # subcommands
 
 def install(folder: Path) -> Path:
     """A fresh environment with a wheel of this checkout; the folder of its programs."""
-    build(ROOT, folder / "dist", last_commit(ROOT))
+    build(ROOT, folder / "dist", read_commit_time(ROOT))
     venv.create(folder / "venv", with_pip=True)
     wheel = next((folder / "dist").glob("*.whl"))
     subprocess.run([folder / "venv/bin/pip", "install", "-qq", wheel], check=True)

@@ -1,7 +1,7 @@
-"""The rooms of plugins/ and who imports whom, read from the sources: nothing of ours is run.
+"""The packages ("rooms") of plugins/ and their imports, read from the sources without running them.
 
-A room is a folder below plugins/ that holds Python files; a room is named without module_utils or plugin_utils
-above it ("_core", "_audit/formats"). Both the measures and the tests of the conventions read the house this way.
+A room is a folder below plugins/ with Python files; its name omits module_utils and plugin_utils ("_core",
+"_audit/formats"). The measures and the tests of the conventions use this module.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -18,11 +18,11 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ("ansible_collections", "hpc", "onboard")
 PLUGINS = ".".join((*PACKAGE, "plugins", ""))
-SHELVES = ("module_utils", "plugin_utils")  # hold rooms; what lies in them beside the rooms is a room of its own
+SHELVES = ("module_utils", "plugin_utils")  # contain rooms; the files next to these rooms are a room, too
 
 
 class Import(NamedTuple):
-    """One imported name, in full. for_types: below "if TYPE_CHECKING", so that it is not done when the code runs."""
+    """One import. name: the full name. for_types: below "if TYPE_CHECKING", so that it is not executed."""
 
     name: str
     line: int
@@ -31,7 +31,7 @@ class Import(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """One Python file of the plugins. name: its module's name below plugins, "plugin_utils._audit.run"."""
+    """A Python file of plugins/. name: of its module, such as "plugin_utils._audit.run"."""
 
     name: str
     room: str
@@ -39,92 +39,94 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """What the file holds."""
+        """The content of the file."""
         return self.path.read_text(encoding="utf-8")
 
     @cached_property
     def tree(self) -> ast.Module:
-        """The file as Python reads it."""
+        """The syntax tree of the file."""
         return ast.parse(self.text)
 
     @cached_property
     def imports(self) -> list[Import]:
-        """All that it imports, wherever it does so."""
-        above = [*PACKAGE, "plugins", *self.name.split(".")[:-1]]
-        found = []
-        for node, for_types in _nodes(self.tree, False):
+        """All imports of the file, also those within functions."""
+        packages = [*PACKAGE, "plugins", *self.name.split(".")[:-1]]
+        imports = []
+        for node, for_types in _walk(self.tree, False):
             if isinstance(node, ast.Import):
-                found += [Import(alias.name, node.lineno, for_types) for alias in node.names]
+                imports += [Import(alias.name, node.lineno, for_types) for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
-                stem = above[: len(above) - node.level + 1] if node.level else []
-                whole = ".".join([*stem, *([node.module] if node.module else [])])
-                found += [Import(f"{whole}.{alias.name}", node.lineno, for_types) for alias in node.names]
-        return found
+                stem = packages[: len(packages) - node.level + 1] if node.level else []
+                module = ".".join([*stem, *([node.module] if node.module else [])])
+                imports += [Import(f"{module}.{alias.name}", node.lineno, for_types) for alias in node.names]
+        return imports
 
 
-def _nodes(node: ast.AST, for_types: bool) -> Iterator[tuple[ast.AST, bool]]:
-    """Every node below this one, and whether type checkers alone see it."""
+def _walk(node: ast.AST, for_types: bool) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield every node below this one, and True if it is only for type checkers."""
     for child in ast.iter_child_nodes(node):
-        hidden = for_types or (isinstance(node, ast.If) and child in node.body and "TYPE_CHECKING" in _word(node.test))
-        yield child, hidden
-        yield from _nodes(child, hidden)
+        is_for_types = for_types or (
+            isinstance(node, ast.If) and child in node.body and _tests_type_checking(node.test)
+        )
+        yield child, is_for_types
+        yield from _walk(child, is_for_types)
 
 
-def _word(test: ast.expr) -> str:
-    return ast.unparse(test) if isinstance(test, ast.Name | ast.Attribute) else ""
+def _tests_type_checking(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name | ast.Attribute) and "TYPE_CHECKING" in ast.unparse(test)
 
 
-def read(root: Path = ROOT) -> dict[str, Source]:
-    """All Python files of the plugins by name, however deep they lie."""
+def read_sources(root: Path = ROOT) -> dict[str, Source]:
+    """Return all Python files below plugins/, by name."""
     plugins = root / "plugins"
-    found = {}
+    sources = {}
     for path in sorted(plugins.rglob("*.py")):
         parts = path.relative_to(plugins).with_suffix("").parts
         name = ".".join(parts)
-        found[name] = Source(name, _room(parts[:-1]), path)
-    return found
+        sources[name] = Source(name, _name_room(parts[:-1]), path)
+    return sources
 
 
-def _room(folders: Sequence[str]) -> str:
+def _name_room(folders: Sequence[str]) -> str:
     return "/".join(folders[1:] if len(folders) > 1 and folders[0] in SHELVES else folders)
 
 
-def module_of(name: str, sources: Mapping[str, Source]) -> str | None:
-    """The module of ours that an imported name is, or lies in; None for what is not ours."""
+def find_module(name: str, sources: Mapping[str, Source]) -> str | None:
+    """Return the module of plugins/ that an imported name is or belongs to; None for other imports."""
     if not name.startswith(PLUGINS):
         return None
-    inside = name.removeprefix(PLUGINS)
-    return next((one for one in (inside, inside.rpartition(".")[0]) if one in sources), None)
+    local_name = name.removeprefix(PLUGINS)
+    return next((module for module in (local_name, local_name.rpartition(".")[0]) if module in sources), None)
 
 
 def file_graph(sources: Mapping[str, Source]) -> dict[str, set[str]]:
-    """Which file imports which when the code runs; imports within functions count."""
+    """Return module -> modules that it imports when the code runs, also within functions."""
     graph: dict[str, set[str]] = {name: set() for name in sources}
     for name, source in sources.items():
-        for one in source.imports:
-            module = module_of(one.name, sources)
-            if module and module != name and not one.for_types:
+        for imported in source.imports:
+            module = find_module(imported.name, sources)
+            if module and module != name and not imported.for_types:
                 graph[name].add(module)
     return graph
 
 
 def room_graph(sources: Mapping[str, Source]) -> dict[str, dict[str, int]]:
-    """Which room imports which other one, and from how many of its files to how many files there."""
+    """Return room -> room that it imports -> number of imports between their files."""
     graph: dict[str, dict[str, int]] = {source.room: {} for source in sources.values()}
     for name, used in file_graph(sources).items():
-        here = sources[name].room
-        for there in (sources[one].room for one in used):
-            if there != here:
-                graph[here][there] = graph[here].get(there, 0) + 1
+        importer = sources[name].room
+        for imported in (sources[module].room for module in used):
+            if imported != importer:
+                graph[importer][imported] = graph[importer].get(imported, 0) + 1
     return graph
 
 
-def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """The groups of names that reach each other, largest first (Tarjan's strongly connected components)."""
+def find_circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Return the groups of names that reach each other, largest first (Tarjan's strongly connected components)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
-    found: list[list[str]] = []
+    circles: list[list[str]] = []
 
     def visit(name: str) -> None:
         index[name] = low[name] = len(index)
@@ -139,9 +141,9 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
             start = stack.index(name)
             group, stack[start:] = stack[start:], []
             if len(group) > 1:
-                found.append(sorted(group))
+                circles.append(sorted(group))
 
     for name in graph:
         if name not in index:
             visit(name)
-    return sorted(found, key=len, reverse=True)
+    return sorted(circles, key=len, reverse=True)

@@ -242,7 +242,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         view = self._make_view(bool(result.task.check_mode))
         if renderer.find_error(shown):
             self._display.error(renderer.find_error(shown), wrap_text=False)
-        if renderer.is_quiet(shown, view) and not renderer.is_planned(shown, view):
+        if renderer.is_hidden(shown, view) and not renderer.is_planned(shown, view):
             return
         shown.update({} if seconds is None else {"seconds": seconds})
         if shown.get("notes") and not self._display.verbosity:

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from tools.build_packages import build, packages
+from tools.build_packages import build, list_packages
 
 from .conftest import MOMENT, Environment
 
@@ -27,9 +27,9 @@ def test_two_builds_are_the_same_bytes(tree: Path, dist: Path, tmp_path: Path) -
             path.chmod(path.stat().st_mode | 0o020)  # as another umask leaves it
     again.mkdir()
     build(other, again, MOMENT)
-    names = [path.name for path in packages(dist)]
+    names = [path.name for path in list_packages(dist)]
     assert len(names) == 3
-    assert names == [path.name for path in packages(again)]
+    assert names == [path.name for path in list_packages(again)]
     assert [name for name in names if (dist / name).read_bytes() != (again / name).read_bytes()] == []
 
 

@@ -112,11 +112,11 @@ class Renderer:
         is_brief = view.check and view.detail is not Detail.EVERYTHING and "diff" not in result
         return is_brief and "outcomes" in result and result.get("kind") in PLANNED
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         """Return True if the result is not shown: among many accounts, those that are up to date."""
         if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
             return False
-        return all(outcome["status"] == "ok" for outcome in result.get("outcomes", [{"status": ""}]))
+        return "outcomes" in result and all(outcome["status"] == "ok" for outcome in result["outcomes"])
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         """Return the lines of the result. same_as: an account that failed for the same reason, shown before."""
@@ -243,17 +243,17 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
     )
 
 
-def _introduction_lines(known: Introduction, terminal: Terminal) -> list[Line]:
+def _introduction_lines(introduction: Introduction, terminal: Terminal) -> list[Line]:
     """Return the lines after the first onboarding: folders and scripts, open manual steps, and the next command."""
-    places = f"Your folders and scripts: {', '.join(known['places'])}. " if known["places"] else ""
-    lines = sentence_with_command(f"{places}Rules of the site:", shlex.join(known["command"]), 4, terminal)
-    if known["steps"]:
+    places = f"Your folders and scripts: {', '.join(introduction['places'])}. " if introduction["places"] else ""
+    lines = sentence_with_command(f"{places}Rules of the site:", shlex.join(introduction["command"]), 4, terminal)
+    if introduction["steps"]:
         lines += sentence_with_command(
-            f"Manual steps left: {len(known['steps'])}.", shlex.join(known["done"]), 4, terminal
+            f"Manual steps left: {len(introduction['steps'])}.", shlex.join(introduction["done"]), 4, terminal
         )
     else:
         lines += indented_lines("Manual steps left: none.", 4, terminal, "faint")
-    return lines + sentence_with_command("Next:", shlex.join(known["next"]), 4, terminal)
+    return lines + sentence_with_command("Next:", shlex.join(introduction["next"]), 4, terminal)
 
 
 def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:
@@ -267,10 +267,10 @@ def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Ite
     yield from labelled_lines(mark, word, style, text, view.terminal)
     if outcome["reason"]:
         yield from labelled_lines("", "", "", outcome["reason"], view.terminal)
-    old = outcome["before"].get("target")
-    if status == "different" and old != outcome["after"].get("target"):
-        verb = "points" if view.check else "pointed"
-        yield from labelled_lines("", "", "", f"the link {verb} to {old}; the files there are not moved", view.terminal)
+    old_target = outcome["before"].get("target")
+    if status == "different" and old_target != outcome["after"].get("target"):
+        text = f"the link {'points' if view.check else 'pointed'} to {old_target}; the files there are not moved"
+        yield from labelled_lines("", "", "", text, view.terminal)
     if progress := outcome.get("progress"):
         yield from labelled_lines("", "", "note", describe_progress(progress), view.terminal)
     if with_diff and status in CHANGES:

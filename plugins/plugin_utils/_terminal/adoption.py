@@ -23,7 +23,7 @@ class AdoptAccountRenderer(Renderer):
 
     is_of_account = False  # failures of accounts are in a different result
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -43,7 +43,7 @@ class AdoptAccountRenderer(Renderer):
 class AdoptChosenRenderer(PartRenderer):
     """The changes of the accounts file, before the user confirms them."""
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return "after" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -65,7 +65,7 @@ class AdoptChosenRenderer(PartRenderer):
 class AdoptWrittenRenderer(PartRenderer):
     """The message that the accounts file was written, with the next command."""
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return "next" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:

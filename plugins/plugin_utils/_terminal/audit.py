@@ -16,7 +16,7 @@ class PartRenderer(Renderer):
     is_of_account = False
     is_judged_later = True
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return not result.get("cancelled")
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -54,7 +54,7 @@ class TestJobsRenderer(PartRenderer):
 class AuditRenderer(PartRenderer):
     """The report of an audit, or the error that prevented it."""
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return "report" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:

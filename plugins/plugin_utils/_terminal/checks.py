@@ -39,9 +39,9 @@ class DoctorRenderer(ChecksRenderer):
     unit = "machine"
     is_inspection = True
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         is_fine = all(check["status"] == "ok" for check in result.get("checks", [{"status": ""}]))
-        return is_fine and super().is_quiet({**result, "outcomes": []}, view)
+        return is_fine and super().is_hidden({**result, "outcomes": []}, view)
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         if "checks" not in result:
@@ -88,7 +88,7 @@ class ProbeAccountRenderer(Renderer):
 
     is_of_account = False
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -114,7 +114,7 @@ class ProbeAccountRenderer(Renderer):
 class ProbeWrittenRenderer(PartRenderer):
     """The profiles that were written, each with the facts that changed."""
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return not result.get("files")
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:

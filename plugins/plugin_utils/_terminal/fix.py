@@ -30,7 +30,7 @@ STYLES = {"ok": ("=", "ok"), "extra": ("-", "changed")}
 class OfferedFixesRenderer(PartRenderer):
     """The fixes of all accounts, before the user confirms them."""
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return "offered" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -58,7 +58,7 @@ def _offer_lines(finding: Mapping[str, Any], terminal: Terminal) -> Iterator[Lin
 class FixedAccountRenderer(PartRenderer):
     """The results of the fixes on one account, or their preview."""
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return not result.get("outcomes")
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:

@@ -59,7 +59,7 @@ class EarlyLoginRenderer(LoginRenderer):
     is_of_account = False
     is_inspection = False
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return result.get("state") not in (
             "opened",
             "each_time",
@@ -99,7 +99,7 @@ class ResultImportedRenderer(Renderer):
 class PreflightRenderer(PartRenderer):
     """The accounts that can be reached now, and what to do about the others."""
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return "accounts" not in result
 
     def find_error(self, result: Result) -> str:
@@ -128,7 +128,7 @@ TO_WRITE = {**WRITTEN, **FORESEEN, "missing": "to write"}
 class SshConfigRenderer(PartRenderer):
     """The entries for ssh: the changes of the file if the user must confirm them, and the name of each account."""
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return "outcome" not in result or (result["foreseen"] and not result["changed"] and not view.check)
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:

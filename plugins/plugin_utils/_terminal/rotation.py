@@ -23,7 +23,7 @@ class RotationLeadRenderer(ChecksRenderer):
     is_judged_later = True
     shows_skips = False
 
-    def is_quiet(self, result: Result, view: View) -> bool:
+    def is_hidden(self, result: Result, view: View) -> bool:
         return not result["checks"]
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:

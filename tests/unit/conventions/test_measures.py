@@ -56,12 +56,12 @@ def house(tmp_path: Path) -> Path:
 
 def test_the_rooms_and_their_arrows_are_found(house: Path) -> None:
     """Imports within functions are arrows, those for type checkers are none."""
-    found = rooms.room_graph(rooms.read(house))
+    found = rooms.room_graph(rooms.read_sources(house))
     assert found == {"action": {"_upper": 1}, "_upper": {"_lower": 1}, "_lower": {}}
 
 
 def test_the_graph_is_drawn_from_the_top(house: Path) -> None:
-    lines = [line.split() for line in measures.drawn(rooms.read(house)) if "─" not in line]
+    lines = [line.split() for line in measures.drawn(rooms.read_sources(house)) if "─" not in line]
     assert lines == [["action", "→", "_upper"], ["_upper", "→", "_lower"], ["_lower"]]
 
 
@@ -76,19 +76,19 @@ def test_what_is_reached_by_another_room_is_not_drawn_twice_and_a_circle_hides_n
 def test_a_circle_is_said(house: Path) -> None:
     below = house / "plugins/module_utils/_lower/below.py"
     below.write_text(f"def late():\n    {IMPORT}plugin_utils._upper import words\n", encoding="utf-8")
-    sources = rooms.read(house)
+    sources = rooms.read_sources(house)
     assert dict(measures.measures(sources))["circles between rooms"] == "1 (_lower, _upper)"
     assert dict(measures.measures(sources))["circles between files"] == "none"
 
 
 def test_calls_are_followed_through_imports_classes_and_self(house: Path) -> None:
-    calls = Calls(rooms.read(house))
+    calls = Calls(rooms.read_sources(house))
     assert calls.depths["action.door.run"] == 4  # run, start, doubled, _twice
     assert calls.callers["module_utils._lower.below.Thing.__init__"] == 1
 
 
 def test_what_is_measured(house: Path) -> None:
-    found = dict(measures.measures(rooms.read(house)))
+    found = dict(measures.measures(rooms.read_sources(house)))
     assert found["functions"] == "6"
     assert found["functions of one statement"] == "5 (83.3%)"
     assert found["functions with all type hints"] == "5 (83.3%)"
@@ -100,7 +100,7 @@ def test_a_flat_house_is_measured_too(tmp_path: Path) -> None:
     file = tmp_path / "plugins" / "plugin_utils" / "_one.py"
     file.parent.mkdir(parents=True)
     file.write_text("ONE = 1\n", encoding="utf-8")
-    assert dict(measures.measures(rooms.read(tmp_path)))["most files in one room"] == "1 (plugin_utils)"
+    assert dict(measures.measures(rooms.read_sources(tmp_path)))["most files in one room"] == "1 (plugin_utils)"
 
 
 @pytest.mark.parametrize("option", [[], ["--graph"]])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tools.rooms import Source, read
+from tools.rooms import Source, read_sources
 
 PROSE = {"error", "reason", "reasons", "remark", "remarks", "fix", "msg", "['text']", "sentence"}
 """Names of variables, attributes and members whose value was written for a person."""
@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {  # what is looked into is no sentence of ours, 
     "plugin_utils._terminal.layout": {"text"},  # laid out in a terminal's width
     "plugin_utils._terminal.summary": {"reason"},  # cut to its first sentence, to stand in a list
 }
-SOURCES = read()
+SOURCES = read_sources()
 EVERY_FILE = [pytest.param(source, id=name) for name, source in SOURCES.items()]
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 
-from tools.rooms import ROOT, Import, Source, circles, file_graph, module_of, read
+from tools.rooms import ROOT, Import, Source, file_graph, find_circles, find_module, read_sources
 
-SOURCES = read()
+SOURCES = read_sources()
 ENGINE = {  # room -> the rooms, or the single files of one, that it may import; each needs those above it alone
     "_formats": set(),
     "_core": {"_formats"},
@@ -236,7 +236,7 @@ def test_the_table_leads_downwards() -> None:
     named = {one for allowed in MAY_IMPORT.values() for one in allowed}
     assert named <= set(MAY_IMPORT) | files
     graph = {room: {one for one in allowed if one in MAY_IMPORT} - {room} for room, allowed in MAY_IMPORT.items()}
-    assert circles(graph) == []
+    assert find_circles(graph) == []
     order = [*ENGINE, *CONTROLLER, *DOORS]
     for room in (*ENGINE, *CONTROLLER):
         assert {one for one in graph[room] if order.index(one) > order.index(room)} == set(), f"{room} stands too high"
@@ -249,7 +249,7 @@ def test_the_table_allows_nothing_that_nobody_needs() -> None:
     """An arrow that is gone stays gone."""
     used: dict[str, set[str]] = {room: set() for room in MAY_IMPORT}
     for source in SOURCES.values():
-        for module in filter(None, (module_of(one.name, SOURCES) for one in source.imports)):
+        for module in filter(None, (find_module(one.name, SOURCES) for one in source.imports)):
             there = SOURCES[module].room
             used[source.room] |= {there, f"{there}/{module.rpartition('.')[2]}"}
     assert {room: allowed - used[room] for room, allowed in MAY_IMPORT.items() if allowed - used[room]} == {}
@@ -257,7 +257,7 @@ def test_the_table_allows_nothing_that_nobody_needs() -> None:
 
 def test_no_file_needs_itself() -> None:
     """Imports within functions count: they hide a circle, and do not cut it."""
-    assert circles(file_graph(SOURCES)) == []
+    assert find_circles(file_graph(SOURCES)) == []
 
 
 def test_a_room_can_be_seen_at_a_glance() -> None:
@@ -302,7 +302,7 @@ def test_the_engine_needs_the_standard_library_alone() -> None:
         for source in SOURCES.values()
         if source.room in ENGINE
         for imported in source.imports
-        if imported.name.partition(".")[0] not in known and not module_of(imported.name, SOURCES)
+        if imported.name.partition(".")[0] not in known and not find_module(imported.name, SOURCES)
     ]
     assert foreign == []
 
@@ -372,7 +372,7 @@ def test_no_file_is_named_like_a_module_of_python_that_its_package_uses() -> Non
 def imported_modules(source: Source) -> Iterator[tuple[Import, str]]:
     """Yield each import of a module of the house, and that module's name in SOURCES."""
     for imported in source.imports:
-        module = module_of(imported.name, SOURCES)
+        module = find_module(imported.name, SOURCES)
         if module:
             yield imported, module
 
@@ -433,6 +433,6 @@ def classes_called(source: Source, word: str) -> Iterator[tuple[Source, ast.Clas
             for alias in node.names:
                 if (alias.asname or alias.name) == word:
                     for one in source.imports:
-                        module = module_of(one.name, SOURCES)
+                        module = find_module(one.name, SOURCES)
                         if module and one.line == node.lineno and one.name.endswith(f".{alias.name}"):
                             yield from classes_called(SOURCES[module], alias.name)

@@ -91,9 +91,9 @@ def test_a_reason_that_another_account_has_told_is_not_told_again() -> None:
 
 def test_among_many_accounts_only_exceptions_are_told() -> None:
     many = View(detail=choose_detail(60, 0, False))
-    assert ACCOUNT.is_quiet(result(outcome("ok")), many)
-    assert not ACCOUNT.is_quiet(result(outcome("ok")), View(detail=choose_detail(6, 0, False)))
-    assert not ACCOUNT.is_quiet({"failed": True, "msg": "x"}, many)
+    assert ACCOUNT.is_hidden(result(outcome("ok")), many)
+    assert not ACCOUNT.is_hidden(result(outcome("ok")), View(detail=choose_detail(6, 0, False)))
+    assert not ACCOUNT.is_hidden({"failed": True, "msg": "x"}, many)
     assert text(account_lines("a@b", result(outcome("missing")), many)) == "✓ a@b  1 created"
     assert "something is in the way" in text(account_lines("a@b", result(outcome("failed")), many))
 
@@ -179,8 +179,8 @@ def test_a_doctors_checks_are_told_one_by_one_with_the_next_command() -> None:
 
 def test_among_many_accounts_a_doctor_tells_what_is_not_well() -> None:
     many = View(detail=Detail.EXCEPTIONS)
-    assert DOCTOR.is_quiet({"checks": CHECKS[:1]}, many)
-    assert not DOCTOR.is_quiet({"checks": CHECKS}, many)
+    assert DOCTOR.is_hidden({"checks": CHECKS[:1]}, many)
+    assert not DOCTOR.is_hidden({"checks": CHECKS}, many)
     assert "ssh" not in text(DOCTOR.lines("a@b", {"checks": CHECKS}, many))
 
 
@@ -217,7 +217,7 @@ def test_a_lead_says_what_is_next_and_counts_as_no_account() -> None:
     said = {"title": "rotation of ngc", "checks": checks, "then": "ansible-playbook rotate_ngc.yml"}
     assert (LEAD.is_of_account, LEAD.next_command(said)) == (False, "ansible-playbook rotate_ngc.yml")
     assert text(LEAD.lines("a@b", said, View())).startswith("✗ rotation of ngc  1 failed")
-    assert LEAD.is_quiet({**said, "checks": []}, View())
+    assert LEAD.is_hidden({**said, "checks": []}, View())
     assert (ACCOUNT.is_of_account, ACCOUNT.next_command(said)) == (True, None)
 
 
@@ -225,8 +225,8 @@ def test_of_an_audit_only_what_keeps_it_from_going_on_is_an_error() -> None:
     part = load_renderer("audit_settings")
     assert part.find_error({"failed": True, "msg": "no such format"}) == "no such format"
     assert part.find_error({}) == REPORT.find_error({"failed": True, "msg": "a finding", "report": {}}) == ""
-    assert part.is_quiet({}, View())
-    assert not REPORT.is_quiet({"report": {}}, View())
+    assert part.is_hidden({}, View())
+    assert not REPORT.is_hidden({"report": {}}, View())
 
 
 def test_a_long_new_text_is_shown_by_its_beginning_and_whole_with_v() -> None:

@@ -49,9 +49,9 @@ def test_what_was_written_is_not_shown_again() -> None:
 
 
 def test_where_nothing_would_change_the_question_has_nothing_before_it() -> None:
-    assert SshConfigRenderer().is_quiet(result("ok", True), View())
-    assert not SshConfigRenderer().is_quiet(result("ok", True), View(check=True))
-    assert not SshConfigRenderer().is_quiet(result("ok", False), View())
+    assert SshConfigRenderer().is_hidden(result("ok", True), View())
+    assert not SshConfigRenderer().is_hidden(result("ok", True), View(check=True))
+    assert not SshConfigRenderer().is_hidden(result("ok", False), View())
 
 
 def test_what_is_in_the_way_is_an_error() -> None:
