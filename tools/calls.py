@@ -21,7 +21,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass
 class Scope:
-    """One function. name: its full name, such as "plugin_utils._audit.run.prepared.work". owner: its class, or empty."""
+    """A function. name: its full name, such as "plugin_utils._audit.run.prepared.work". owner: its class, or empty."""
 
     name: str
     node: Function

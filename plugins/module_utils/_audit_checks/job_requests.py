@@ -38,18 +38,8 @@ from .audit_check import (
 SCRIPT_ENDINGS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS_ENDINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
 ALIASES = (".bash_aliases", ".aliases", ".zsh_aliases")  # read by what users copy into their start-up files
-HIDDEN_FOLDERS = (
-    ".config/snakemake",
-    ".nextflow",
-    ".edf",
-    ".config/dask",
-)  # folders of the home directory with such settings
-SHELL_FILES = (
-    "Makefile",
-    "makefile",
-    "Snakefile",
-    "justfile",
-)  # files without an ending, whose lines are shell commands
+HIDDEN_FOLDERS = (".config/snakemake", ".nextflow", ".edf", ".config/dask")  # of the home, with such settings
+SHELL_FILES = ("Makefile", "makefile", "Snakefile", "justfile")  # without an ending; their lines are shell commands
 PROJECT_FILES = (".env", ".envrc", *tool_places.OF_PROJECTS)  # settings of a project, which may set variables of tools
 VSCODE = ".vscode"
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)

@@ -24,7 +24,7 @@ SOURCES = (
     "Run this at a terminal. Or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file (mode 600) with the passphrase, or "
     f"{FD} to an open file descriptor, or provide the systemd credential {CREDENTIAL}"
 )
-NO_TERMINAL = f"the file is locked, and its passphrase cannot be asked for without a terminal. {SOURCES}"
+NO_TERMINAL = f"the file is locked, and there is no terminal to ask for the passphrase. {SOURCES}"
 
 _kept_handle: list[int] = []  # the duplicated descriptor, once keep_descriptor() was called
 _kept_content: list[bytes] = []  # its content, once it was read
