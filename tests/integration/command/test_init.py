@@ -101,7 +101,7 @@ def test_all_answers_can_be_options_and_what_is_missing_is_said_at_once(bed: Any
     person.knows("wc.fnal.gov", "wilson", f"User {wilson.user}")
     said = person.types("init").stderr
     assert wilson.name in said
-    assert "give each account with  --account USER@CLUSTER" in said
+    assert "Give each account with --account USER@CLUSTER" in said
     missing = person.types("init", "--account", "wilson", "--account", "lrz")
     assert missing.returncode == 2
     assert "--project NAME" in missing.stderr

@@ -151,7 +151,7 @@ def test_output_without_end_is_cut_in_seconds(bed: Any, where: str) -> None:
     ran = onboard(bed, account, timeout=60)
     assert time.monotonic() - begun < 60
     assert ran.code == 2, ran.text
-    assert "so the session was ended" in " ".join(ran.text.split())
+    assert "so hpc-onboard ended the session" in " ".join(ran.text.split())
     time.sleep(1)
     assert int(account.read("count")) < 400, "megabytes"
     assert account.read("count") == account.read("count")

@@ -42,5 +42,5 @@ def test_a_misspelt_setting_of_a_role_is_one_error_and_nothing_is_touched(
     )
     shown = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 2, shown
-    assert 'there is no setting conda_wantd; did you mean "conda_wanted"?' in shown
+    assert 'unknown setting conda_wantd; did you mean "conda_wanted"?' in shown
     assert not (tmp_path / ".sandbox").exists() or not list((tmp_path / ".sandbox").rglob(".*rc")), shown

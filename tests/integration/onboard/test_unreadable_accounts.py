@@ -20,8 +20,7 @@ FILES = {  # name, what it holds, and what is said of it
     "tab": (ACCOUNTS + b"\tada@lrz: {}\n", "{file}:4: this is not valid YAML: the line is indented with a tab."),
     "zero": (
         ACCOUNTS + b"  ada@lrz: {}\n\x00",
-        "{file}: this is not valid YAML: the file contains characters that a "
-        "text file cannot have. Save it as plain text.",
+        "{file}: this is not valid YAML: the file contains control characters. Save it as plain text.",
     ),
 }
 CALLS = (
