@@ -124,7 +124,7 @@ def test_the_four_errors_are_four(path: Path) -> None:
     keep(path)
     with pytest.raises(WrongPassphrase, match="try again"):
         store(path, "a", "b", "c").entries()
-    with pytest.raises(StoreLocked, match="without a terminal"):
+    with pytest.raises(StoreLocked, match="no terminal"):
         store(path).entries()
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(StoreDamaged, match="nothing was written"):
