@@ -213,7 +213,7 @@ def test_the_first_key_is_asked_for_unseen_and_a_slip_is_said_in_a_line(bed: Any
     ring = {"PYTHON_KEYRING_BACKEND": BACKEND, "KEYRING_PROPERTY_FILE": str(person.folder / "ring")}
     run = person.at_terminal("init", "--account", "dfki", **ring)
     answer(run, "Write this to", "")
-    answer(run, "Store it now", "y")
+    answer(run, r"Store\s+it\s+now", "y")
     typed = (("Your NGC key: ", f"{KEYS}short"), ("too short(?s:.*)Your NGC key: ", KEYS + "k" * 64))
     for question, words in (*typed, ("New passphrase.*: ", "correct horse"), ("Repeat the passphrase: ", "another")):
         run.expect(question)

@@ -25,7 +25,7 @@ ANSWERS = {  # question -> what the user types; passphrases are counted
     r"Passphrase of [^\n]*: ": PASSPHRASE,
     r"Your NGC key: ": KEY,
     r"New key of 'ngc'[^\n]*: ": "",
-    r"Store it now[^>]*> ": "y",
+    r"Store\s+it\s+now[^>]*> ": "y",
     r"Check the login[^>]*> ": "n",
     r"Write this to[^>]*> ": "",
     r"\[y/N\] ": "y",
