@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How many drifts, planted by somebody who knew the documentation alone, one audit reports; and what it should not.
 
-HPC_ONBOARD_PLANTS=held takes the half that is held back, and prints its numbers alone; =more, =later
-and =fresh take those added since.
+HPC_ONBOARD_PLANTS=held takes the half that is held back, and prints its numbers alone; =more, =later, =fresh
+and =next take those added since.
 """
 
 from __future__ import annotations
