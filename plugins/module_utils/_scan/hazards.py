@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a start-up file can change for every command: variables of many programs, and limits."""
+"""Settings of a start-up file that change every command: variables of many programs, and limits."""
 
 HAZARDS = {  # variables that change what programs do, and how
     "CDPATH": "cd in a script goes elsewhere, and prints",

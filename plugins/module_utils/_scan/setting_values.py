@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the lines of settings files set, in the forms of the tools: ini, TOML, YAML, JSON, and NAME VALUE."""
+"""Values that settings files of tools set, in their formats: ini, TOML, YAML, JSON, and NAME VALUE."""
 
 import os
 import re

@@ -57,7 +57,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 class Called(NamedTuple):
-    """How the audit was started: Ansible's options of the command line, and Ansible's version."""
+    """The start of the audit: Ansible's options of the command line, and Ansible's version."""
 
     options: Mapping[str, Any]
     ansible: str

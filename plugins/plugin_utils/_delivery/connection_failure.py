@@ -24,7 +24,7 @@ SECONDS = 5  # to wait for the last output of ssh
 
 
 class ConnectionFailure(NamedTuple):
-    """Why an account gave no answer, and what to do.
+    """The reason why an account gave no answer, and what to do.
 
     began: the command may have started there. output: of ssh, in one line. may_retry: the login node was busy.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 Relation = Literal["equal", "equivalent", "different", "left"]
-"""How an existing thing compares with the desired state. left: hpc-onboard neither uses nor changes the thing."""
+"""The comparison of an existing resource with the desired state. left: hpc-onboard neither uses nor changes it."""
 AccountSettings = dict[str, Any]
 """Settings to add to an account in the accounts file."""
 

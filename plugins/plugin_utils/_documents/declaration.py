@@ -61,7 +61,7 @@ class PlanEntry(ResourceEntry):
 
 
 class Declaration(TypedDict):
-    """What one role declares."""
+    """The declaration of one role."""
 
     resources: list[ResourceEntry]
     notes: list[SkipReason]

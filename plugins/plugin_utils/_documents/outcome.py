@@ -65,7 +65,7 @@ class SlurmPartition(TypedDict):
 
 
 class SlurmOffers(TypedDict):
-    """What Slurm offers to an account; None for unknown.
+    """The offers of Slurm to an account; None for unknown.
 
     default: Slurm account of jobs that name none. default_partition: of jobs that name none; empty: Slurm refuses them.
     missed: sentences about what could not be queried.

@@ -35,7 +35,7 @@ class RunRecord(TypedDict):
 
 
 class SlurmRecord(TypedDict):
-    """What Slurm offered to an account when last queried. at: in UTC (docs/schemas/slurm.schema.json)."""
+    """The offers of Slurm to an account when last queried. at: in UTC (docs/schemas/slurm.schema.json)."""
 
     schema: str
     at: str

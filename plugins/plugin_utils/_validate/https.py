@@ -31,7 +31,7 @@ BUSY = (429, 500, 502, 503, 504)
 
 @dataclass(frozen=True)
 class Transport:
-    """How this machine connects to services."""
+    """The connection of this machine to services."""
 
     ca_file: str | None = None
     """File of certificate authorities to trust instead of the system's."""

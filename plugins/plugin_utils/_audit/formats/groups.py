@@ -21,7 +21,7 @@ LEVELS: tuple[Callable[[Finding], Hashable], ...] = (
     lambda finding: finding["event"],
     lambda finding: (),
 )
-"""What the findings of a group have in common in addition to severity and rule, from the finest to the coarsest."""
+"""Properties that the findings of a group share, in addition to severity and rule; the finest grouping is first."""
 
 
 class FindingGroup(NamedTuple):
