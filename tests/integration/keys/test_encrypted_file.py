@@ -107,7 +107,7 @@ def test_a_slip_of_the_finger_is_asked_again(bed: Any, ring: FileRing) -> None:
     run = at_terminal(bed, ring, accounts)
     run.expect("Passphrase of .*: ")
     run.sendline("wrong")
-    run.expect("Wrong passphrase.*try 2 of 3.*: ")
+    run.expect("Wrong passphrase.*attempt 2 of 3.*: ")
     run.sendline(PASSPHRASE)
     code, said = finished(run)
     assert code == 0, said
