@@ -111,11 +111,14 @@ class CauseFinder:
         return self._as_place(found) if found else None
 
     def locate_definition(self, view: ShellView, name: str) -> Optional[Place]:
-        """Return the line that defines an alias or a function."""
+        """Return the line that defines an alias or a function, or sets the path of a program with 'hash'."""
         word = re.escape(name)
-        written = r"\s*%s(?:alias\s+(?:-\w+\s+)*['\"]?%s['\"= \t]|function\s+%s(?![\w.-])|%s\s*\(\))"
-        alias = re.compile(r"alias .*(?<![\w.-])%s[= ]" % word)
-        return self.search(written % (COMMAND, word, word, word)) or self._locate_last_run(view, alias)
+        written = (
+            r"\s*%s(?:(?:alias|hash)\s+(?:-\w+\s+)*['\"]?%s['\"= \t]|hash\s+-p\s+\S+\s+%s\b"
+            r"|function\s+%s(?![\w.-])|%s\s*\(\))"
+        )
+        alias = re.compile(r"(?:alias|hash) .*(?<![\w./-])%s(?:[= ]|\Z)" % word)
+        return self.search(written % (COMMAND, word, word, word, word)) or self._locate_last_run(view, alias)
 
     def locate_command(self, view: ShellView, command: str) -> Optional[Place]:
         """Return the last line that runs a command. command: a pattern for the beginning of the command."""

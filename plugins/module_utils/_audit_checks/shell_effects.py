@@ -224,11 +224,17 @@ def _check_launchers(check: AuditCheck, host: Host, views: Sequence[ShellView], 
                 shown = host.shown(host.home + other[len(host.real(host.home)) :])
                 check.report("ENV-005", shown, text % (name, view.way.description))
                 break
-            place = causes.locate_definition(view, name) if not view.programs.get(name, "/").startswith("/") else None
+            place = causes.locate_definition(view, name) if other and not _is_on_path(view, other) else None
             if place and not place.is_of_site:
-                text = "an alias or a function hides the site's %s in %s" % (name, view.way.description)
+                text = "an alias, a function or a hashed path hides the site's %s in %s" % (name, view.way.description)
                 check.report("ENV-005", place.shown(host), text, case=NAME_TAKEN)
                 break
+
+
+def _is_on_path(view: ShellView, program: str) -> bool:
+    """Return True if a shell finds the program in a folder of PATH; 'hash NAME=PATH' needs no such folder."""
+    folders = [folder.rstrip("/") for folder in view.environment.get("PATH", "").split(":")]
+    return program.startswith("/") and os.path.dirname(program) in folders
 
 
 def _hides_program(view: ShellView, program: str) -> bool:

@@ -35,6 +35,7 @@ _SLURM_WORDS = re.compile(r"slurm|sbatch|srun|submitit", re.IGNORECASE)
 _SETTING = re.compile(
     r"(?:^|[\s{(,\"'])(?:slurm[_-])?(partition|account|qos|queue)[\"']?[ \t]*[:=][ \t]*[\"']?([A-Za-z][\w.,-]*)"
 )
+_DEFAULT = re.compile(r"[ \t]*(?:[\w*.-]+:){0,2}([\w-]+)[ \t]*=[ \t]*([^\s#]+)")  # [COMMAND:][CLUSTER:]OPTION=VALUE
 _QUOTED = re.compile(r"[\"'\s\[(]--(partition|account|qos)(?:=|[\"'],?[ \t]*[\"'])([A-Za-z][\w.,-]*)")
 _IMAGE = re.compile(
     r"(?:apptainer|singularity|enroot)[ \t]+(?:exec|run|shell|start|create)\b[^\n]*?"
@@ -103,6 +104,14 @@ def find_in_start_up_file(text: str) -> Iterator[LineRequest]:
         for what, name in _VARIABLE.findall(line.partition("#")[0]):
             yield LineRequest(_KINDS.get(what.lower(), what.lower()), name, number)
         yield from _read_commands(line, number)
+
+
+def find_in_defaults(text: str) -> Iterator[LineRequest]:
+    """Yield the requests of ~/.slurm/defaults: the default options of sbatch, srun and salloc."""
+    for number, line in enumerate(split_lines(text), 1):
+        default = _DEFAULT.match(line)
+        if default:
+            yield from _read_options("--%s=%s" % default.groups(), number)
 
 
 def find_in_settings(text: str) -> Iterator[LineRequest]:

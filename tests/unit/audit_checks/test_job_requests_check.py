@@ -102,6 +102,8 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         (".bashrc", "export SBATCH_TIMELIMIT=9-00:00:00\n", "JOB-006 ~/.bashrc:1"),
         (".bashrc", "export SBATCH_ACCOUNT=gone\n", "JOB-001 ~/.bashrc:1"),
         (".bashrc", "# export SBATCH_PARTITION=gone\nexport SLURM_PARTITION=gpu\n", ""),
+        (".slurm/defaults", "# of all\npartition=gpu\nsbatch:*:partition = gone\n", "JOB-002 ~/.slurm/defaults:3"),
+        (".slurm/defaults", "time=9-00:00:00\n", "JOB-006 ~/.slurm/defaults:1"),
     ],
 )
 def test_what_slurm_does_not_offer_is_found(tmp_path: Path, file: str, text: str, field: str) -> None:

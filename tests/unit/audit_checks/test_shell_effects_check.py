@@ -167,6 +167,9 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ("bash", ".bashrc", "", "CDPATH=.:/usr", {}),
         ("bash", ".bashrc", "", "export TMPDIR=~/tmp", {"ENV-011 ~/.bashrc:2": "TMPDIR is in the home directory"}),
         ("bash", ".bashrc", "", "sbatch() { command sbatch -x; }", {"ENV-005 ~/.bashrc:2": "hides the site's sbatch"}),
+        ("zsh", ".zshrc", "", "hash sbatch=/bin/echo", {}),  # a site's folder, on PATH
+        ("zsh", ".zshrc", "", "hash sbatch=/opt/mine", {"ENV-005 ~/.zshrc:1": "a hashed path hides the site's sbatch"}),
+        ("bash", ".bashrc", "", "hash -p /opt/mine srun", {"ENV-005 ~/.bashrc:2": "hides the site's srun"}),
         ("fish", ".config/fish/config.fish", "", "alias srun 'srun -v'", {"ENV-005 ~/.config/fish/config.fish:2": ""}),
         ("bash", ".bashrc", "", "stty -ixon", {"ENV-003 ~/.bashrc:2": "an error: this line needs a terminal"}),
         ("bash", ".bashrc", "", ". /opt/x.sh", {"ENV-003 ~/.bashrc:2": "uses a file that does not exist"}),
