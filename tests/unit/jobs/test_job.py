@@ -29,7 +29,7 @@ class Work(job.Job):
 
     def begin(self) -> None:
         """Start it in the folder that its own belongs in."""
-        above = os.open(self.above, os.O_RDONLY)
+        above = os.open(self.parent, os.O_RDONLY)
         try:
             self.detach(above)
         finally:
