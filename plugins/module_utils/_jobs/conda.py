@@ -40,18 +40,18 @@ INSTALLER = "installer.sh"  # conda's installer refuses to run without this suff
 class CondaJob(ProgramJob):
     """Installs conda into its prefix, and creates and updates its environments."""
 
-    def __init__(self, folder: str, spec: CondaSpec, update: bool) -> None:
-        """update: True if the prefix is finished, but has an older version."""
+    def __init__(self, folder: str, spec: CondaSpec, is_outdated: bool) -> None:
+        """is_outdated: True if the prefix is finished, but its conda is older than the desired one."""
         super().__init__(folder)
         self._spec = spec
-        self._update = update
+        self._is_outdated = is_outdated
         self._steps = 3 + len(spec.environments)  # check the installer, run it, write the settings
 
     def work(self) -> None:
         """Install what is missing, write the settings, and create or update the environments that differ."""
         self._remove_unfinished()
         prefix = self._prefix
-        if self._update or not os.path.exists(os.path.join(prefix, FINISHED_MARK)):
+        if self._is_outdated or not os.path.exists(os.path.join(prefix, FINISHED_MARK)):
             self._download_installer()
             self._run_installer()
         self._write_settings()
@@ -143,15 +143,15 @@ class CondaJob(ProgramJob):
         self.report("checking the installer", 0, self._steps)
         check_sha256(self._installer, spec.sha256)
         self.report("installing %s" % spec.title, 1, self._steps)
-        if not self._update:
+        if not self._is_outdated:
             if os.path.lexists(self._prefix):
                 raise AccountError("%s was created by another program during this job and is not changed" % spec.prefix)
             self._note_unfinished(spec.prefix)
-        line = ["bash", self._installer, "-b", "-p", spec.prefix] + (["-u"] if self._update else [])
+        line = ["bash", self._installer, "-b", "-p", spec.prefix] + (["-u"] if self._is_outdated else [])
         self._run(line, "the installer", HOME=self.folder)  # the installer writes into the home, whatever the prefix is
         self._run([os.path.join(self._prefix, "bin", "conda"), "--version"], "the new conda")
         os.unlink(self._installer)
-        if self._update:
+        if self._is_outdated:
             write_small_file(os.path.join(self._prefix, FINISHED_MARK), spec.mark)
         else:
             self._note_finished(os.path.join(self._prefix, FINISHED_MARK), spec.mark)
@@ -191,13 +191,13 @@ class CondaJob(ProgramJob):
     def _run(self, line: List[str], title: str, **variables: str) -> None:
         """Run a program to its end. title: names it in the AccountError that is raised if it fails."""
         try:
-            self.run(line, title, self._spec.prefix, self._environment(variables))
+            self.run(line, title, self._spec.prefix, self._build_environment(variables))
         except ProgramFailed as error:
             if any(sign in error.output for sign in TERMS_SIGNS):
                 raise AccountError(TERMS_NOT_ACCEPTED % self._spec.prefix) from None
             raise
 
-    def _environment(self, variables: Mapping[str, str]) -> Dict[str, str]:
+    def _build_environment(self, variables: Mapping[str, str]) -> Dict[str, str]:
         """Return the account's environment without variables that confuse conda, and with these variables.
 
         conda must not accept a channel's terms of service for the user.

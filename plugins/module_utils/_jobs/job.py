@@ -64,13 +64,13 @@ class Job:
         raise NotImplementedError
 
     def simulate(self, host: Host) -> None:
-        """Write what inspect() will find afterwards: in a dry run in memory, in a sandbox on disk."""
+        """Write the files that inspect() finds after the job: in memory in a dry run, on disk in a sandbox."""
         raise NotImplementedError
 
     # -- in the process that starts the job ----------------------------------------------------
 
     def start(self, host: Host) -> None:
-        """Start the work, or simulate it, as the host decides."""
+        """Start the job on a real account. In a dry run or a sandbox, only simulate the job."""
         host.start(self.folder, self.detach, self.simulate)
 
     def detach(self, parent: int) -> None:
@@ -125,7 +125,7 @@ class Job:
     def _run_work(self) -> None:
         """Do the work. Record why it failed, or remove the job's folder."""
         try:
-            os.nice(10)
+            os.nice(10)  # the login node is shared with other users
             self._end_earlier_programs()
             self.work()
         except JobFailed as error:
@@ -158,7 +158,7 @@ class Job:
         self._record({"step": step, "done": done, "total": total, "unit": unit})
 
     def _record(self, progress: Progress) -> None:
-        """Write the progress file."""
+        """Write the progress file, if possible."""
         try:
             write_small_file(os.path.join(self.folder, PROGRESS), json.dumps(progress))
         except OSError:

@@ -18,7 +18,7 @@ SECONDS = 10  # the time limit of a quota command
 QUOTA = ["quota", "-u", "-g", "-w", "-p", "--show-mntpoint", "--hide-device"]
 
 
-def glibc_version() -> str:
+def read_glibc_version() -> str:
     """Return the version of glibc, such as 2.28, or "" if the system has another C library."""
     try:
         name, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").split(" ")

@@ -46,7 +46,10 @@ class JobResource(Resource):
         return read_text(host, os.path.join(self.job_folder, UNFINISHED_NOTE)) if self.is_working(host) else None
 
     def why_not_startable(self, host: Host) -> Optional[str]:
-        """Return why no job can start here, or None: a missing folder, a conflict, or an unsafe folder."""
+        """Return why no job can start here, or None: a missing folder, a conflict, or an unsafe folder.
+
+        The option root names the site's folder above the resource, such as a project's, if the resource has one.
+        """
         parent = os.path.dirname(self.options[self.PLACE])
         root = self.options.get("root") or self._find_own_folder_above(host) or parent
         if host.resolved_kind(root) == "link":

@@ -29,7 +29,7 @@ AVAILABLE = re.compile(r"from versions: ([^)]*)\)")
 SHOWN = 3  # versions in a message, the newest
 
 
-def with_modules(modules: List[str], line: List[str], last: str = 'exec "$@"') -> List[str]:
+def wrap_with_modules(modules: List[str], line: List[str], last: str = 'exec "$@"') -> List[str]:
     """Return the command that loads the modules in order and runs a program. It exits with 91 if a module is missing.
 
     line: the program and its arguments, $@ in the shell. last: how the shell runs them.
@@ -82,7 +82,7 @@ def _dry_run_pip(
     command = [*pip, "--disable-pip-version-check", "--target", target, *options, *spec.index_options(), *packages]
     line = command if packages else ["true"]
     last = '"$@"; echo "hpc.onboard exit $?"'  # tells pip's exit code from that of LOAD_MODULES
-    result = run_program(with_modules(spec.modules, line, last), environment, max(0.1, deadline - time.time()))
+    result = run_program(wrap_with_modules(spec.modules, line, last), environment, max(0.1, deadline - time.time()))
     end = END.search(result.text)
     if end:
         return int(end.group(1)), result.text[: end.start()]

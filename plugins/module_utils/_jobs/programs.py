@@ -56,7 +56,7 @@ class ProgramJob(Job):
 
 
 def read_if_exists(path: str) -> Optional[str]:
-    """Return the text of a small file, or None if it does not exist."""
+    """Return the text of a small file, or None if the file does not exist."""
     try:
         return read_small_file(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -18,7 +18,7 @@ from .conda import render_proxy_variables
 from .env_spec import LOCK, EnvSpec, read_packages
 from .job import MARK, write_small_file
 from .made import FINISHED_MARK, UNFINISHED_NOTE
-from .modules import with_modules
+from .modules import wrap_with_modules
 from .programs import ProgramJob, read_if_exists, simulate_file
 
 REMOVED_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV", "PIP_USER", "PIP_TARGET", "PIP_PREFIX")
@@ -121,7 +121,7 @@ class PythonEnvJob(ProgramJob):
     def _create(self) -> None:
         """Create the empty environment."""
         self.report("creating the environment", 0, STEPS)
-        self._run_with_modules(self._create_command(), "creating the environment")
+        self._run_with_modules(self._build_create_command(), "creating the environment")
         if self._spec.options["offline"] and not self._uses_uv:  # the site's wheels may need a newer pip than Python's
             self._pip_install(["--upgrade", "pip"], "updating pip")
 
@@ -192,7 +192,7 @@ class PythonEnvJob(ProgramJob):
         maker = self._spec.options["maker"]
         return bool(maker == "uv" or (maker == "any" and self._uv != "uv"))
 
-    def _create_command(self) -> List[str]:
+    def _build_create_command(self) -> List[str]:
         """Return the command that creates the empty environment."""
         python = self._spec.options["python"]
         if self._uses_uv:
@@ -203,9 +203,9 @@ class PythonEnvJob(ProgramJob):
 
     def _run_with_modules(self, line: List[str], step: str) -> None:
         """Run a program with the modules loaded. step: its title in messages."""
-        self.run(with_modules(self._spec.modules, line), step, self._spec.path, self._environment())
+        self.run(wrap_with_modules(self._spec.modules, line), step, self._spec.path, self._build_environment())
 
-    def _environment(self) -> Dict[str, str]:
+    def _build_environment(self) -> Dict[str, str]:
         """Return the account's environment without variables that confuse pip, and with caches in the job's folder."""
         kept = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
         kept.update(render_proxy_variables(self._spec.options["proxies"]))

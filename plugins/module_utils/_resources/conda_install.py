@@ -130,9 +130,9 @@ class CondaInstall(CondaInstallOptions, JobResource):
         if architecture not in self.options["installers"]:
             available = ", ".join(sorted(self.options["installers"]))
             return "%s has no installer for %s; available: %s" % (self.options["distribution"], architecture, available)
-        from .._jobs.machine import glibc_version
+        from .._jobs.machine import read_glibc_version
 
-        found = glibc_version()
+        found = read_glibc_version()
         if found and condarc.version_numbers(found) < condarc.version_numbers(self.options["glibc"]):
             return "%s needs glibc %s, but this login node has %s: set an older version, or distribution miniforge" % (
                 self._spec.title,

@@ -77,7 +77,7 @@ def _format(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_format(item)}" for name, item in value.items())
     if isinstance(value, (list, tuple)):
-        return ", ".join(map(_text, value))
+        return ", ".join(map(_format, value))
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) \
         else str(value)  # fmt: skip
 
@@ -157,8 +157,8 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
         yield _compare_fact("quota_command", command, found or "not found", f"command -v {command.split()[0]}",
                             agrees=bool(found) or None)  # fmt: skip
     places = [("home", profile["home"], observations.text("home"))]
-    for area in profile.get("storage", ()):
-        places.append((f"storage.{area['name']}", area, observations.area(area["name"]).path))
+    areas = profile.get("storage", ())
+    places += [(f"storage.{area['name']}", area, observations.area(area["name"]).path) for area in areas]
     for fact, limits, path in places:
         for unit in ("bytes", "files"):
             limit = _find_quota(observations.quotas(unit), fact.rpartition(".")[2], path)

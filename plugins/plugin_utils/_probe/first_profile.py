@@ -35,13 +35,12 @@ def list_areas(observations: Observations) -> dict[str, dict[str, Any]]:
         name = variable.lower().replace("_", "-")
         if kind == "variable" and observations.text(observation).startswith("/") and AREA_NAME.fullmatch(name):
             areas[name] = {"name": name, "variable": f"${variable}", "link": name}
-    paths = {observations.text(f"variable {area['variable'][1:]}") for area in areas.values()}
+    paths = {observations.text(f"variable {fields['variable'][1:]}") for fields in areas.values()}  # not named twice
     for observation in observations.texts:
         name = observation.removeprefix("area ")
-        folder = observations.area(name)
-        if observation.startswith("area ") and folder.kind == "folder" and folder.is_writable:
-            if folder.path not in paths:  # a variable already names this folder
-                areas.setdefault(name, {"name": name, "path": folder.path, "link": name})
+        area = observations.area(name)
+        if observation.startswith("area ") and area.kind == "folder" and area.is_writable and area.path not in paths:
+            areas.setdefault(name, {"name": name, "path": area.path, "link": name})
     return areas
 
 

@@ -278,6 +278,6 @@ def check_ssh_names(config: str, targets: Sequence[NameTarget]) -> DoctorCheck:
         text = f"{names}. Your own ssh settings take precedence."
         return DoctorCheck(name, WARNING, text, f"check the Host entries in {texts.CONFIG}")
     if not texts.is_block_last(config):
-        text = f"in {texts.CONFIG}, settings below the lines of hpc-onboard have no effect on its host names."
+        text = f"in {texts.CONFIG}, settings below the lines of hpc-onboard do not apply to the names in {texts.FILE}."
         return DoctorCheck(name, WARNING, text, rewrite)
     return DoctorCheck(name, OK, f"{', '.join(f'ssh {target.name}' for target in targets)}: as in {texts.FILE}.")

@@ -34,7 +34,7 @@ def failed(prefix: Path, making: Path) -> str:
     folder.mkdir(mode=0o700)
     (folder / UNFINISHED_NOTE).write_text(str(making))
     above = os.open(prefix.parent, os.O_RDONLY)
-    CondaJob(str(folder), CondaSpec(str(prefix), OPTIONS, NOWHERE), update=False).detach(above)
+    CondaJob(str(folder), CondaSpec(str(prefix), OPTIONS, NOWHERE), is_outdated=False).detach(above)
     os.close(above)
     deadline = time.monotonic() + 20
     while (found := job.read_progress(str(folder))) and "failed" not in found:
