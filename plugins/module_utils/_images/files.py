@@ -54,6 +54,10 @@ class ImageFiles:
         names = [name for name in self._host.names(self.folder) if self.is_file_name(name)]
         return [name for name in names if self.read_note(name) is not None]
 
+    def list_removable(self) -> List[str]:
+        """Return the names of the imported files that were not changed since."""
+        return [name for name in self.list_imported() if not self.is_changed(name)]
+
     def is_file_name(self, name: str) -> bool:
         """Return True if an imported file of this image could have that name."""
         start, end = self._image.plain + "+", "." + self._ending

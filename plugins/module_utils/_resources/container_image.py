@@ -83,7 +83,7 @@ class ContainerImage(ContainerImageOptions, Resource):
     def inspect(self, host: Host) -> State:
         """Return the same fields as desired(); before a removal, also the size of the images to be removed."""
         found = self._inspect_link(host)
-        removable = [name for name in self._files(host).list_imported() if not self._files(host).is_changed(name)]
+        removable = self._files(host).list_removable()
         if self.options["state"] == "present" or not found or not removable:
             return found
         return dict(found, size=self._files(host).format_total_size(removable))
@@ -296,6 +296,5 @@ class ContainerImage(ContainerImageOptions, Resource):
         link = host.entry(self._link)
         if link is not None and link.kind == "link":
             host.remove(self._link)
-        for name in self._files(host).list_imported():
-            if not self._files(host).is_changed(name):
-                self._files(host).remove(name)
+        for name in self._files(host).list_removable():
+            self._files(host).remove(name)
