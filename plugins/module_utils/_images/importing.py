@@ -85,7 +85,7 @@ def render_commands(order: ImageImport) -> str:
     else:
         draft, command = "image.sif", "apptainer pull"
     load = ""
-    if order.module:
+    if order.module:  # /etc/profile provides the command "module"
         load = "command -v %s >/dev/null || { . /etc/profile; module load %s; }\n" % (
             order.runtime,
             quote(order.module),

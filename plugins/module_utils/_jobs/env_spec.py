@@ -51,7 +51,8 @@ class EnvSpec:
 
     def render_folder_mark(self) -> str:
         """Return the content of the file that marks the folder of all versions as created by hpc-onboard."""
-        return "Environments of %s, made by hpc.onboard. The link points to one.\n" % os.path.basename(self.path)
+        name = os.path.basename(self.path)
+        return "Versions of %s, created by hpc.onboard. The link %s points to the current version.\n" % (name, name)
 
     def render_mark(self, locked: List[str]) -> str:
         """Return the content of the file that marks a finished version. locked: its packages as name==version."""

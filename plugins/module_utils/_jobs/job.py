@@ -167,7 +167,7 @@ class Job:
 
 def write_small_file(path: str, content: str) -> None:
     """Replace a small file of a job atomically and durably, with the umask's mode. Raises OSError."""
-    umask = os.umask(0o077)
+    umask = os.umask(0o077)  # can be read only by setting it
     os.umask(umask)
     folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -185,7 +185,7 @@ def read_progress(folder: str) -> Optional[Progress]:
         return BEGINNING if is_running else None
     except (OSError, ValueError, TypeError, RecursionError) as error:
         name = errno_name(error) if isinstance(error, OSError) else "damaged"
-        progress = {"failed": "the progress of the work cannot be read (%s). Run again" % name}
+        progress = {"failed": "the job's progress cannot be read (%s). Run again" % name}
     is_running = is_running or is_held(os.path.join(folder, LOCK))  # a job may have started since the first check
     if "ended" in progress:
         return None

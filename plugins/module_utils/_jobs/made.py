@@ -30,20 +30,20 @@ class JobResource(Resource):
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
         """Return the progress of this resource's job, or why the job failed; None without a job."""
-        if not self.is_working(host):
+        if not self.has_job_folder(host):
             return None
         from .job import read_progress  # imported here, because most runs have no job
 
         return read_progress(host.path_via_handle(self.job_folder))
 
-    def is_working(self, host: Host) -> bool:
+    def has_job_folder(self, host: Host) -> bool:
         """Return True if the job's folder exists. A folder that others can read was not created by hpc-onboard."""
         folder = host.entry(self.job_folder)
         return folder is not None and folder.is_private
 
     def unfinished_path(self, host: Host) -> Optional[str]:
         """Return the path of the folder that a job began to create and did not finish, or None."""
-        return read_text(host, os.path.join(self.job_folder, UNFINISHED_NOTE)) if self.is_working(host) else None
+        return read_text(host, os.path.join(self.job_folder, UNFINISHED_NOTE)) if self.has_job_folder(host) else None
 
     def why_not_startable(self, host: Host) -> Optional[str]:
         """Return why no job can start here, or None: a missing folder, a conflict, or an unsafe folder.
@@ -76,7 +76,7 @@ class JobResource(Resource):
         parent = os.path.dirname(self.options[self.PLACE])
         entry = host.resolved_entry(parent)
         reason = files.why_unsafe(entry, host.shown(parent)) if entry else None
-        if reason or host.entry(self.job_folder) is None or self.is_working(host):
+        if reason or host.entry(self.job_folder) is None or self.has_job_folder(host):
             return reason
         return "%s already exists and was not created by hpc-onboard: move it away, then run again" % host.shown(
             self.job_folder

@@ -41,7 +41,7 @@ class ProgramJob(Job):
                 cwd=self.folder,
                 env=dict(environment),
             )
-        self._check_parent(created)
+        self._check_parent(created)  # again: the program may have run for minutes
         if code == 0:
             return
         output = read_last_lines(log)
@@ -52,7 +52,9 @@ class ProgramJob(Job):
         """Raise AccountError if the parent folder of a path is no longer the one that the job has opened."""
         parent = os.path.dirname(path)
         if not (os.path.isdir(parent) and os.path.samefile(parent, self.parent)):
-            raise AccountError("another user has replaced the folder %s: ask who did it, then run again" % parent)
+            raise AccountError(
+                "another user has replaced the folder %s: find out who did this, then run again" % parent
+            )
 
 
 def read_if_exists(path: str) -> Optional[str]:

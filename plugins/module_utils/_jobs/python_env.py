@@ -38,6 +38,7 @@ class PythonEnvJob(ProgramJob):
         self._remove_unfinished()
         self._version = self._choose_name()
         os.makedirs(self._versions, exist_ok=True)
+        # if this job is killed, the next one finds the note and removes what exists of the version
         write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), self._version_path)
         write_small_file(os.path.join(self._versions, FINISHED_MARK), self._spec.render_folder_mark())
         try:
@@ -248,6 +249,7 @@ class EnvRemovalJob(ProgramJob):
     """Removes an environment that hpc-onboard created: the link first, then all versions."""
 
     def __init__(self, folder: str, path: str, versions: str) -> None:
+        """path: of the link. versions: the folder of all versions."""
         super().__init__(folder)
         self._path = path
         self._versions = versions

@@ -158,7 +158,7 @@ def _could_be_public(url: SplitResult) -> bool:
 
 
 def _is_public(address: str) -> bool:
-    """Return True if an IP address is public; of an IPv6 address that contains an IPv4 address, the latter."""
+    """Return True if an IP address is public. In an IPv6 address, an IPv4 address that it contains decides."""
     parsed = ipaddress.ip_address(address.partition("%")[0])  # without the zone: fe80::1%eth0
     ipv4 = getattr(parsed, "ipv4_mapped", None)
     return (ipv4 or parsed).is_global

@@ -132,12 +132,12 @@ def _compare_areas(profile: Profile, observations: Observations) -> Iterator[Pro
         path = area.get("path")
         if not path or "{" in path or path.startswith("$"):  # a project or variable is not set: the path is unknown
             continue
-        found, root = observations.area(name), observations.area(f"{name} root")
+        found, root = observations.area(name), observations.area(f"{name} root")  # root: created by the site
         if found.kind in ("", "folder"):
             yield _compare_fact(f"{fact}.path", path, found.kind or "could not be read", f"ls -d {path}",
                                 agrees=True if found.kind else None)  # fmt: skip
         elif root.kind == "folder":  # this account may have no access, or has to create the folder
-            yield _compare_fact(f"{fact}.path", path, "not found by this account", f"ls -d {path}")
+            yield _compare_fact(f"{fact}.path", path, "not found", f"ls -d {path}")
         else:
             yield _compare_fact(f"{fact}.path", path, f"{root.path} not found", f"ls -d {root.path}", agrees=False)
     for number, launcher in enumerate(profile.get("launchers", ())):
@@ -188,10 +188,10 @@ def _compare_container(profile: Profile, observations: Observations) -> Iterator
                             f"module avail {module}", agrees=shown == "yes")  # fmt: skip
     if runtime == "none" or "on_login" not in container:
         return
-    found = observations.text(f"program {runtime}")
-    is_hidden = bool(module) and not found  # the module may provide the runtime
-    agrees = None if is_hidden or (not container["on_login"] and not found) else bool(found) == container["on_login"]
-    yield _compare_fact("container.on_login", container["on_login"], found or "not found", f"command -v {runtime}",
+    found, expected = observations.text(f"program {runtime}"), container["on_login"]
+    if_not_found = None if module or not expected else False  # the module may provide the runtime
+    agrees = bool(expected) if found else if_not_found
+    yield _compare_fact("container.on_login", expected, found or "not found", f"command -v {runtime}",
                         agrees=agrees, value=bool(found))  # fmt: skip
 
 
@@ -229,7 +229,7 @@ def _not_found(names: Sequence[str]) -> str:
 
 def _compare_options(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
     """Yield the options for GPU, CPU and test jobs: do their partitions and their type of GPU exist?"""
-    types = observations.gpu_types()
+    types = observations.count_gpu_nodes()
     for name in ("gpu", "cpu", "test"):
         if name not in scheduler:
             continue
@@ -256,14 +256,14 @@ def _compare_hours(scheduler: Profile, observations: Observations) -> Iterator[P
     others = [name for name in scheduler.get("partitions", existing) if name in existing and name not in by_partition]
     limits = [limit for limit in map(observations.hours, others) if limit is not None]
     if "hours" in scheduler and limits:
-        longest = max(limits)
+        longest = max(limits)  # below one hour, no correct value exists: a profile has whole hours
         yield _compare_fact("scheduler.hours", scheduler["hours"], longest, SINFO,
                             agrees=longest >= scheduler["hours"], value=int(longest) or None)  # fmt: skip
 
 
 def _compare_gpus(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
     """Yield the numbers of nodes by type of GPU, and the numbers of GPUs that a job may have on one node."""
-    types = observations.gpu_types()
+    types = observations.count_gpu_nodes()
     if not types:
         return
     if scheduler.get("gpu_nodes"):

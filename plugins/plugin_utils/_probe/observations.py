@@ -64,7 +64,7 @@ class Observations:
         """Return the names of all partitions, also hidden ones; empty without an answer of Slurm."""
         return sorted({nodes.partition for nodes in self.nodes})
 
-    def gpu_types(self) -> dict[str, int]:
+    def count_gpu_nodes(self) -> dict[str, int]:
         """Return the number of nodes by type of GPU.
 
         Partitions share nodes: so the partition with the most nodes of a type gives their number.

@@ -23,7 +23,7 @@ NAME_KEYS = ("name", "id")  # the keys by which a fact's name refers to an item 
 def apply(file: Path, text: str, values: Mapping[str, Any], day: str) -> tuple[str, list[str]]:
     """Return the changed text and the names of the changed facts. A fact that is not in the text is skipped.
 
-    values: by the fact's name, such as storage.scratch.bytes. day: of the observations.
+    file: names the text in errors. values: by the fact's name, such as storage.scratch.bytes. day: of the observations.
     """
     has_sources = find_value(YamlText(file, text).root(), "sources") is not None
     changed = []

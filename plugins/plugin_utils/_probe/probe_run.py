@@ -127,7 +127,7 @@ def _ask_questions(observations: Observations, name: str, ask: Ask | None) -> di
     if len(areas) > 1:
         area = ask(f"Which storage area is for caches and other large data: {', '.join(areas)}? [{areas[0]}] ")
         answers["area"] = area if area in areas else areas[0]
-    policy = ask("What is the site's rule about your own conda: allowed, discouraged or refused? [discouraged] ")
+    policy = ask("Is your own conda installation allowed, discouraged or refused at this site? [discouraged] ")
     answers["conda"] = policy if policy in POLICIES else "discouraged"
     return answers
 

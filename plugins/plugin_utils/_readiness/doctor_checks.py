@@ -52,7 +52,7 @@ class DoctorCheck(NamedTuple):
 
 
 def summarise(checks: list[DoctorCheck]) -> DoctorResult:
-    """Return the result of the task, which fails if any check fails."""
+    """Return the result of doctor's task from its checks. The task fails if any check fails."""
     counts = Counter(check.status for check in checks)
     numbers: dict[CheckStatus, str] = {
         FAILED: f"{counts[FAILED]} failed",
@@ -217,15 +217,15 @@ def first_jump_host(settings: Mapping[str, list[str]]) -> str | None:
     return (host[1] or host[2]) if host else None
 
 
-def check_route(name: str, settings: Mapping[str, list[str]], first_host: str, resolved: bool | None) -> DoctorCheck:
+def check_route(name: str, settings: Mapping[str, list[str]], first_host: str, is_resolved: bool | None) -> DoctorCheck:
     """Check the route to an account. first_host: the host to which this machine connects, maybe a jump host.
 
-    resolved: True if the name of first_host can be resolved; None if a ProxyCommand resolves it.
+    is_resolved: True if the name of first_host can be resolved; None if a ProxyCommand resolves it.
     """
     text = f"{settings['user'][0]} on {settings['hostname'][0]} port {settings['port'][0]}"
     if first_host != settings["hostname"][0]:
         text += f", through {first_host}"
-    if resolved is False:
+    if is_resolved is False:
         todo = "check the network and the VPN, then the host name in ~/.ssh/config or the accounts file"
         return DoctorCheck(name, FAILED, f"{text}; the host name {first_host} cannot be resolved.", todo)
     return DoctorCheck(name, OK, f"{text}.")

@@ -69,7 +69,7 @@ def check_account(session: AccountSession) -> PreflightAccount:
 
 
 def explain_failure(output: str, login: FailedLogin, unanswered: Sequence[LoginQuestion]) -> PreflightAccount:
-    """Return the result for a failed login. output: of ssh. unanswered: questions of the login for the user."""
+    """Return the result for a failed login. output: of ssh. unanswered: the login's questions for the user."""
     cause = login.diagnose(output, unanswered)
     return account_result(cause.state, cause.text, cause.next)
 

@@ -105,7 +105,7 @@ def split_outcome(job: ResourceOutcome, examined: ResourceOutcome) -> list[Resou
     ]
 
 
-def skip_notes(skipped: Sequence[SkippedCheck]) -> list[Note]:
+def describe_skipped(skipped: Sequence[SkippedCheck]) -> list[Note]:
     """Return a note for each skipped check."""
     return [
         {"capability": NAME, "code": "not_here", "text": f"not tested: {check.what}: {check.why}"} for check in skipped
