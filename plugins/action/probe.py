@@ -32,7 +32,7 @@ class ActionModule(AccountAction):
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
         """Run the part that the task names. Only the part account connects to an account."""
         if arguments["part"] == "account":
-            return look.look_at_account(session, probe_run.read_jobs(session.variables, session.value))
+            return look.probe_account(session, probe_run.read_jobs(session.variables, session.value))
         if arguments["part"] == "write":
             return probe_run.write(session.variables, session.value, prompt.ask_to_agree if IS_AT_TERMINAL else None)
         probe_run.read_settings(session.variables, session.value)

@@ -74,7 +74,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
         examined = _run_job_plan(session, plan, "examine", 0)
         outcomes = test_job.split_outcome(job, examined) if examined["before"] else []
         _run_job_plan(session, [as_absent(plan[-1])], "reconcile", 0)
-    skipped = DeclaredResources([], test_job.skip_notes(job_test.skipped), {})
+    skipped = DeclaredResources([], test_job.describe_skipped(job_test.skipped), {})
     result = _result.build_result(outcomes or [job], skipped, session.is_check_run)
     tried = test_job_report.record_result(job, outcomes, job_test, session.is_check_run)
     return {

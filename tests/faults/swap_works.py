@@ -182,14 +182,14 @@ def installation(where: Area) -> bool:
     os.makedirs(f"{within}/{CONDA}", 0o700, exist_ok=True)
     Path(within, CONDA, "installer.sh").write_bytes(INSTALLER)
     at_work(where, conda(where, "present"), CONDA)
-    return os.path.exists(f"{within}/c/{made.MADE}")
+    return os.path.exists(f"{within}/c/{made.FINISHED_MARK}")
 
 
 def removal(where: Area) -> bool:
     """A conda in the folder of our own, laid there past all names, and taken out by a job that goes on by itself."""
     within = f"/proc/self/fd/{where.handle}"
     os.makedirs(f"{within}/c/bin", exist_ok=True)
-    Path(within, "c", made.MADE).write_text(f"miniforge 26.1.1-3 for {os.uname().machine}")
+    Path(within, "c", made.FINISHED_MARK).write_text(f"miniforge 26.1.1-3 for {os.uname().machine}")
     at_work(where, conda(where, "absent"), CONDA)
     return not os.path.exists(f"{within}/c")
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Image files: those that hpc-onboard imported, known by the note next to each, and those of the site."""
+"""The files of container images: those that hpc-onboard imported, each with a note next to it, and the site's own."""
 
 import json
 import os
@@ -14,14 +14,15 @@ NOTE = ".hpc.onboard"  # the suffix of the note about an image that hpc-onboard 
 
 
 class ImageFiles:
-    """The files of one image, with any digest, in a folder of the account."""
+    """The files of one image, each with its digest in the name, in a folder of the account."""
 
     def __init__(self, host: Host, folder: str, image: ImageName, ending: str) -> None:
+        """ending: of the files' names, "sqsh" or "sif"."""
         self.folder = folder
         self._host, self._image, self._ending = host, image, ending
 
-    def note(self, name: str) -> Optional[Dict[str, Any]]:
-        """Return the note {digest, bytes} of an existing image, or None if hpc-onboard did not import it."""
+    def read_note(self, name: str) -> Optional[Dict[str, Any]]:
+        """Return the note {digest, bytes} of an existing image, or None if hpc-onboard did not import the image."""
         path = os.path.join(self.folder, name)
         image, note = self._host.entry(path), self._host.entry(path + NOTE)
         if image is None or note is None or image.kind != "file" or note.kind != "file" or not note.mine:
@@ -33,79 +34,85 @@ class ImageFiles:
             return None
 
     def is_changed(self, name: str) -> bool:
-        """Return True if an imported image has another size than its note says. Simulated images never do."""
-        note = self.note(name)
+        """Return True if the size of an imported image differs from its note. In a sandbox, sizes are simulated."""
+        note = self.read_note(name)
         try:
             size = os.stat(self._host.path_via_handle(os.path.join(self.folder, name))).st_size
         except OSError:
             return False
         return note is not None and size != note["bytes"] and not self._host.root
 
-    def size(self, names: Sequence[str]) -> str:
-        """Return the total size of these images, in words."""
+    def format_total_size(self, names: Sequence[str]) -> str:
+        """Return the total size of these images as text."""
         from .._scan.amounts import format_size
 
-        return format_size(
-            sum(os.lstat(self._host.path_via_handle(os.path.join(self.folder, name))).st_size for name in names)
-        )
+        paths = [self._host.path_via_handle(os.path.join(self.folder, name)) for name in names]
+        return format_size(sum(os.lstat(path).st_size for path in paths))
 
-    def ours(self) -> List[str]:
-        """Return the names of all images that hpc-onboard imported."""
-        names = [name for name in self._host.names(self.folder) if self.is_name(name)]
-        return [name for name in names if self.note(name) is not None]
+    def list_imported(self) -> List[str]:
+        """Return the names of the files that hpc-onboard imported."""
+        names = [name for name in self._host.names(self.folder) if self.is_file_name(name)]
+        return [name for name in names if self.read_note(name) is not None]
 
-    def is_name(self, name: str) -> bool:
+    def list_removable(self) -> List[str]:
+        """Return the names of the imported files that were not changed since."""
+        return [name for name in self.list_imported() if not self.is_changed(name)]
+
+    def is_file_name(self, name: str) -> bool:
         """Return True if an imported file of this image could have that name."""
         start, end = self._image.plain + "+", "." + self._ending
         return name.startswith(start) and name.endswith(end) and len(name) == len(start) + image_name.DIGITS + len(end)
 
-    def old(self, current: str) -> List[str]:
-        """Return the names of imported images other than the current one."""
-        return [name for name in self.ours() if name != current]
+    def list_older(self, current: str) -> List[str]:
+        """Return the names of the imported files except the current one."""
+        return [name for name in self.list_imported() if name != current]
 
     def remove(self, name: str) -> None:
-        """Remove an image and then its note, so that an interrupted removal leaves an image that is still ours."""
+        """Remove an image, then its note: after an interruption, the note still shows that the image is ours."""
         path = os.path.join(self.folder, name)
         self._host.remove(path)
         self._host.remove(path + NOTE)
 
-    def of_site(self, folder: str, packages: Sequence[str]) -> str:
-        """Return the site's file of the image in that folder, with all these packages in its list, or ""."""
-        if self._image.digest or self._host.resolved_kind(folder) != "folder":
+    def find_site_file(self, folder: str, packages: Sequence[str]) -> str:
+        """Return the path of the site's own file of the image in this folder, or "".
+
+        packages: all must be in the list of packages that the site has put next to the file.
+        """
+        if self._image.digest or self._host.resolved_kind(folder) != "folder":  # the digest of a site's file is unknown
             return ""
-        there = self._host.names(folder)
+        existing = self._host.names(folder)
         for name in image_name.site_names(self._image):
             file = "%s.%s" % (name, self._ending)
-            if file in there and (not packages or self._has(os.path.join(folder, name), packages)):
+            if file in existing and (not packages or self._lists_packages(os.path.join(folder, name), packages)):
                 return os.path.join(folder, file)
         return ""
 
-    def _has(self, path: str, packages: Sequence[str]) -> bool:
-        """Return True if the list next to a site's image names each package at the beginning of a line."""
-        for place in (path + ".packages", "%s.%s.packages" % (path, self._ending)):
-            if self._host.resolved_kind(place) == "file":
-                text = self._host.read(self._host.resolve(place) or place).decode("utf-8", "replace")
-                heads = {_plain(line.replace("==", " ").split()[0]) for line in text.splitlines() if line.strip()}
-                return {_plain(name) for name in packages} <= heads
+    def _lists_packages(self, path: str, packages: Sequence[str]) -> bool:
+        """Return True if the list of packages next to a site's image names all of these. path: without the ending."""
+        for list_path in (path + ".packages", "%s.%s.packages" % (path, self._ending)):
+            if self._host.resolved_kind(list_path) == "file":
+                text = self._host.read(self._host.resolve(list_path) or list_path).decode("utf-8", "replace")
+                lines = [line.replace("==", " ") for line in text.splitlines() if line.strip()]
+                return {*map(_normalise, packages)} <= {_normalise(line.split()[0]) for line in lines}
         return False
 
 
-def _plain(name: str) -> str:
-    """Return the name of a package as pip compares it."""
+def _normalise(name: str) -> str:
+    """Return the name of a package in the form in which pip compares names."""
     return name.lower().replace("_", "-")
 
 
-def why_too_little_space(host: Host, folder: str, needed: int, doing: str) -> Optional[str]:
-    """Return why there is too little space at a (future) folder, or None. needed: bytes."""
+def why_too_little_space(host: Host, folder: str, needed: int, action: str) -> Optional[str]:
+    """Return why the free space for a folder, which may not exist yet, is too small, or None. needed: bytes."""
     from .._jobs.machine import measure_free_space
     from .._scan.amounts import format_size
 
-    above, rooms = measure_free_space(host, folder)
-    for whose, left in rooms:
+    place, limits = measure_free_space(host, folder)
+    for limit, left in limits:
         if left.bytes is not None and left.bytes < needed:
             return (
                 "%s has %s left at %s, but %s temporarily needs about %s:"
-                " remove files or ask the site for more, then run again"
-                % (whose, format_size(left.bytes), above, doing, format_size(needed))
+                " remove files or ask the site for more space, then run again"
+                % (limit, format_size(left.bytes), place, action, format_size(needed))
             )
     return None

@@ -1,27 +1,27 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The import of a container image: shell commands that are the same on a login node and in a job on a compute node.
+"""The import of a container image: shell commands that are the same on a login node and in a Slurm job.
 
-The container tool writes into the folder of the job, next to the image. The note about the image is written first, then
-one rename moves the complete image to its place. Layers stay in the folder until then, so that an interrupted import
-can continue. All paths are relative to the folder, because another user may replace a folder above it. The tool reads
-the key from its own file: it is in no argument and in no variable.
+The container tool writes into the job's folder, which is next to the future image. The note about the image is written
+first, then one rename moves the complete image to its place. Layers stay in the job's folder until then, so that an
+interrupted import can continue. All paths are relative to that folder, because another user may replace a folder
+further up. The tool reads the key from its own file, so no argument and no variable contains the key.
 """
 
 import os
 import shlex
 import subprocess
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import List, NamedTuple, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._jobs.job import MARK, Job, write_small_file
-from .._jobs.programs import create_new, read_last_lines
+from .._jobs.programs import create_new, read_last_lines, simulate_file
 from .._slurm.script import SAY
 from .files import NOTE
 
-GIVEN = "digest"  # the file in the job's folder with the digest that is being imported
-WORK = """\
+DIGEST_FILE = "digest"  # in the job's folder: the digest of the image that is being imported
+IMPORT_SCRIPT = """\
 step={step} total={total}
 here=/proc/$$/cwd
 say "$step" 0 "$total" bytes
@@ -49,6 +49,7 @@ printf '{{"digest": "%s", "bytes": %s}}' {digest} "$(stat -c %s {draft})" >note.
 mv -n {draft} {target} && [ ! -e {draft} ] || exit 1
 ln -s {name} link.new && mv -T link.new {link} || exit 1
 """
+# the end of an import in a Slurm job, which removes its own folder
 CLEANUP = """\
 rm -rf cache tmp
 rm -f mark.json number
@@ -57,7 +58,11 @@ rm -rf ../"${PWD##*/}"
 
 
 class ImageImport(NamedTuple):
-    """One import. folder: of images; name: of the file; link: the name without a digest that points to it."""
+    """One import. folder: of the images. name: of the image's file. link: the name, without a digest, of a link to it.
+
+    bytes: of all layers. module: provides the runtime, or "". credentials: the tool's file with the key, or "".
+    temporary: the folder for unpacked files, or "".
+    """
 
     folder: str
     name: str
@@ -71,98 +76,96 @@ class ImageImport(NamedTuple):
     temporary: str
 
 
-def render_commands(wanted: ImageImport) -> str:
+def render_commands(order: ImageImport) -> str:
     """Return the shell commands for an import, to be run in the job's folder."""
-    draft = "image.sqsh" if wanted.runtime == "enroot" else "image.sif"
-    target = os.path.join(os.pardir, wanted.name)
     quote = shlex.quote
-    if wanted.runtime == "enroot":
-        command = "enroot import -o %s %s" % (draft, quote(wanted.address))
+    target = os.path.join(os.pardir, order.name)
+    if order.runtime == "enroot":
+        draft, command = "image.sqsh", "enroot import -o"
     else:
-        command = "apptainer pull %s %s" % (draft, quote(wanted.address))
+        draft, command = "image.sif", "apptainer pull"
     load = ""
-    if wanted.module:
+    if order.module:  # /etc/profile provides the command "module"
         load = "command -v %s >/dev/null || { . /etc/profile; module load %s; }\n" % (
-            wanted.runtime,
-            quote(wanted.module),
+            order.runtime,
+            quote(order.module),
         )
     load += 'command -v %s >/dev/null || { echo "%s is not installed on $(hostname)"; exit 127; }\n' % (
-        (wanted.runtime,) * 2
+        order.runtime,
+        order.runtime,
     )
-    return WORK.format(
-        step=quote("importing " + wanted.link),
-        total=wanted.bytes,
+    return IMPORT_SCRIPT.format(
+        step=quote("importing " + order.link),
+        total=order.bytes,
         draft=draft,
         load=load,
-        environment="\n".join("export %s=%s" % pair for pair in _environment(wanted)),
-        command=command,
-        tool=wanted.runtime,
+        environment="\n".join("export %s=%s" % pair for pair in _list_variables(order)),
+        command="%s %s %s" % (command, draft, quote(order.address)),
+        tool=order.runtime,
         target=quote(target),
-        digest=quote(wanted.digest),
+        digest=quote(order.digest),
         note=quote(target + NOTE),
-        name=quote(wanted.name),
-        link=quote(os.path.join(os.pardir, wanted.link)),
+        name=quote(order.name),
+        link=quote(os.path.join(os.pardir, order.link)),
     )
 
 
-def _environment(wanted: ImageImport) -> List[Tuple[str, str]]:
-    """Return the variables that tell the tool where its key is and where it may write.
+def _list_variables(order: ImageImport) -> List[Tuple[str, str]]:
+    """Return the environment variables, quoted for the shell, that tell the tool where its key is and where to write.
 
-    enroot mounts what it has unpacked in a namespace of its own, which cannot mount on paths through /proc: so its
+    enroot mounts the unpacked image in its own namespace, in which paths through /proc cannot be mounted on. So its
     temporary folder is relative. Apptainer mounts nothing, and accepts only absolute paths.
     """
-    if wanted.runtime == "enroot":
-        own = [
+    if order.runtime == "enroot":
+        variables = [
             ("ENROOT_CACHE_PATH", '"$here/cache"'),
-            ("ENROOT_TEMP_PATH", shlex.quote(wanted.temporary or "tmp")),
+            ("ENROOT_TEMP_PATH", shlex.quote(order.temporary or "tmp")),
             ("ENROOT_DATA_PATH", '"$here/tmp"'),
             ("ENROOT_RUNTIME_PATH", '"$here/tmp"'),
         ]
-        if wanted.credentials:
-            own.append(("ENROOT_CONFIG_PATH", shlex.quote(os.path.dirname(wanted.credentials))))
-        return own
-    scratch = shlex.quote(wanted.temporary) if wanted.temporary else '"$here/tmp"'
+        if order.credentials:
+            variables.append(("ENROOT_CONFIG_PATH", shlex.quote(os.path.dirname(order.credentials))))
+        return variables
+    scratch = shlex.quote(order.temporary) if order.temporary else '"$here/tmp"'
     return [("APPTAINER_CACHEDIR", '"$here/cache"'), ("APPTAINER_TMPDIR", scratch)]
 
 
 class ImportJob(Job):
     """An import on the login node."""
 
-    def __init__(self, folder: str, wanted: ImageImport) -> None:
+    def __init__(self, folder: str, order: ImageImport) -> None:
         super().__init__(folder)
-        self._wanted = wanted
+        self._order = order
 
     def work(self) -> None:
         """Run the commands to their end. They write the progress themselves."""
-        write_small_file(os.path.join(self.folder, GIVEN), self._wanted.digest)
-        text = "umask 077\n" + SAY + render_commands(self._wanted)
+        write_small_file(os.path.join(self.folder, DIGEST_FILE), self._order.digest)
+        script = "umask 077\n" + SAY + render_commands(self._order)
         log = os.path.join(self.folder, "log")
         kept = dict({name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}, **{MARK: self.mark})
         with open(log, "wb", opener=create_new) as stream:
             code = subprocess.call(
-                ["bash", "-c", text], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, cwd=self.folder, env=kept
+                ["bash", "-c", script],
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                cwd=self.folder,
+                env=kept,
             )
         if code:
-            os.unlink(os.path.join(self.folder, GIVEN))
-            said = read_last_lines(log)
+            os.unlink(os.path.join(self.folder, DIGEST_FILE))  # a later import may be of another digest
+            output = read_last_lines(log)
             raise AccountError(
-                "the import ended with exit code %d%s" % (code, ". Its output ends with: " + said if said else "")
+                "the import ended with exit code %d%s" % (code, ". Its output ends with: " + output if output else "")
             )
 
     def simulate(self, host: Host) -> None:
-        simulate(host, self._wanted)
+        simulate(host, self._order)
 
 
-def simulate(host: Host, wanted: ImageImport) -> None:
-    """Write an empty image with its note and link, so that inspect() finds the result."""
-    path = os.path.join(wanted.folder, wanted.name)
-    note: Dict[str, Any] = {"digest": wanted.digest, "bytes": 0}
-    for place, content in ((path, b""), (path + NOTE, render_note(note))):
-        found = host.entry(place)
-        host.write(place, host.read(place) if found else None, content, 0o600)
-    host.make_link(os.path.join(wanted.folder, wanted.link), wanted.name)
-
-
-def render_note(note: Dict[str, Any]) -> bytes:
-    """Return the content of the note about an image."""
-    return ('{"digest": "%s", "bytes": %d}' % (note["digest"], note["bytes"])).encode("ascii")
+def simulate(host: Host, order: ImageImport) -> None:
+    """Write an empty image with its note and link, so that inspect() finds the result of an import."""
+    path = os.path.join(order.folder, order.name)
+    simulate_file(host, path, "", 0o600)
+    simulate_file(host, path + NOTE, '{"digest": "%s", "bytes": 0}' % order.digest, 0o600)
+    host.make_link(os.path.join(order.folder, order.link), order.name)

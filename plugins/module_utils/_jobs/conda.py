@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The installation of conda and its environments, which takes minutes: download, check and run the installer.
+"""The jobs that install and remove conda, which takes minutes: they download, check and run its installer.
 
-The job reads from the account what is done, so it can be killed and started again: the part of the installer that
-arrived is kept, and an unfinished prefix or environment of ours is created again.
+The account's files show what an earlier job has finished, so a job can be killed and started again. It keeps the part
+of the installer that arrived, and creates an unfinished prefix or environment again.
 """
 
 import os
@@ -14,12 +14,12 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import condarc, origin_mark
 from .conda_spec import CondaSpec
-from .download import check_sha256, fetch
+from .download import check_sha256, download_file
 from .job import MARK, Job, JobFailed, write_small_file
-from .made import MADE, MAKING
-from .programs import ProgramFailed, ProgramJob, read_if_exists
+from .made import FINISHED_MARK, UNFINISHED_NOTE
+from .programs import ProgramFailed, ProgramJob, read_if_exists, simulate_file
 
-REMOVED_VARIABLES = (
+REMOVED_VARIABLES = (  # of the user's environment, because they change what the installer and conda do
     "PYTHONPATH",
     "PYTHONHOME",
     "PYTHONSTARTUP",
@@ -29,7 +29,7 @@ REMOVED_VARIABLES = (
     "LD_LIBRARY_PATH",
     "BASH_ENV",
 )
-TERMS = (
+TERMS_NOT_ACCEPTED = (
     "you have not accepted a channel's terms of service. Read them, then run '%s/bin/conda tos accept',"
     " or set conda-forge as the channel"
 )
@@ -40,72 +40,77 @@ INSTALLER = "installer.sh"  # conda's installer refuses to run without this suff
 class CondaJob(ProgramJob):
     """Installs conda into its prefix, and creates and updates its environments."""
 
-    def __init__(self, folder: str, spec: CondaSpec, update: bool) -> None:
-        """update: the prefix is finished and has an older version."""
+    def __init__(self, folder: str, spec: CondaSpec, is_outdated: bool) -> None:
+        """is_outdated: True if the prefix is finished, but its conda is older than the desired one."""
         super().__init__(folder)
         self._spec = spec
-        self._update = update
-        self._steps = 3 + len(spec.environments)
+        self._is_outdated = is_outdated
+        self._steps = 3 + len(spec.environments)  # check the installer, run it, write the settings
 
     def work(self) -> None:
         """Install what is missing, write the settings, and create or update the environments that differ."""
         self._remove_unfinished()
         prefix = self._prefix
-        if self._update or not os.path.exists(os.path.join(prefix, MADE)):
-            self._fetch()
-            self._install()
+        if self._is_outdated or not os.path.exists(os.path.join(prefix, FINISHED_MARK)):
+            self._download_installer()
+            self._run_installer()
         self._write_settings()
         for number, environment in enumerate(self._spec.environments):
-            marker = os.path.join(prefix, "envs", environment["name"], MADE)
-            if read_if_exists(marker) != origin_mark.digest(environment["content"]):
+            marker = os.path.join(prefix, "envs", environment["name"], FINISHED_MARK)
+            if read_if_exists(marker) != origin_mark.digest(environment["content"]):  # its file has changed since
                 self.report("environment %s" % environment["name"], 3 + number, self._steps)
                 self._make_environment(environment, marker)
 
     def simulate(self, host: Host) -> None:
-        """Write the marks and settings of a finished conda, without its programs."""
+        """Write the marks and settings of a finished conda, but none of its programs."""
         prefix = self._spec.prefix
-        files = {MADE: self._spec.made, condarc.PLACE: self._spec.settings}
+        files = {FINISHED_MARK: self._spec.mark, condarc.PLACE: self._spec.settings}
         for environment in self._spec.environments:
-            files["envs/%s/%s" % (environment["name"], MADE)] = origin_mark.digest(environment["content"])
+            files["envs/%s/%s" % (environment["name"], FINISHED_MARK)] = origin_mark.digest(environment["content"])
         for name, content in files.items():
             path = os.path.join(prefix, name)
             host.make_folders(os.path.dirname(path), 0o755)
-            found = host.entry(path)
-            host.write(path, host.read(path) if found else None, content.encode("utf-8"), 0o644)
+            simulate_file(host, path, content, 0o644)
 
     def _remove_unfinished(self) -> None:
         """Remove the prefix or environment that an earlier job began to create and did not finish."""
-        half = read_if_exists(os.path.join(self.folder, MAKING))
-        if half:
-            begun = self._resolve_own(half)
-            if not os.path.exists(os.path.join(begun, MADE)) and os.path.lexists(begun):
+        noted_path = read_if_exists(os.path.join(self.folder, UNFINISHED_NOTE))
+        if noted_path:
+            path = self._resolve_unfinished(noted_path)
+            if not os.path.exists(os.path.join(path, FINISHED_MARK)) and os.path.lexists(path):
                 self.report("removing an unfinished installation")
-                shutil.rmtree(begun)
+                shutil.rmtree(path)
 
     @property
     def _prefix(self) -> str:
-        """Return the prefix by way of the opened folder above it. Programs and file contents use spec.prefix."""
-        return os.path.join(self.above, os.path.basename(self._spec.prefix))
+        """Return the path of the prefix through the open parent folder, for this process's own access to files.
 
-    def _resolve_own(self, path: str) -> str:
-        """Return a path of the prefix or an environment by way of the opened folder. Raise AccountError for others."""
-        above, name = os.path.split(path)
+        Programs and the contents of files use spec.prefix.
+        """
+        return os.path.join(self.parent, os.path.basename(self._spec.prefix))
+
+    def _resolve_unfinished(self, path: str) -> str:
+        """Return the path through the open parent folder of an unfinished prefix or environment.
+
+        Raise AccountError for any other path, which hpc-onboard would not have noted.
+        """
+        parent, name = os.path.split(path)
         if path == self._spec.prefix:
             return self._prefix
-        if above != os.path.join(self._spec.prefix, "envs") or name in ("", ".", ".."):
+        if parent != os.path.join(self._spec.prefix, "envs") or name in ("", ".", ".."):
             raise AccountError(
                 "%s is recorded as unfinished, but was not created by hpc-onboard, so it is not removed" % path
             )
         return os.path.join(self._prefix, "envs", name)
 
     def _note_unfinished(self, path: str) -> None:
-        """Note that path is about to be created. Until it is finished, the next job may remove it."""
-        write_small_file(os.path.join(self.folder, MAKING), path)
+        """Note that the path is about to be created, so that the next job may remove it if it stays unfinished."""
+        write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), path)
 
     def _note_finished(self, marker: str, content: str) -> None:
-        """Write the mark of a finished folder, and forget that it is being created."""
+        """Write the mark of a finished folder, and remove the note that the folder is unfinished."""
         write_small_file(marker, content)
-        os.unlink(os.path.join(self.folder, MAKING))
+        os.unlink(os.path.join(self.folder, UNFINISHED_NOTE))
 
     # -- the installer -------------------------------------------------------------------------
 
@@ -114,36 +119,42 @@ class CondaJob(ProgramJob):
         """Return the path of the downloaded installer, in the job's folder."""
         return os.path.join(self.folder, INSTALLER)
 
-    def _fetch(self) -> None:
-        """Download the installer. If the account has no network, the error names the file for the controller."""
+    def _download_installer(self) -> None:
+        """Download the installer. If the account has no network, the error asks the controller to send the file."""
         spec = self._spec
         step = "downloading %s" % spec.title
         try:
-            fetch(spec.url, self._installer, spec.sha256, spec.proxies, lambda a, b: self.report(step, a, b, "bytes"))
+            download_file(
+                spec.url,
+                self._installer,
+                spec.sha256,
+                spec.proxies,
+                lambda done, total: self.report(step, done, total, "bytes"),
+            )
         except JobFailed as error:
-            if error.wants is not None:
+            if error.wants is not None:  # the account has no network
                 place = os.path.join(os.path.dirname(spec.prefix), self.name, INSTALLER)
                 error.wants = {"url": spec.url, "sha256": spec.sha256, "path": place}
             raise
 
-    def _install(self) -> None:
-        """Check and run the installer, try the new conda, and mark the prefix as finished."""
+    def _run_installer(self) -> None:
+        """Check and run the installer, start the new conda once, and mark the prefix as finished."""
         spec = self._spec
         self.report("checking the installer", 0, self._steps)
         check_sha256(self._installer, spec.sha256)
         self.report("installing %s" % spec.title, 1, self._steps)
-        if not self._update:
+        if not self._is_outdated:
             if os.path.lexists(self._prefix):
                 raise AccountError("%s was created by another program during this job and is not changed" % spec.prefix)
             self._note_unfinished(spec.prefix)
-        line = ["bash", self._installer, "-b", "-p", spec.prefix] + (["-u"] if self._update else [])
-        self._run(line, "the installer", HOME=self.folder)  # it writes into the home, wherever the prefix is
+        line = ["bash", self._installer, "-b", "-p", spec.prefix] + (["-u"] if self._is_outdated else [])
+        self._run(line, "the installer", HOME=self.folder)  # the installer writes into the home, whatever the prefix is
         self._run([os.path.join(self._prefix, "bin", "conda"), "--version"], "the new conda")
         os.unlink(self._installer)
-        if self._update:
-            write_small_file(os.path.join(self._prefix, MADE), spec.made)
+        if self._is_outdated:
+            write_small_file(os.path.join(self._prefix, FINISHED_MARK), spec.mark)
         else:
-            self._note_finished(os.path.join(self._prefix, MADE), spec.made)
+            self._note_finished(os.path.join(self._prefix, FINISHED_MARK), spec.mark)
 
     def _write_settings(self) -> None:
         """Write the settings of hpc-onboard into the prefix."""
@@ -177,20 +188,23 @@ class CondaJob(ProgramJob):
         else:
             self._note_finished(marker, origin_mark.digest(environment["content"]))
 
-    def _run(self, line: List[str], what: str, **more: str) -> None:
-        """Run a program to its end. Raises AccountError with the end of its output if it fails."""
+    def _run(self, line: List[str], title: str, **variables: str) -> None:
+        """Run a program to its end. title: names it in the AccountError that is raised if it fails."""
         try:
-            self.run(line, what, self._spec.prefix, self._environment(more))
+            self.run(line, title, self._spec.prefix, self._build_environment(variables))
         except ProgramFailed as error:
             if any(sign in error.output for sign in TERMS_SIGNS):
-                raise AccountError(TERMS % self._spec.prefix) from None
+                raise AccountError(TERMS_NOT_ACCEPTED % self._spec.prefix) from None
             raise
 
-    def _environment(self, more: Mapping[str, str]) -> Dict[str, str]:
-        """Return the account's environment without variables that confuse conda. No terms of service are accepted."""
+    def _build_environment(self, variables: Mapping[str, str]) -> Dict[str, str]:
+        """Return the account's environment without variables that confuse conda, and with these variables.
+
+        conda must not accept a channel's terms of service for the user.
+        """
         kept = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
         kept.update(render_proxy_variables(self._spec.proxies))
-        kept.update(more)
+        kept.update(variables)
         kept[MARK] = self.mark
         kept["CONDA_PLUGINS_AUTO_ACCEPT_TOS"] = "false"
         kept["PIP_CACHE_DIR"] = os.path.join(self.folder, "pip")
@@ -198,21 +212,21 @@ class CondaJob(ProgramJob):
         return kept
 
 
-class RemovalJob(Job):
-    """Removes a conda of ours, with the environments that hpc-onboard created."""
+class CondaRemovalJob(Job):
+    """Removes a conda that hpc-onboard installed, with its environments."""
 
     def __init__(self, folder: str, prefix: str) -> None:
         super().__init__(folder)
         self._prefix = prefix
 
     def work(self) -> None:
-        """Remove the prefix. A note in the job's folder says first that it is ours, because its marks go early."""
+        """Note the prefix as unfinished, so that the next run removes the rest after an interruption, and remove it."""
         self.report("removing %s" % self._prefix)
-        write_small_file(os.path.join(self.folder, MAKING), self._prefix)
-        prefix = os.path.join(self.above, os.path.basename(self._prefix))
-        made = os.path.join(prefix, MADE)
-        if os.path.lexists(made):
-            os.unlink(made)
+        write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), self._prefix)
+        prefix = os.path.join(self.parent, os.path.basename(self._prefix))
+        mark = os.path.join(prefix, FINISHED_MARK)
+        if os.path.lexists(mark):
+            os.unlink(mark)
         shutil.rmtree(prefix)
 
     def simulate(self, host: Host) -> None:
@@ -220,6 +234,6 @@ class RemovalJob(Job):
 
 
 def render_proxy_variables(proxies: Mapping[str, str]) -> Dict[str, str]:
-    """Return the environment variables that name the proxies, in small and capital letters."""
-    named = {"%s_proxy" % name: value for name, value in proxies.items()}
-    return dict(named, **{name.upper(): value for name, value in named.items()})
+    """Return the environment variables that name the proxies, in lower and upper case: programs read either."""
+    variables = {"%s_proxy" % scheme: value for scheme, value in proxies.items()}
+    return dict(variables, **{name.upper(): value for name, value in variables.items()})

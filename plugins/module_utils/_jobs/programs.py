@@ -1,15 +1,17 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs that a job runs to their end, with their output in a log, and its last lines in the error."""
+"""Jobs that run programs, whose output goes to a log; if a program fails, the error quotes the end of the log."""
 
 import os
 import subprocess
 from typing import List, Mapping, Optional
 
 from .._core.errors import AccountError
+from .._core.host import Host
 from .job import Job, read_small_file
 
 LAST = 400  # characters of the output in an error
+LOG_END = 4000  # bytes of the log that are read for these
 
 
 class ProgramFailed(AccountError):
@@ -21,11 +23,14 @@ class ProgramFailed(AccountError):
 
 
 class ProgramJob(Job):
-    """A job whose work is done by programs, which get the path of what they create."""
+    """A job whose programs access files by their ordinary paths, not through the job's open folders."""
 
-    def run(self, line: List[str], what: str, makes: str, environment: Mapping[str, str]) -> None:
-        """Run a program to its end. makes: the path of what it creates. Raises ProgramFailed or AccountError."""
-        self._check_parent(makes)
+    def run(self, line: List[str], title: str, created: str, environment: Mapping[str, str]) -> None:
+        """Run a program to its end. title: names it in messages. created: the path of the folder that it creates.
+
+        Raises ProgramFailed or AccountError.
+        """
+        self._check_parent(created)
         log = os.path.join(self.folder, "log")
         with open(log, "wb", opener=create_new) as stream:
             code = subprocess.call(
@@ -36,22 +41,24 @@ class ProgramJob(Job):
                 cwd=self.folder,
                 env=dict(environment),
             )
-        self._check_parent(makes)
+        self._check_parent(created)  # again: the program may have run for minutes
         if code == 0:
             return
-        said = read_last_lines(log)
-        how = "was ended by signal %d" % -code if code < 0 else "ended with exit code %d" % code
-        raise ProgramFailed("%s %s%s" % (what, how, ". Its output ends with: " + said if said else ""), said)
+        output = read_last_lines(log)
+        end = "was killed by signal %d" % -code if code < 0 else "ended with exit code %d" % code
+        raise ProgramFailed("%s %s%s" % (title, end, ". Its output ends with: " + output if output else ""), output)
 
-    def _check_parent(self, makes: str) -> None:
-        """Raise AccountError if another user has replaced the folder above what is created."""
-        above = os.path.dirname(makes)
-        if not (os.path.isdir(above) and os.path.samefile(above, self.above)):
-            raise AccountError("another user has replaced the folder %s: ask who did it, then run again" % above)
+    def _check_parent(self, path: str) -> None:
+        """Raise AccountError if the parent folder of a path is no longer the one that the job has opened."""
+        parent = os.path.dirname(path)
+        if not (os.path.isdir(parent) and os.path.samefile(parent, self.parent)):
+            raise AccountError(
+                "another user has replaced the folder %s: find out who did this, then run again" % parent
+            )
 
 
 def read_if_exists(path: str) -> Optional[str]:
-    """Return the text of a small file, or None if it does not exist."""
+    """Return the text of a small file, or None if the file does not exist."""
     try:
         return read_small_file(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -59,16 +66,22 @@ def read_if_exists(path: str) -> Optional[str]:
 
 
 def create_new(path: str, flags: int) -> int:
-    """Create a file and open it, after removing an existing one. For open(..., opener=)."""
+    """Open a new private file in place of an existing one, for open(..., opener=). Links are not followed."""
     if os.path.lexists(path):
         os.unlink(path)
     return os.open(path, flags | os.O_EXCL | os.O_NOFOLLOW, 0o600)
 
 
 def read_last_lines(log: str) -> str:
-    """Return the end of a program's log in one line."""
+    """Return the last LAST characters of a program's log in one line."""
     with open(log, "rb") as stream:
-        stream.seek(max(0, os.fstat(stream.fileno()).st_size - 4000))
+        stream.seek(max(0, os.fstat(stream.fileno()).st_size - LOG_END))
         text = stream.read().decode("utf-8", "replace")
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     return " | ".join(lines)[-LAST:]
+
+
+def simulate_file(host: Host, path: str, text: str, mode: int) -> None:
+    """Write a file for the simulation of a job, whether it exists or not."""
+    exists = host.entry(path)
+    host.write(path, host.read(path) if exists else None, text.encode("utf-8"), mode)

@@ -13,8 +13,8 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, State
 from .._formats import condarc, origin_mark, startup
-from .._jobs.conda_spec import CondaSpec, machine
-from .._jobs.made import MADE, JobResource, read_text
+from .._jobs.conda_spec import CondaSpec, read_architecture
+from .._jobs.made import FINISHED_MARK, JobResource, read_text
 from .._options.conda_options import MACHINE, OWN, CondaInstallOptions
 
 HISTORY = "conda-meta/history"  # every environment has this file
@@ -29,7 +29,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
     def bound(self, host: Host) -> "CondaInstall":
         """Return the resource with expanded paths; a UsersConda for a conda installation of the user's own."""
-        prefix = host.expand(self.options["prefix"].replace(MACHINE, machine()))
+        prefix = host.expand(self.options["prefix"].replace(MACHINE, read_architecture()))
         root = host.expand(self.options["root"]) if self.options.get("root") else None
         resource_type = UsersConda if self.options["distribution"] == OWN else CondaInstall
         resource = resource_type(dict(self.options, prefix=prefix, root=root))
@@ -44,7 +44,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
     @property
     def _spec(self) -> CondaSpec:
         no_installer = {"url": "", "sha256": ""}  # _why_not_installable() reports it
-        installer = self.options["installers"].get(machine()) or no_installer
+        installer = self.options["installers"].get(read_architecture()) or no_installer
         return CondaSpec(self.options["prefix"], self.options, installer)
 
     def desired(self, host: Host) -> State:
@@ -52,7 +52,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         if self.options["state"] == "absent":
             return {}
         spec = self._spec
-        state = {"conda": spec.made, condarc.PLACE: spec.settings}
+        state = {"conda": spec.mark, condarc.PLACE: spec.settings}
         for environment in self.options["environments"]:
             state["environment %s" % environment["name"]] = origin_mark.digest(environment["content"])
         return state
@@ -68,7 +68,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
             return {}
         if found.is_foreign:  # its mark is not trusted: commands in this folder would run as this user
             return {"is": "folder of another user"}
-        mark = read_text(host, os.path.join(prefix, MADE))
+        mark = read_text(host, os.path.join(prefix, FINISHED_MARK))
         if mark is None:
             return {"is": "unfinished" if self.unfinished_path(host) == prefix else found.kind}
         state = {"conda": self._accept_newer(mark)}
@@ -79,7 +79,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
             folder = os.path.join(prefix, "envs", environment["name"])
             if host.entry(folder):
                 unknown = "unfinished" if self.unfinished_path(host) == folder else "not created by hpc-onboard"
-                state["environment %s" % environment["name"]] = read_text(host, os.path.join(folder, MADE)) or unknown
+                mark = read_text(host, os.path.join(folder, FINISHED_MARK))
+                state["environment %s" % environment["name"]] = mark or unknown
         return state
 
     def _accept_newer(self, mark: str) -> str:
@@ -87,10 +88,10 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
         A mark is "DISTRIBUTION VERSION for MACHINE". Any other mark is returned unchanged.
         """
-        desired, found = self._spec.made.split(" "), mark.split(" ")
+        desired, found = self._spec.mark.split(" "), mark.split(" ")
         is_same = len(found) == len(desired) and (found[0], found[-1]) == (desired[0], desired[-1])
         if is_same and condarc.version_numbers(found[1]) >= condarc.version_numbers(desired[1]):
-            return self._spec.made
+            return self._spec.mark
         return mark
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
@@ -109,10 +110,10 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
     def _why_not_changeable(self, before: State, shown: str) -> Optional[str]:
         """Return why a finished conda must not be changed (a different one, or changed by hand), or None."""
-        found, desired = before["conda"].split(" "), self._spec.made.split(" ")
+        found, desired = before["conda"].split(" "), self._spec.mark.split(" ")
         if (found[0], found[-1]) != (desired[0], desired[-1]):
             text = "%s contains %s, but the settings ask for %s: set another prefix"
-            return text % (shown, before["conda"], self._spec.made)
+            return text % (shown, before["conda"], self._spec.mark)
         settings = before.get(condarc.PLACE)
         if settings and not origin_mark.is_unchanged(settings):
             text = "%s/%s was changed by hand: move your settings to %s/.condarc and delete this file, then run again"
@@ -125,12 +126,13 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
     def _why_not_installable(self, host: Host) -> Optional[str]:
         """Return why an installation would fail (no installer, an old glibc, or too little space), or None."""
-        if machine() not in self.options["installers"]:
+        architecture = read_architecture()
+        if architecture not in self.options["installers"]:
             available = ", ".join(sorted(self.options["installers"]))
-            return "%s has no installer for %s; available: %s" % (self.options["distribution"], machine(), available)
-        from .._jobs.machine import glibc_version
+            return "%s has no installer for %s; available: %s" % (self.options["distribution"], architecture, available)
+        from .._jobs.machine import read_glibc_version
 
-        found = glibc_version()
+        found = read_glibc_version()
         if found and condarc.version_numbers(found) < condarc.version_numbers(self.options["glibc"]):
             return "%s needs glibc %s, but this login node has %s: set an older version, or distribution miniforge" % (
                 self._spec.title,
@@ -163,7 +165,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         """Return why the prefix must not be removed (the user created an environment in it), or None."""
         folder = os.path.join(self.options["prefix"], "envs")
         for name in host.names(folder):
-            if read_text(host, os.path.join(folder, name, MADE)) is None and not name.startswith("."):
+            if read_text(host, os.path.join(folder, name, FINISHED_MARK)) is None and not name.startswith("."):
                 text = "hpc-onboard did not create the environment %s in %s: remove it first (conda env remove -n %s)"
                 return text % (name, host.shown(folder), name)
         return None
@@ -185,14 +187,14 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
     def apply(self, host: Host) -> None:
         """Start the job that installs, updates or removes the conda."""
-        from .._jobs.conda import CondaJob, RemovalJob
+        from .._jobs.conda import CondaJob, CondaRemovalJob
 
         if self.options["state"] == "absent":
-            RemovalJob(self.job_folder, self.options["prefix"]).start(host)
+            CondaRemovalJob(self.job_folder, self.options["prefix"]).start(host)
             return
         host.make_folders(os.path.dirname(self.options["prefix"]), 0o700, self.options.get("root"))
-        mark = read_text(host, os.path.join(self.options["prefix"], MADE))
-        is_outdated = mark is not None and self._accept_newer(mark) != self._spec.made
+        mark = read_text(host, os.path.join(self.options["prefix"], FINISHED_MARK))
+        is_outdated = mark is not None and self._accept_newer(mark) != self._spec.mark
         CondaJob(self.job_folder, self._spec, is_outdated).start(host)
 
 
@@ -211,7 +213,7 @@ class UsersConda(CondaInstall):
             return {}
         files = [host.resolved_entry(os.path.join(prefix, name)) for name in CONDA_FILES]
         is_conda = found.kind == "folder" and all(file and file.kind == "file" and file.mine for file in files)
-        is_users = found.mine and host.entry(os.path.join(prefix, MADE)) is None
+        is_users = found.mine and host.entry(os.path.join(prefix, FINISHED_MARK)) is None
         return {"conda": OWN} if is_conda and is_users else {"is": found.kind}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:

@@ -58,14 +58,14 @@ class ContainerImage(ContainerImageOptions, Resource):
     def _find_site_image(self, host: Host) -> str:
         """Return the path of the site's own file of this image, or ""."""
         folder = self.options.get("site_images")
-        return self._files(host).of_site(folder, self.options["packages"]) if folder else ""
+        return self._files(host).find_site_file(folder, self.options["packages"]) if folder else ""
 
     def _is_our_link(self, link: files.FileEntry, host: Host) -> bool:
         """Return True for a link to a name with a digest, or to a site image, as only hpc-onboard creates them."""
         if link.kind != "link" or link.is_foreign:
             return False
         site = self.options.get("site_images")
-        return self._files(host).is_name(link.target) or (bool(site) and os.path.dirname(link.target) == site)
+        return self._files(host).is_file_name(link.target) or (bool(site) and os.path.dirname(link.target) == site)
 
     def desired(self, host: Host) -> State:
         """Return the link's target and the image's digest; the site's own file if the site provides the image."""
@@ -83,10 +83,10 @@ class ContainerImage(ContainerImageOptions, Resource):
     def inspect(self, host: Host) -> State:
         """Return the same fields as desired(); before a removal, also the size of the images to be removed."""
         found = self._inspect_link(host)
-        removable = [name for name in self._files(host).ours() if not self._files(host).is_changed(name)]
+        removable = self._files(host).list_removable()
         if self.options["state"] == "present" or not found or not removable:
             return found
-        return dict(found, size=self._files(host).size(removable))
+        return dict(found, size=self._files(host).format_total_size(removable))
 
     def is_unchanged_since_created(self, found: State, host: Host) -> bool:
         """Compare all fields but the size, which is not in the receipt."""
@@ -99,7 +99,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         if link is not None and not self._is_our_link(link, host):
             return {"is": link.kind}
         if link is None:
-            names = self._files(host).ours()
+            names = self._files(host).list_imported()
             if self.options["state"] == "present":
                 return {}
             if self._has_import_folder(host):
@@ -108,14 +108,14 @@ class ContainerImage(ContainerImageOptions, Resource):
         state = {"image": link.target}
         if link.target.startswith("/"):  # an image of the site
             return state if host.resolved_kind(self._link) == "file" else {}
-        note = self._files(host).note(link.target)
+        note = self._files(host).read_note(link.target)
         if note is None:
             return {}
         state["digest"] = str(note["digest"])
         if self._files(host).is_changed(link.target):
             state["digest"] = "changed after the import"
         if self.options["old"] == "remove" and self.options["state"] == "present":
-            state["old"] = ", ".join(self._files(host).old(link.target)) or "none"
+            state["old"] = ", ".join(self._files(host).list_older(link.target)) or "none"
         return state
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
@@ -125,7 +125,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         if self.options["state"] == "absent":
             if before.get("digest") == "changed after the import":
                 place = host.shown(os.path.join(self._folder, before["image"]))
-                size = self._files(host).size([before["image"]])
+                size = self._files(host).format_total_size([before["image"]])
                 return "%s (%s) was changed after the import: remove it yourself" % (place, size)
             return None
         if self._find_site_image(host) or self._digest_in_import(host):
@@ -151,7 +151,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             return problem
         path = os.path.join(self._folder, name)
         if host.entry(path) is not None:
-            is_ours = self._files(host).note(name) is not None
+            is_ours = self._files(host).read_note(name) is not None
             return None if is_ours else EXISTS % host.shown(path)
         problem = fill_options(self.options["job_options"], host.account.found)[1]
         if problem:
@@ -163,11 +163,12 @@ class ContainerImage(ContainerImageOptions, Resource):
         """Return notes about images that stay, and about a registry that does not answer."""
         if self.options["state"] == "absent":
             text, images = "%s (%s) was changed after the import and is not removed", self._files(host)
-            return [text % (name, images.size([name])) for name in images.ours() if images.is_changed(name)]
+            changed = filter(images.is_changed, images.list_imported())
+            return [text % (name, images.format_total_size([name])) for name in changed]
         link = host.entry(self._link)
         notes = []
         if link is not None and link.kind == "link" and not link.target.startswith("/"):
-            old = self._files(host).old(link.target)
+            old = self._files(host).list_older(link.target)
             if old and self.options["old"] == "keep":
                 text = "older images of %s exist: %s. To remove them, set container_images_old: remove"
                 notes.append(text % (self.options["image"], ", ".join(old)))
@@ -184,7 +185,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         if lookup.digest or lookup.is_certain:
             return str(lookup.digest)
         link = host.entry(self._link)
-        note = self._files(host).note(link.target) if link is not None and link.kind == "link" else None
+        note = self._files(host).read_note(link.target) if link is not None and link.kind == "link" else None
         return str(note["digest"]) if note else ""
 
     def _look_up(self, host: Host) -> Any:
@@ -248,13 +249,13 @@ class ContainerImage(ContainerImageOptions, Resource):
         desired = self.desired(host)
         link = host.entry(self._link)
         current = link.target if link is not None else ""
-        if not (desired["image"].startswith("/") or self._files(host).note(desired["image"])):
+        if not (desired["image"].startswith("/") or self._files(host).read_note(desired["image"])):
             self._start_import(host, desired)
             return
         if desired["image"] != current:
             host.make_link(self._link, desired["image"])
         if desired.get("old") == "none":
-            for name in self._files(host).old(desired["image"]):
+            for name in self._files(host).list_older(desired["image"]):
                 self._files(host).remove(name)
 
     def _start_import(self, host: Host, desired: State) -> None:
@@ -295,6 +296,5 @@ class ContainerImage(ContainerImageOptions, Resource):
         link = host.entry(self._link)
         if link is not None and link.kind == "link":
             host.remove(self._link)
-        for name in self._files(host).ours():
-            if not self._files(host).is_changed(name):
-                self._files(host).remove(name)
+        for name in self._files(host).list_removable():
+            self._files(host).remove(name)

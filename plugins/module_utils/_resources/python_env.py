@@ -11,8 +11,8 @@ from typing import List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
-from .._jobs.env_spec import AS_LOCKED, EnvSpec, compared, installed, read_mark, versions_folder
-from .._jobs.made import MADE, JobResource, read_text
+from .._jobs.env_spec import AS_LOCKED, EnvSpec, describe_difference, read_mark, read_packages, versions_folder
+from .._jobs.made import FINISHED_MARK, JobResource, read_text
 from .._options.env_options import PythonEnvOptions
 
 WORKING, UNFINISHED, PURGED, NO_PYTHON = "an environment", "nothing", "missing files", "a missing Python"
@@ -35,7 +35,7 @@ class PythonEnv(PythonEnvOptions, JobResource):
         """Return the sources of the environment, packages as in the lock file, and a working link."""
         if self.options["state"] == "absent":
             return {}
-        return dict(self._spec.made_from(), installed=AS_LOCKED, **{"points to": WORKING})
+        return dict(self._spec.describe_inputs(), installed=AS_LOCKED, **{"points to": WORKING})
 
     def inspect(self, host: Host) -> State:
         """Return the same fields as desired(), read from the mark of the version that the link points to.
@@ -48,11 +48,11 @@ class PythonEnv(PythonEnvOptions, JobResource):
         version = os.path.join(os.path.dirname(self.path), link.target)
         if link.kind != "link" or link.is_foreign or os.path.dirname(version) != versions:
             return {"is": link.kind}
-        mark = read_mark(read_text(host, os.path.join(version, MADE)))
+        mark = read_mark(read_text(host, os.path.join(version, FINISHED_MARK)))
         if not mark:
             return {"points to": PURGED}
         state = dict(mark["made_from"])
-        state["installed"] = compared(mark["locked"], self._list_packages(version, host))
+        state["installed"] = describe_difference(mark["locked"], self._list_packages(version, host))
         state["points to"] = NO_PYTHON if host.resolved_kind(version + "/bin/python") == "nothing" else WORKING
         return state
 
@@ -62,13 +62,13 @@ class PythonEnv(PythonEnvOptions, JobResource):
         if found is None or found.kind != "folder" or found.is_foreign:
             return False
         is_begun = os.path.dirname(self.unfinished_path(host) or "") == versions
-        return is_begun or read_text(host, os.path.join(versions, MADE)) is not None
+        return is_begun or read_text(host, os.path.join(versions, FINISHED_MARK)) is not None
 
     def _list_packages(self, version: str, host: Host) -> List[str]:
         """Return the packages that are installed in the folder of a version, as name==version."""
         library = os.path.join(version, "lib")
         folders = [os.path.join(library, name, "site-packages") for name in host.names(library)]
-        return installed([name for folder in folders for name in host.names(folder)])
+        return read_packages([name for folder in folders for name in host.names(folder)])
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the environment must not be changed or cannot be created, or None."""
@@ -104,9 +104,9 @@ class PythonEnv(PythonEnvOptions, JobResource):
             return None
         if progress is not None and "failed" not in progress:
             return None
-        from .._jobs.modules import find_missing
+        from .._jobs.modules import explain_missing
 
-        return find_missing(self._spec, os.environ)
+        return explain_missing(self._spec, os.environ)
 
     def apply(self, host: Host) -> None:
         """Start the job that creates or removes the environment."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.lock_file import LockBusy, LockFile
-from ...module_utils._jobs.download import ReportBytes, fetch
+from ...module_utils._jobs.download import ReportBytes, download_file
 from .._state.fingerprint_key import make_private
 from .result import FAILURES
 
@@ -129,7 +129,7 @@ def fetch_installer(url: str, sha256: str, report: ReportBytes) -> Path:
             f"another process is still downloading {url} ({error}): end that process, then run again"
         ) from None
     try:
-        fetch(url, str(folder / sha256), sha256, {}, report)
+        download_file(url, str(folder / sha256), sha256, {}, report)
     finally:
         lock.release()
     return folder / sha256

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The facts of a profile beside what an account of that cluster shows: agrees, differs or not visible.
+"""The comparison of a profile's site facts with the observations of an account: agrees, differs or not visible.
 
-Only what the account shows for certain differs. What may depend on the account, such as an area that was not granted to
-it, a larger allocation or a module that is not loaded, is not visible.
+A fact differs only if the account shows for certain that the profile is wrong. What may depend on the account is not
+visible: an area that the account may not use, a larger allocation, or a module that is not loaded.
 """
 
 from __future__ import annotations
@@ -19,57 +19,65 @@ if TYPE_CHECKING:
     from .._documents.result import JobCheckResult
     from .observations import Observations
 
-TOLERANCE = 0.1  # of a quota: sites count 47 GiB as 50 GB
-NO_LIMIT = "no limit"
+TOLERANCE = 0.1  # of a quota: sites round, and use GiB for GB
+SAME_HOURS = 0.02  # profiles round the hours of a partition
 SINFO = "sinfo -a -h -o '%R|%G|%D|%l'"
 TEST_JOB = "hpc-onboard test-job"
 Profile = Mapping[str, Any]
 
 
-def compare(profile: Profile, seen: Observations, user: str) -> list[ProbedFact]:
-    """Return the facts of a profile that can be compared. profile: filled in for the user's account."""
+def compare(profile: Profile, observations: Observations, user: str) -> list[ProbedFact]:
+    """Return the comparison of all facts that an account can show. profile: filled in for the user's account."""
+    scheduler = profile.get("scheduler", {})
     return [
-        *_machine(profile, seen),
-        *_home(profile, seen, user),
-        *_areas(profile, seen),
-        *_quotas(profile, seen),
-        *_container(profile, seen),
-        *(_slurm(profile["scheduler"], seen) if profile.get("scheduler", {}).get("kind") == "slurm" else ()),
+        *_compare_machine(profile, observations),
+        *_compare_home(profile, observations, user),
+        *_compare_areas(profile, observations),
+        *_compare_quotas(profile, observations),
+        *_compare_container(profile, observations),
+        *(_compare_slurm(scheduler, observations) if scheduler.get("kind") == "slurm" else ()),
     ]
 
 
 def compare_jobs(profile: Profile, jobs: Sequence[JobCheckResult]) -> list[ProbedFact]:
-    """Return the facts that only a job shows."""
-    works = {one["what"]: one["works"] for one in jobs}
+    """Return the comparison of the facts that only a job can show. jobs: the results of a test job's checks."""
+    works = {check["what"]: check["works"] for check in jobs}
     places = [("home", profile["home"], "~")]
-    places += [(f"storage.{one['name']}", one, one.get("path", "")) for one in profile.get("storage", ())]
+    places += [(f"storage.{area['name']}", area, area.get("path", "")) for area in profile.get("storage", ())]
     facts = [
-        _fact(f"{fact}.on_compute", says["on_compute"], "writable" if works[check] else "not writable", TEST_JOB,
-              agrees=(says["on_compute"] == "rw") == works[check])
-        for fact, says, path in places
-        if "on_compute" in says and (check := f"{path} is writable") in works
+        _compare_fact(f"{fact}.on_compute", place["on_compute"], "writable" if works[check] else "not writable",
+                      TEST_JOB, agrees=(place["on_compute"] == "rw") == works[check])
+        for fact, place, path in places
+        if "on_compute" in place and (check := f"{path} is writable") in works
     ]  # fmt: skip
-    reached = [one["works"] for one in jobs if one["way"] == "reach"]
+    is_reached = [check["works"] for check in jobs if check["way"] == "reach"]
     internet = profile.get("compute", {}).get("internet")
-    if internet and reached:
-        shown = "reachable" if any(reached) else "not reachable"
-        agrees = (internet != "none") == any(reached)
-        facts.append(_fact("compute.internet", internet, shown, TEST_JOB, agrees=agrees))
+    if internet and is_reached:
+        shown = "reachable" if any(is_reached) else "not reachable"
+        agrees = (internet != "none") == any(is_reached)
+        facts.append(_compare_fact("compute.internet", internet, shown, TEST_JOB, agrees=agrees))
     return facts
 
 
-def _fact(fact: str, says: Any, seen: Any, by: str, *, agrees: bool | None = None, value: Any = None) -> ProbedFact:
-    """Return one fact. agrees: None if the account does not show it."""
+def _compare_fact(
+    fact: str, expected: Any, observed: Any, command: str, *, agrees: bool | None = None, value: Any = None
+) -> ProbedFact:
+    """Return the comparison of one fact. expected: by the profile. command: shows the observed value.
+
+    agrees: None if the account does not show the fact. value: the correct one for the profile, if it is certain.
+    """
     result: Comparison = "not visible" if agrees is None else "agrees" if agrees else "differs"
-    row: ProbedFact = {"fact": fact, "result": result, "says": _text(says), "seen": _text(seen), "by": by}
+    says, seen = _format(expected), _format(observed)
+    row: ProbedFact = {"fact": fact, "result": result, "says": says, "seen": seen, "by": command}
     return {**row, "value": value} if value is not None and result == "differs" else row
 
 
-def _text(value: Any) -> str:
+def _format(value: Any) -> str:
+    """Return a value as people read it: yes, no, a number, or lists with commas."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_text(one)}" for name, one in value.items())
+        return ", ".join(f"{name} {_format(item)}" for name, item in value.items())
     if isinstance(value, (list, tuple)):
-        return ", ".join(map(_text, value))
+        return ", ".join(map(_format, value))
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) \
         else str(value)  # fmt: skip
 
@@ -77,20 +85,23 @@ def _text(value: Any) -> str:
 # -- the machine -----------------------------------------------------------------------------------
 
 
-def _machine(profile: Profile, seen: Observations) -> Iterator[ProbedFact]:
-    if machine := seen.text("arch"):
-        machines = profile.get("arch", [])
-        if machines:
-            yield _fact("arch", machines, machine, "uname -m", agrees=machine in machines, value=[*machines, machine])
-    if profile.get("os") and (os := seen.text("os")):
-        agrees = _release(os) == _release(profile["os"]) if _release(os) and _release(profile["os"]) else None
-        yield _fact("os", profile["os"], os, "/etc/os-release", agrees=agrees, value=os)
+def _compare_machine(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
+    """Yield the architecture and the operating system."""
+    machine, machines = observations.text("arch"), profile.get("arch", [])
+    if machine and machines:
+        agrees = machine in machines
+        yield _compare_fact("arch", machines, machine, "uname -m", agrees=agrees, value=[*machines, machine])
+    system = observations.text("os")
+    if profile.get("os") and system:
+        expected, observed = _parse_system(profile["os"]), _parse_system(system)
+        agrees_or_none = expected == observed if expected and observed else None
+        yield _compare_fact("os", profile["os"], system, "/etc/os-release", agrees=agrees_or_none, value=system)
 
 
-def _release(text: str) -> tuple[str, str] | None:
-    """Return the first word and the major number of an operating system's name.
+def _parse_system(text: str) -> tuple[str, str] | None:
+    """Return the first word and the major version of an operating system's name; None without a version.
 
-    >>> _release("Rocky Linux 9.6 (Blue Onyx)")
+    >>> _parse_system("Rocky Linux 9.6 (Blue Onyx)")
     ('rocky', '9')
     """
     number = re.search(r"[0-9]+", text)
@@ -100,159 +111,171 @@ def _release(text: str) -> tuple[str, str] | None:
 # -- folders and quotas ----------------------------------------------------------------------------
 
 
-def _home(profile: Profile, seen: Observations, user: str) -> Iterator[ProbedFact]:
-    says, homes = profile["home"].get("path"), [seen.text("home"), seen.text("home folder")]
-    if says and homes[0]:
-        pattern = homes[0].replace(user, "{user}") if user in homes[0] else None
-        yield _fact("home.path", says, homes[0], "getent passwd", agrees=says in homes, value=pattern)
+def _compare_home(profile: Profile, observations: Observations, user: str) -> Iterator[ProbedFact]:
+    """Yield the path of the home. The folder that it resolves to agrees, too."""
+    expected, home = profile["home"].get("path"), observations.text("home")
+    if expected and home:
+        pattern = home.replace(user, "{user}") if user in home else None
+        agrees = expected in (home, observations.text("home folder"))
+        yield _compare_fact("home.path", expected, home, "getent passwd", agrees=agrees, value=pattern)
 
 
-def _areas(profile: Profile, seen: Observations) -> Iterator[ProbedFact]:
+def _compare_areas(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
+    """Yield the variables and paths of areas, the launchers' images, and the folder of the site's images."""
     for area in profile.get("storage", ()):
         fact, name = f"storage.{area['name']}", area["name"]
         if variable := area.get("variable"):
-            value = seen.text(f"variable {variable.removeprefix('$')}")
-            yield _fact(f"{fact}.variable", variable, value or "not set in a login shell", f"printenv {variable[1:]}",
-                        agrees=True if value else None)  # fmt: skip
+            bare_name = variable.removeprefix("$")
+            value = observations.text(f"variable {bare_name}")
+            yield _compare_fact(f"{fact}.variable", variable, value or "not set in a login shell",
+                                f"printenv {bare_name}", agrees=True if value else None)  # fmt: skip
         path = area.get("path")
-        if not path or "{" in path or path.startswith("$"):
+        if not path or "{" in path or path.startswith("$"):  # a project or variable is not set: the path is unknown
             continue
-        found, root = seen.area(name), seen.area(f"{name} root")
+        found, root = observations.area(name), observations.area(f"{name} root")  # root: created by the site
         if found.kind in ("", "folder"):
-            yield _fact(f"{fact}.path", path, found.kind or "could not be read", f"ls -d {path}",
-                        agrees=True if found.kind else None)  # fmt: skip
-        elif root.kind == "folder":  # it may not be granted to this account, or be to create
-            yield _fact(f"{fact}.path", path, "not there for this account", f"ls -d {path}")
+            yield _compare_fact(f"{fact}.path", path, found.kind or "could not be read", f"ls -d {path}",
+                                agrees=True if found.kind else None)  # fmt: skip
+        elif root.kind == "folder":  # this account may have no access, or has to create the folder
+            yield _compare_fact(f"{fact}.path", path, "not found", f"ls -d {path}")
         else:
-            yield _fact(f"{fact}.path", path, f"no {root.path}", f"ls -d {root.path}", agrees=False)
+            yield _compare_fact(f"{fact}.path", path, f"{root.path} not found", f"ls -d {root.path}", agrees=False)
     for number, launcher in enumerate(profile.get("launchers", ())):
-        found = seen.area(f"launcher {number}")
+        found = observations.area(f"launcher {number}")
         if launcher.get("image") and found.kind:
-            yield _fact(f"launchers.{launcher['name']}.image", launcher["image"], found.kind,
-                        f"ls {launcher['image']}", agrees=found.kind == "file")  # fmt: skip
-    if (folder := profile.get("container", {}).get("images")) and (found := seen.area("images")).kind:
-        yield _fact("container.images", folder, found.kind, f"ls -d {folder}", agrees=found.kind == "folder")
+            yield _compare_fact(f"launchers.{launcher['name']}.image", launcher["image"], found.kind,
+                                f"ls {launcher['image']}", agrees=found.kind == "file")  # fmt: skip
+    if (folder := profile.get("container", {}).get("images")) and (found := observations.area("images")).kind:
+        yield _compare_fact("container.images", folder, found.kind, f"ls -d {folder}", agrees=found.kind == "folder")
 
 
-def _quotas(profile: Profile, seen: Observations) -> Iterator[ProbedFact]:
+def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
+    """Yield the quota command, and the limits of the home and the areas. A limit that was raised agrees."""
     command = profile.get("quota_command", "")
     if command:
-        found = seen.text(f"program {command.split()[0]}")
-        yield _fact("quota_command", command, found or "not found", f"command -v {command.split()[0]}",
-                    agrees=bool(found) or None)  # fmt: skip
-    places = [("home", profile["home"], seen.text("home"))]
-    places += [(f"storage.{one['name']}", one, seen.area(one["name"]).path) for one in profile.get("storage", ())]
+        found = observations.text(f"program {command.split()[0]}")
+        yield _compare_fact("quota_command", command, found or "not found", f"command -v {command.split()[0]}",
+                            agrees=bool(found) or None)  # fmt: skip
+    places = [("home", profile["home"], observations.text("home"))]
+    areas = profile.get("storage", ())
+    places += [(f"storage.{area['name']}", area, observations.area(area["name"]).path) for area in areas]
     for fact, limits, path in places:
-        for what in ("bytes", "files"):
-            limit = _find_quota(seen.quotas(what), fact.rpartition(".")[2], path)
-            if what in limits and limit:
-                says = limits[what]
-                yield _fact(f"{fact}.{what}", says, limit, command or "quota -s -w",
-                            agrees=limit >= says * (1 - TOLERANCE), value=limit)  # fmt: skip
+        for unit in ("bytes", "files"):
+            limit = _find_quota(observations.quotas(unit), fact.rpartition(".")[2], path)
+            if unit in limits and limit:
+                expected = limits[unit]
+                yield _compare_fact(f"{fact}.{unit}", expected, limit, command or "quota -s -w",
+                                    agrees=limit >= expected * (1 - TOLERANCE), value=limit)  # fmt: skip
 
 
 def _find_quota(quotas: Mapping[str, int], name: str, path: str) -> int | None:
     """Return the limit of an area, which commands name by its path, a path above it, or a word such as home."""
     above = [place for place in quotas if place.startswith("/") and f"{path}/".startswith(f"{place.rstrip('/')}/")]
     named = [place for place in quotas if place.strip("/").lower() == name]
-    place = max(above, key=len, default=None) if path else None
-    return quotas[place or named[0]] if place or named else None
+    nearest = max(above, key=len, default=None) if path else None
+    return quotas[nearest or named[0]] if nearest or named else None
 
 
 # -- containers ------------------------------------------------------------------------------------
 
 
-def _container(profile: Profile, seen: Observations) -> Iterator[ProbedFact]:
+def _compare_container(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
+    """Yield the module of the container runtime, and if login nodes have the runtime."""
     container = profile.get("container", {})
     runtime, module = container.get("runtime", "none"), container.get("module", "")
-    if module and (shown := seen.text(f"module {module}")):
-        yield _fact("container.module", module, "there" if shown == "yes" else "not there", f"module avail {module}",
-                    agrees=shown == "yes")  # fmt: skip
+    if module and (shown := observations.text(f"module {module}")):
+        yield _compare_fact("container.module", module, "found" if shown == "yes" else "not found",
+                            f"module avail {module}", agrees=shown == "yes")  # fmt: skip
     if runtime == "none" or "on_login" not in container:
         return
-    found = seen.text(f"program {runtime}")
-    is_hidden = bool(module) and not found  # it comes with its module
-    agrees = None if is_hidden or (not container["on_login"] and not found) else bool(found) == container["on_login"]
-    yield _fact("container.on_login", container["on_login"], found or "not found", f"command -v {runtime}",
-                agrees=agrees, value=bool(found))  # fmt: skip
+    found, expected = observations.text(f"program {runtime}"), container["on_login"]
+    if_not_found = None if module or not expected else False  # the module may provide the runtime
+    agrees = bool(expected) if found else if_not_found
+    yield _compare_fact("container.on_login", expected, found or "not found", f"command -v {runtime}",
+                        agrees=agrees, value=bool(found))  # fmt: skip
 
 
 # -- Slurm -----------------------------------------------------------------------------------------
 
 
-def _slurm(says: Profile, seen: Observations) -> Iterator[ProbedFact]:
-    there = seen.partitions()
-    if not there:
-        yield _fact("scheduler.kind", "slurm", "sinfo shows no partition", SINFO)
+def _compare_slurm(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
+    """Yield the facts about Slurm. scheduler: the profile's part about Slurm."""
+    existing = observations.partitions()
+    if not existing:
+        yield _compare_fact("scheduler.kind", "slurm", "sinfo shows no partition", SINFO)
         return
-    yield _fact("scheduler.kind", "slurm", "slurm", SINFO, agrees=True)
-    own = says.get("partitions", [])
-    if own:
-        gone = [name for name in own if name not in there]
-        yield _fact("scheduler.partitions", own, f"no {_text(gone)}" if gone else own, SINFO, agrees=not gone,
-                    value=[name for name in own if name in there] or there)  # fmt: skip
-    yield from _options(says, seen)
-    yield from _hours(says, seen)
-    yield from _gpus(says, seen)
-    default = seen.slurm.get("default_partition")
+    yield _compare_fact("scheduler.kind", "slurm", "slurm", SINFO, agrees=True)
+    partitions = scheduler.get("partitions", [])
+    if partitions:
+        missing = [name for name in partitions if name not in existing]
+        yield _compare_fact("scheduler.partitions", partitions, _not_found(missing) if missing else partitions, SINFO,
+                            agrees=not missing,
+                            value=[name for name in partitions if name in existing] or existing)  # fmt: skip
+    yield from _compare_options(scheduler, observations)
+    yield from _compare_hours(scheduler, observations)
+    yield from _compare_gpus(scheduler, observations)
+    default = observations.slurm.get("default_partition")  # "": Slurm has none; None: not observed
     if default is not None:
-        needs = default == ""
-        if needs or says.get("partition_required"):
-            yield _fact("scheduler.partition_required", says.get("partition_required", False),
-                        "no default partition" if needs else f"default is {default}", "sinfo",
-                        agrees=bool(says.get("partition_required")) == needs, value=needs)  # fmt: skip
+        expected, is_required = scheduler.get("partition_required", False), default == ""
+        if is_required or expected:
+            yield _compare_fact("scheduler.partition_required", expected,
+                                "no default partition" if is_required else f"the default is {default}", "sinfo",
+                                agrees=expected == is_required, value=is_required)  # fmt: skip
 
 
-def _options(says: Profile, seen: Observations) -> Iterator[ProbedFact]:
-    """Yield the partitions and the types of GPUs that the options of jobs name."""
-    types = seen.gpu_types()
+def _not_found(names: Sequence[str]) -> str:
+    return f"{_format(names)} not found"
+
+
+def _compare_options(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
+    """Yield the options for GPU, CPU and test jobs: do their partitions and their type of GPU exist?"""
+    types = observations.count_gpu_nodes()
     for name in ("gpu", "cpu", "test"):
-        if name not in says:
+        if name not in scheduler:
             continue
-        options = split_site_options(says[name])
-        partitions = [one for one in options.named.get("--partition", "").split(",") if one]
-        gone = [one for one in partitions if one not in seen.partitions()]
-        if options.gpu_type and options.gpu_type not in types and set(types) - {""}:
-            gone.append(options.gpu_type)
+        options = split_site_options(scheduler[name])
+        partitions = [partition for partition in options.named.get("--partition", "").split(",") if partition]
+        missing = [partition for partition in partitions if partition not in observations.partitions()]
+        if options.gpu_type and options.gpu_type not in types and set(types) - {""}:  # sinfo shows types of GPUs
+            missing.append(options.gpu_type)
         if partitions or options.gpu_type:
-            yield _fact(f"scheduler.{name}", says[name], f"no {_text(gone)}" if gone else "there", SINFO,
-                        agrees=not gone)  # fmt: skip
+            yield _compare_fact(f"scheduler.{name}", scheduler[name], _not_found(missing) if missing else "found",
+                                SINFO, agrees=not missing)  # fmt: skip
 
 
-def _hours(says: Profile, seen: Observations) -> Iterator[ProbedFact]:
-    by_partition = says.get("partition_hours", {})
+def _compare_hours(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
+    """Yield the time limits of single partitions, and the longest limit of all other partitions."""
+    by_partition = scheduler.get("partition_hours", {})
+    existing = observations.partitions()
     for name, hours in by_partition.items():
-        if name in seen.partitions():
-            limit = seen.hours(name)
-            shown = NO_LIMIT if limit is None else limit
-            yield _fact(f"scheduler.partition_hours.{name}", hours, shown, SINFO,
-                        agrees=limit is None or abs(limit - hours) < 0.02, value=limit)  # fmt: skip
-    own = [
-        one for one in says.get("partitions", seen.partitions()) if one in seen.partitions() and one not in by_partition
-    ]
-    limits = [limit for limit in map(seen.hours, own) if limit is not None]
-    if "hours" in says and limits:
-        longest = max(limits)
-        yield _fact("scheduler.hours", says["hours"], longest, SINFO, agrees=longest >= says["hours"],
-                    value=int(longest) or None)  # fmt: skip
+        if name in existing:
+            limit = observations.hours(name)
+            yield _compare_fact(f"scheduler.partition_hours.{name}", hours, "no limit" if limit is None else limit,
+                                SINFO, agrees=limit is None or abs(limit - hours) < SAME_HOURS,
+                                value=limit)  # fmt: skip
+    others = [name for name in scheduler.get("partitions", existing) if name in existing and name not in by_partition]
+    limits = [limit for limit in map(observations.hours, others) if limit is not None]
+    if "hours" in scheduler and limits:
+        longest = max(limits)  # below one hour, no correct value exists: a profile has whole hours
+        yield _compare_fact("scheduler.hours", scheduler["hours"], longest, SINFO,
+                            agrees=longest >= scheduler["hours"], value=int(longest) or None)  # fmt: skip
 
 
-def _gpus(says: Profile, seen: Observations) -> Iterator[ProbedFact]:
-    types = seen.gpu_types()
+def _compare_gpus(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
+    """Yield the numbers of nodes by type of GPU, and the numbers of GPUs that a job may have on one node."""
+    types = observations.count_gpu_nodes()
     if not types:
         return
-    if says.get("gpu_nodes"):
-        expected = says["gpu_nodes"]
-        shown = {name: number for name, number in sorted(types.items()) if name}
-        agrees = (
-            None if "" in types and not shown else all(shown.get(name) == number for name, number in expected.items())
-        )
-        yield _fact("scheduler.gpu_nodes", expected, shown, SINFO, agrees=agrees, value=shown)
-    if says.get("gpus_per_node"):
-        named = split_site_options(says.get("gpu", "")).gpu_type
-        usual = [nodes for nodes in seen.nodes if named in nodes.gpus] or seen.nodes
+    if scheduler.get("gpu_nodes"):
+        expected = scheduler["gpu_nodes"]
+        observed = {name: number for name, number in sorted(types.items()) if name}
+        agrees = all(observed.get(name) == number for name, number in expected.items()) if observed else None
+        yield _compare_fact("scheduler.gpu_nodes", expected, observed, SINFO, agrees=agrees, value=observed)
+    if scheduler.get("gpus_per_node"):
+        gpu_type = split_site_options(scheduler.get("gpu", "")).gpu_type
+        usual = [nodes for nodes in observations.nodes if gpu_type in nodes.gpus] or observations.nodes
         most = max(sum(nodes.gpus.values()) for nodes in usual)
-        expected = says["gpus_per_node"]
-        offered = sorted({*(one for one in expected if one < most), most})
-        yield _fact("scheduler.gpus_per_node", expected, f"at most {most}", SINFO, agrees=max(expected) == most,
-                    value=offered)  # fmt: skip
+        expected = scheduler["gpus_per_node"]
+        possible = sorted({*(number for number in expected if number < most), most})
+        yield _compare_fact("scheduler.gpus_per_node", expected, f"at most {most}", SINFO,
+                            agrees=max(expected) == most, value=possible)  # fmt: skip

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A first profile of a cluster that none describes, from what one account there shows.
+"""A first profile of a cluster that has none, from the observations of one account.
 
-It says only what was seen. What a site allows, such as conda of one's own, is the user's to answer.
+The profile contains only facts that were observed. The user answers what the site allows, such as a conda of their own.
 """
 
 from __future__ import annotations
@@ -17,103 +17,111 @@ if TYPE_CHECKING:
     from .observations import Observations
 
 HEAD = """\
-# {name}: as `hpc-onboard probe` saw it on {day}, with the account {account}.
-# Format: docs/schemas/profile.schema.json. Each line is yours to correct. To compare it with the cluster again:
+# {name}: as observed by `hpc-onboard probe` on {day}, with the account {account}.
+# Format: docs/schemas/profile.schema.json. Correct what is wrong. To compare this profile with the cluster again:
 #   hpc-onboard probe {account}
 ---
 """
 RUNTIMES = ("apptainer", "singularity", "enroot")
-MOST_HOURS = 24 * 365
-AREA = re.compile(r"[a-z][a-z0-9_-]*")
+MOST_HOURS = 24 * 365  # a longer limit of a partition is in effect none
+AREA_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-def list_areas(seen: Observations) -> dict[str, dict[str, Any]]:
-    """Return the areas in which the account can write, by name: those of the site's variables go first."""
-    found: dict[str, dict[str, Any]] = {}
-    for text in seen.texts:
-        kind, _blank, name = text.partition(" ")
-        word = name.lower().replace("_", "-")
-        if kind == "variable" and seen.text(text).startswith("/") and AREA.fullmatch(word):
-            found[word] = {"name": word, "variable": f"${name}", "link": word}
-    taken = {seen.text(f"variable {one['variable'][1:]}") for one in found.values()}
-    for text in seen.texts:
-        name = text.removeprefix("area ")
-        area = seen.area(name)
-        if text.startswith("area ") and area.kind == "folder" and area.is_writable and area.path not in taken:
-            found.setdefault(name, {"name": name, "path": area.path, "link": name})
-    return found
+def list_areas(observations: Observations) -> dict[str, dict[str, Any]]:
+    """Return the storage areas for the profile, by name: first those of the site's variables, then writable folders."""
+    areas: dict[str, dict[str, Any]] = {}
+    for observation in observations.texts:
+        kind, _blank, variable = observation.partition(" ")
+        name = variable.lower().replace("_", "-")
+        if kind == "variable" and observations.text(observation).startswith("/") and AREA_NAME.fullmatch(name):
+            areas[name] = {"name": name, "variable": f"${variable}", "link": name}
+    paths = {observations.text(f"variable {fields['variable'][1:]}") for fields in areas.values()}  # not named twice
+    for observation in observations.texts:
+        name = observation.removeprefix("area ")
+        area = observations.area(name)
+        if observation.startswith("area ") and area.kind == "folder" and area.is_writable and area.path not in paths:
+            areas.setdefault(name, {"name": name, "path": area.path, "link": name})
+    return areas
 
 
-def build_profile(name: str, login: Mapping[str, Any], user: str, seen: Observations, answers: Mapping[str, str]) -> \
-        dict[str, Any]:  # fmt: skip
-    """Return the profile of a cluster. login: how it is reached.
+def build_profile(
+    name: str, login: Mapping[str, Any], user: str, observations: Observations, answers: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the profile of a cluster. login: the profile's part about the login node.
 
-    answers: title, area (for large data) and conda (a policy).
+    answers: title, area (for caches and other large data) and conda (a policy).
     """
-    areas = list_areas(seen)
-    chosen = answers.get("area", "")
+    area = answers.get("area", "")
     profile: dict[str, Any] = {"format": 2, "id": name, "status": "own", "login": dict(login)}
     profile["name"] = answers.get("title") or name
-    profile |= {key: value for key, value in (("arch", [seen.text("arch")]), ("os", seen.text("os"))) if value}
-    profile["home"] = _home(seen, user)
-    if areas:
-        paths = {word: {**one, "path": one["path"].replace(user, "{user}")} if "path" in one else one
-                 for word, one in areas.items()}  # fmt: skip
-        profile["storage"] = list(paths.values())
+    profile["arch"] = [observations.text("arch")]
+    if system := observations.text("os"):
+        profile["os"] = system
+    profile["home"] = _describe_home(observations, user)
+    if areas := list_areas(observations):
+        profile["storage"] = [
+            {key: value.replace(user, "{user}") if key == "path" else value for key, value in fields.items()}
+            for fields in areas.values()
+        ]
         profile["links"] = {"by": "us"}
-    runtime = next((one for one in RUNTIMES if seen.text(f"program {one}")), "")
-    module = next((one for one in RUNTIMES if seen.text(f"module {one}") == "yes"), "")
-    if runtime or module:
-        container = {"runtime": runtime or module, "on_login": bool(runtime)}
-        profile["container"] = container if runtime else {**container, "module": module}
-        if chosen:
-            profile["caches"] = {"area": chosen, "below": runtime or module, "off_home": chosen}
+    program = next((runtime for runtime in RUNTIMES if observations.text(f"program {runtime}")), "")
+    module = next((runtime for runtime in RUNTIMES if observations.text(f"module {runtime}") == "yes"), "")
+    if program or module:
+        container = {"runtime": program or module, "on_login": bool(program)}
+        profile["container"] = container if program else {**container, "module": module}
+        if area:
+            profile["caches"] = {"area": area, "below": program or module, "off_home": area}
     if answers.get("conda"):
-        place = {"area": chosen, "below": "conda"} if chosen and answers["conda"] != "refused" else {}
+        place = {"area": area, "below": "conda"} if area and answers["conda"] != "refused" else {}
         profile["conda"] = {"policy": answers["conda"], **place}
-    if seen.partitions():
-        profile["scheduler"] = _scheduler(seen)
-    if any(text.startswith("quota ") for text in seen.texts):
+    if observations.partitions():
+        profile["scheduler"] = _describe_scheduler(observations)
+    if any(observation.startswith("quota ") for observation in observations.texts):
         profile["quota_command"] = "quota -s -w"
     return profile
 
 
 def render(profile: Mapping[str, Any], account: str, day: str) -> str:
-    """Return the text of a profile, one part after another. day: on which it was seen."""
-    order = ("format", "id", "name", "status")
-    parts = ["".join(f"{write_yaml(key, profile[key])}\n" for key in order)]
-    parts += [f"{write_yaml(key, value)}\n" for key, value in profile.items() if key not in order]
+    """Return the text of a profile: its first four fields, then each other part after an empty line.
+
+    day: of the observations.
+    """
+    first = ("format", "id", "name", "status")
+    parts = ["".join(f"{write_yaml(key, profile[key])}\n" for key in first)]
+    parts += [f"{write_yaml(key, value)}\n" for key, value in profile.items() if key not in first]
     return HEAD.format(name=profile["id"], account=account, day=day) + "\n".join(parts)
 
 
-def _home(seen: Observations, user: str) -> dict[str, Any]:
-    path = seen.text("home")
+def _describe_home(observations: Observations, user: str) -> dict[str, Any]:
+    """Return the profile's part about the home: its path, if users' paths differ by the name only, and its quotas."""
+    path = observations.text("home")
     home: dict[str, Any] = {"path": path.replace(user, "{user}")} if user in path else {}
-    for what in ("bytes", "files"):
-        limit = next((number for place, number in seen.quotas(what).items()
+    for unit in ("bytes", "files"):
+        limit = next((limit for place, limit in observations.quotas(unit).items()
                       if path.startswith(place.rstrip("/") + "/") or place.strip("/") == "home"), 0)  # fmt: skip
-        home |= {what: limit} if limit else {}
+        home |= {unit: limit} if limit else {}
     return home
 
 
-def _scheduler(seen: Observations) -> dict[str, Any]:
-    """Return what Slurm showed of its partitions and nodes."""
-    names = seen.partitions()
-    says: dict[str, Any] = {"kind": "slurm", "partitions": names}
-    default = seen.slurm.get("default_partition")
+def _describe_scheduler(observations: Observations) -> dict[str, Any]:
+    """Return the profile's part about Slurm: partitions, their hours, and the options for GPU and CPU jobs."""
+    names = observations.partitions()
+    scheduler: dict[str, Any] = {"kind": "slurm", "partitions": names}
+    default = observations.slurm.get("default_partition")  # "": Slurm has none
     if default == "":
-        says["partition_required"] = True
-    gpu = next((nodes for nodes in sorted(seen.nodes, key=lambda one: one.partition != default) if nodes.gpus), None)
-    cpu = next((one.partition for one in seen.nodes if not one.gpus), "")
-    if gpu:
-        kind = next(iter(gpu.gpus))
-        partition = "" if gpu.partition == default else f"--partition={gpu.partition} "
-        says["gpu"] = f"{partition}--gres=gpu:{kind + ':' if kind else ''}1"
-        most = max(sum(nodes.gpus.values()) for nodes in seen.nodes)
-        says["gpus_per_node"] = list(range(1, most + 1))
-    if cpu and default in ("", *(nodes.partition for nodes in seen.nodes if nodes.gpus)):
-        says["cpu"] = f"--partition={cpu}"
-    hours = {name: seen.hours(name) for name in names}
-    if known := {name: round(limit, 2) for name, limit in hours.items() if limit and limit <= MOST_HOURS}:
-        says["partition_hours"] = {name: int(limit) if limit == int(limit) else limit for name, limit in known.items()}
-    return says
+        scheduler["partition_required"] = True
+    default_first = sorted(observations.nodes, key=lambda nodes: nodes.partition != default)
+    with_gpus = [nodes for nodes in default_first if nodes.gpus]
+    cpu_partition = next((nodes.partition for nodes in observations.nodes if not nodes.gpus), "")
+    if with_gpus:
+        gpu_type = next(iter(with_gpus[0].gpus))
+        partition = "" if with_gpus[0].partition == default else f"--partition={with_gpus[0].partition} "
+        scheduler["gpu"] = f"{partition}--gres=gpu:{gpu_type + ':' if gpu_type else ''}1"
+        most = max(sum(nodes.gpus.values()) for nodes in with_gpus)
+        scheduler["gpus_per_node"] = list(range(1, most + 1))
+    if cpu_partition and default in ("", *(nodes.partition for nodes in with_gpus)):  # else the default has CPU nodes
+        scheduler["cpu"] = f"--partition={cpu_partition}"
+    limits = {name: observations.hours(name) for name in names}
+    if hours := {name: round(limit, 2) for name, limit in limits.items() if limit and limit <= MOST_HOURS}:
+        scheduler["partition_hours"] = {name: int(limit) if limit % 1 == 0 else limit for name, limit in hours.items()}
+    return scheduler

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one look of probe at an account: what its profile says, asked for there in one SSH session."""
+"""The probe of one account: its observations, made in one SSH session, and their comparison with the profile."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from .._documents.result import JobCheckResult
 
 KINDS = ResourceTypes({"site_probe": "_audit_checks.site_probe.SiteProbe"})
-SECONDS = 60
+SECONDS = 60  # the time limit of the probe on the account
 USUAL_VARIABLES = ("SCRATCH", "WORK", "PROJECT", "DATA", "STORE", "GROUP_SCRATCH", "GROUP_HOME", "PSCRATCH", "CFS")
 USUAL_FOLDERS = ("scratch", "work", "data", "project", "projects")
-"""Where sites have their users' areas; looked for where the profile names none."""
+"""Top folders in which sites usually have storage areas; inspected if the profile names no area."""
 PROGRAMS = (
     "sbatch",
     "sinfo",
@@ -39,10 +39,10 @@ PROGRAMS = (
 )
 
 
-def look_at_account(session: AccountSession, jobs: Sequence[JobCheckResult]) -> ProbeAccount:
-    """Look at the account in one SSH session, and compare it with its profile. Raise AccountError.
+def probe_account(session: AccountSession, jobs: Sequence[JobCheckResult]) -> ProbeAccount:
+    """Observe the account in one SSH session, and compare the observations with its profile. Raise AccountError.
 
-    jobs: what a test job has shown of it.
+    jobs: the results of a test job on this account.
     """
     profile = session.variables.get("cluster") or {}
     user = session.name.rpartition("@")[0]
@@ -50,7 +50,7 @@ def look_at_account(session: AccountSession, jobs: Sequence[JobCheckResult]) -> 
     settings = {"work": "examine", "receipt": False, "seconds": SECONDS}
     (outcome,) = Conversation(session, [entry], settings).fetch_outcomes(0)
     if outcome["status"] in ("blocked", "failed") or "observed" not in outcome["evidence"]:
-        raise AccountError(str(outcome["reason"] or "the account gave no observations"))
+        raise AccountError(str(outcome["reason"] or "the probe of the account returned no observations"))
     observed = outcome["evidence"]["observed"]
     slurm: dict[str, Any] = {**outcome["evidence"].get("slurm", {})}
     result: ProbeAccount = {
@@ -65,14 +65,14 @@ def look_at_account(session: AccountSession, jobs: Sequence[JobCheckResult]) -> 
 
 
 def plan_probe(profile: Mapping[str, Any], user: str) -> PlanEntry:
-    """Return the plan entry of the read-only probe. profile: filled in for the account of that user."""
+    """Return the plan entry of the read-only probe. profile: filled in for the user's account."""
     container = profile.get("container", {})
     quota = profile.get("quota_command", "")
     storage = profile.get("storage", ())
-    own = [area["variable"].removeprefix("$") for area in storage if area.get("variable")]
+    variables = [area["variable"].removeprefix("$") for area in storage if area.get("variable")]
     options = {
-        "areas": [{"name": name, "path": path} for name, path in _places(profile, user) if "{" not in path],
-        "variables": [*dict.fromkeys([*own, *(() if storage else USUAL_VARIABLES)])],
+        "areas": [{"name": name, "path": path} for name, path in _list_paths(profile, user) if "{" not in path],
+        "variables": [*dict.fromkeys([*variables, *(() if storage else USUAL_VARIABLES)])],
         "programs": [*dict.fromkeys([*PROGRAMS, *quota.split()[:1]])],
         "modules": [*filter(None, [container.get("module", "" if storage else "apptainer")])],
         "quota": quota,
@@ -80,8 +80,8 @@ def plan_probe(profile: Mapping[str, Any], user: str) -> PlanEntry:
     return {"kind": "site_probe", "capability": "probe", "options": options}
 
 
-def _places(profile: Mapping[str, Any], user: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and the path of each folder to look at."""
+def _list_paths(profile: Mapping[str, Any], user: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the path of each folder or image to inspect; the name is for Observations.area()."""
     for area in profile.get("storage", ()):
         path = str(area.get("path") or area.get("variable") or "")
         if path:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a probed account has shown, read from its texts: nodes of Slurm, quotas, folders."""
+"""The observations of a probed account, parsed from their texts: nodes of Slurm, quotas and folders."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ GPUS = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:([0-9]+)")
 
 
 class Nodes(NamedTuple):
-    """Nodes of one kind in a partition. number: of them. gpus: on each, by type; "" is one without a type.
+    """Equal nodes in a partition. number: of these nodes. gpus: number on each node, by type; "" without a type.
 
-    hours: None is without a limit.
+    hours: the time limit of jobs, or None without a limit.
     """
 
     partition: str
@@ -26,7 +26,7 @@ class Nodes(NamedTuple):
 
 
 class Area(NamedTuple):
-    """A folder that was looked at. kind: folder, file, nothing; empty where that could not be seen."""
+    """A path that was inspected. kind: folder, file, nothing; or empty if it could not be inspected."""
 
     path: str
     kind: str
@@ -34,7 +34,7 @@ class Area(NamedTuple):
 
 
 class Observations:
-    """The texts of one account by name (module_utils/_audit_checks/site_probe.py), and what Slurm offers it."""
+    """The observations of one account: texts by name, and what Slurm offers. module_utils/_audit_checks makes them."""
 
     def __init__(self, texts: Mapping[str, str], slurm: Mapping[str, Any]) -> None:
         self.texts, self.slurm = texts, slurm
@@ -42,48 +42,54 @@ class Observations:
         self.nodes = [nodes for nodes in map(_read_nodes, lines) if nodes]
 
     def text(self, name: str) -> str:
-        """Return a text; empty if the account did not show it."""
+        """Return the text of an observation; empty without this observation."""
         return self.texts.get(name, "")
 
     def area(self, name: str) -> Area:
-        """Return a folder by the name that it was asked for."""
+        """Return the inspected path that has this name in the plan of the probe."""
         return Area(
             self.text(f"area {name} path"), self.text(f"area {name}"), self.text(f"area {name} writable") == "yes"
         )
 
-    def quotas(self, what: str) -> dict[str, int]:
-        """Return the limits of bytes or files, by the place that the command names: /home of "/home (user ada)"."""
-        start = f"quota {what} "
+    def quotas(self, unit: str) -> dict[str, int]:
+        """Return the limits by the place that the quota command names, such as /home of "/home (user ada)".
+
+        unit: bytes or files.
+        """
+        start = f"quota {unit} "
         places = {name: name.removeprefix(start).partition(" (")[0] for name in self.texts if name.startswith(start)}
         return {place: int(self.texts[name]) for name, place in places.items()}
 
     def partitions(self) -> list[str]:
-        """Return the names of the partitions, also of hidden ones; empty if Slurm was not seen."""
+        """Return the names of all partitions, also hidden ones; empty without an answer of Slurm."""
         return sorted({nodes.partition for nodes in self.nodes})
 
-    def gpu_types(self) -> dict[str, int]:
-        """Return how many nodes have GPUs of each type. A node of several partitions counts once for each type."""
-        found: dict[str, int] = {}
+    def count_gpu_nodes(self) -> dict[str, int]:
+        """Return the number of nodes by type of GPU.
+
+        Partitions share nodes: so the partition with the most nodes of a type gives their number.
+        """
+        most: dict[str, int] = {}
         for partition in self.partitions():
-            here: dict[str, int] = {}
+            in_partition: dict[str, int] = {}
             for nodes in self.nodes:
                 for name in nodes.gpus if nodes.partition == partition else ():
-                    here[name] = here.get(name, 0) + nodes.number
-            found = {name: max(found.get(name, 0), here.get(name, 0)) for name in {*found, *here}}
-        return found
+                    in_partition[name] = in_partition.get(name, 0) + nodes.number
+            most |= {name: max(most.get(name, 0), number) for name, number in in_partition.items()}
+        return most
 
     def hours(self, partition: str) -> float | None:
-        """Return how long a job may last in a partition; None without a limit, or if the partition was not seen."""
+        """Return the time limit of jobs in a partition; None without a limit, or for an unknown partition."""
         return next((nodes.hours for nodes in self.nodes if nodes.partition == partition), None)
 
 
 def _read_nodes(line: str) -> Nodes | None:
-    """Return a line of `sinfo -o %R|%G|%D|%l`; None for another form."""
+    """Parse a line of `sinfo -o %R|%G|%D|%l`: partition, GPUs, number of nodes, time limit. None if it is invalid."""
     parts = line.split("|")
     if len(parts) != 4 or not parts[2].isdigit():
         return None
     gpus: dict[str, int] = {}
-    for name, number in GPUS.findall(re.sub(r"\([^)]*\)", "", parts[1])):
+    for name, number in GPUS.findall(re.sub(r"\([^)]*\)", "", parts[1])):  # without (S:0-1), the sockets
         gpus[name] = gpus.get(name, 0) + int(number)
     minutes = parse_minutes(parts[3])
     return Nodes(parts[0], gpus, int(parts[2]), None if minutes is None else minutes / 60)

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A profile with other values for some of its facts; every other byte stays.
+"""Changes to the values of some facts in a profile's text. Every other byte stays.
 
-If the profile names sources, a changed fact gets the source `probe`.
+If the profile names its sources, a changed fact gets the source `probe`.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from .._init.accounts_text import find_last_line, find_value, render_value
 from .._input.diagnostics import YamlText
 
 SOURCE = "probe"
-NAMED_BY = ("name", "id")  # of the items of lists
+NAME_KEYS = ("name", "id")  # the keys by which a fact's name refers to an item of a list
 
 
 def apply(file: Path, text: str, values: Mapping[str, Any], day: str) -> tuple[str, list[str]]:
-    """Return the changed text and the facts that were changed. A fact that is not written there stays as it is.
+    """Return the changed text and the names of the changed facts. A fact that is not in the text is skipped.
 
-    values: by the fact's name, such as storage.scratch.bytes. day: on which the cluster showed them.
+    file: names the text in errors. values: by the fact's name, such as storage.scratch.bytes. day: of the observations.
     """
     has_sources = find_value(YamlText(file, text).root(), "sources") is not None
-    done = []
+    changed = []
     for fact, value in values.items():
-        found = _find(YamlText(file, text).root(), fact.split("."))
-        if found is None:
+        node = _find_node(YamlText(file, text).root(), fact.split("."))  # parsed again, because positions have moved
+        if node is None:
             continue
-        text = _replace(text, found, {"value": value, "source": SOURCE, "date": day} if has_sources else value)
-        done.append(fact)
-    return (_add_source(file, text, day) if done and has_sources else text), done
+        text = _replace_node(text, node, {"value": value, "source": SOURCE, "date": day} if has_sources else value)
+        changed.append(fact)
+    return (_add_source(file, text, day) if changed and has_sources else text), changed
 
 
-def _find(node: yaml.Node | None, steps: list[str]) -> yaml.Node | None:
-    """Return the value of a fact; items of lists are found by their names."""
+def _find_node(node: yaml.Node | None, steps: list[str]) -> yaml.Node | None:
+    """Return the node of a fact's value, or None. steps: of the fact's name; an item of a list is found by its name."""
     if not steps:
         return node
     if isinstance(node, yaml.SequenceNode):
-        names = [next((one.value for key in NAMED_BY if (one := find_value(item, key))), "") for item in node.value]
-        return _find(node.value[names.index(steps[0])], steps[1:]) if steps[0] in names else None
-    return _find(find_value(node, steps[0]), steps[1:])
+        names = [next((name.value for key in NAME_KEYS if (name := find_value(item, key))), "") for item in node.value]
+        return _find_node(node.value[names.index(steps[0])], steps[1:]) if steps[0] in names else None
+    return _find_node(find_value(node, steps[0]), steps[1:])
 
 
-def _replace(text: str, node: yaml.Node, value: Any) -> str:
-    """Return the text with another value in place of a node, on one line."""
+def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
+    """Return the text with a value, on one line, in place of a node."""
     start, end = node.start_mark.index, node.end_mark.index
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style:
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style:  # a block: from after its key to its last line
         lines = text.splitlines(keepends=True)
         start = len(text[:start].rstrip())
         end = sum(map(len, lines[: find_last_line(node) + 1]))
@@ -58,12 +58,12 @@ def _replace(text: str, node: yaml.Node, value: Any) -> str:
 
 
 def _add_source(file: Path, text: str, day: str) -> str:
-    """Return the text with `probe` among its sources, of which it has some."""
+    """Return the text with `probe` among its sources. The text has other sources already."""
     sources = find_value(YamlText(file, text).root(), "sources")
-    names = [find_value(item, "id") for item in sources.value] if sources else []
-    if sources is None or SOURCE in [one.value for one in names if one]:
+    ids = [find_value(item, "id") for item in sources.value] if sources else []
+    if sources is None or SOURCE in [node.value for node in ids if node]:
         return text
-    item = f"  - {{id: {SOURCE}, what: what hpc-onboard probe saw, read: {day}, third_party: true}}\n"
+    item = f"  - {{id: {SOURCE}, what: observations of hpc-onboard probe, read: {day}, third_party: true}}\n"
     lines = text.splitlines(keepends=True)
-    at = find_last_line(sources) + 1
-    return "".join([*lines[:at], item, *lines[at:]])
+    end = find_last_line(sources) + 1
+    return "".join([*lines[:end], item, *lines[end:]])

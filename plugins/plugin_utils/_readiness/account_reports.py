@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the reports over all accounts of a play share: the results of the accounts, and a file for other programs."""
+"""Shared parts of reports on all accounts of a play: the accounts' results, and a file for other programs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from ...module_utils._core.files import replace
 
 
 def read_results(variables: Mapping[str, Any], register: str) -> dict[str, Mapping[str, Any]]:
-    """Return the result that each account of the play registered, by name; {} for an account without one."""
+    """Return each account's result by the account's name; {} for an account without a result.
+
+    register: the variable in which the playbook registers the results.
+    """
     names = sorted(variables.get("ansible_play_hosts_all") or [])
     return {name: variables["hostvars"][name].get(register) or {} for name in names}
 
 
 def write_report(setting: str, path: Path, document: Mapping[str, Any]) -> None:
-    """Write the document as JSON, for the user alone, whole or not at all. Raise AccountError.
+    """Write the document as JSON to a private file, atomically. Raise AccountError.
 
     setting: the option that names the file.
     """

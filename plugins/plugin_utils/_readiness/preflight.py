@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The preflight: which accounts hpc-onboard can log in to now, without the user.
+"""The preflight: a check, without the user, of the accounts to which hpc-onboard can log in now.
 
-What this machine knows comes first: with an expired ticket or certificate, or without a session that is needed, no
-connection is tried. Then one connection asks the account for its Python, its home and its quotas.
+If a ticket or certificate has expired, or a required session is not open, no connection is tried. Else one connection
+checks the account's Python, home and quotas.
 """
 
 from __future__ import annotations
@@ -45,31 +45,31 @@ def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict
 def check_credential(variables: Mapping[str, Any]) -> PreflightAccount | None:
     """Return the result if the ticket or certificate of an account is missing or expired, else None."""
     for finding in local_findings(variables):
-        if finding["rule"] == CREDENTIALS and finding["class"] != "at_risk":  # at_risk: it expires soon
+        if finding["rule"] == CREDENTIALS and finding["class"] != "at_risk":  # at_risk: valid, but expires soon
             return account_result("ended", finding["text"], render_in_one_line(finding.get("fix", [])))
     return None
 
 
 def check_account(session: AccountSession) -> PreflightAccount:
-    """Log in, and check Python, home and quotas. Raise what a session raises."""
+    """Log in, and return the result of the checks of Python, home and quotas. Raise the errors of a session."""
     cluster, account = session.variables.get("cluster") or {}, session.variables.get("account") or {}
-    checks = place_checks.plan_place_checks(cluster, account, []) if cluster else []
-    entries = [entry for entry in checks if entry["kind"] == "quota"]
+    plan = place_checks.plan_place_checks(cluster, account, []) if cluster else []
+    entries = [entry for entry in plan if entry["kind"] == "quota"]
     conversation = Conversation(session, entries, {"work": "examine", "seconds": SECONDS, "receipt": True})
     outcomes = conversation.fetch_outcomes(0)
     if conversation.receipt and conversation.receipt["problem"]:
         return account_result("not_ready", conversation.receipt["problem"])
-    texts = [
+    problems = [
         finding["text"]
         for entry, outcome in zip(entries, outcomes, strict=True)
         for finding in findings.check_findings(entry, outcome)
         if finding["severity"] in BLOCKING
     ]
-    return account_result("not_ready", " ".join(texts)) if texts else account_result("open", "")
+    return account_result("not_ready", " ".join(problems)) if problems else account_result("open", "")
 
 
 def explain_failure(output: str, login: FailedLogin, unanswered: Sequence[LoginQuestion]) -> PreflightAccount:
-    """Return the result for a failed login. output: of ssh. unanswered: the questions that it would have asked."""
+    """Return the result for a failed login. output: of ssh. unanswered: the login's questions for the user."""
     cause = login.diagnose(output, unanswered)
     return account_result(cause.state, cause.text, cause.next)
 
@@ -80,12 +80,12 @@ def account_result(state: State, text: str, next_step: str = "") -> PreflightAcc
 
 
 def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str) -> PreflightReport:
-    """Return the report on all accounts of the play, and write its file. moment: of the end, ISO 8601.
+    """Return the report on all accounts of the play, and write it to a file if the settings name one.
 
-    Raise AccountError.
+    moment: the end of the run, ISO 8601. Raise AccountError.
     """
     settings = read_settings(variables, value)
-    rows = [{"name": name, **_row(result)} for name, result in read_results(variables, "looked").items()]
+    rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, "looked").items()]
     closed = sum(row["state"] != "open" for row in rows)
     if settings.get("preflight_output"):
         document = {"schema": SCHEMA, "finished": moment, "accounts": rows}
@@ -94,8 +94,8 @@ def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str) -
     return {"kind": "preflight_report", "changed": False, "failed": bool(closed), "msg": text, "accounts": rows}
 
 
-def _row(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return the row of an account; one without a result of check_account() was not checked."""
-    if result.get("state") not in STATES:
+def _build_row(result: Mapping[str, Any]) -> dict[str, str]:
+    """Return the row of an account for the report."""
+    if result.get("state") not in STATES:  # a failed task, or none: the account was not checked
         return {**NOT_CHECKED, "text": str(result.get("msg") or NOT_CHECKED["text"])}
     return {field: str(result.get(field, "")) for field in ("state", "text", "next")}

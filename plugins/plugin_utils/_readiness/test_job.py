@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The checks that a small job makes on a compute node for one account, and their results."""
+"""The test job: a small job that checks the setup of one account on a compute node, and the results of its checks."""
 
 from __future__ import annotations
 
@@ -15,16 +15,21 @@ if TYPE_CHECKING:
     from .._documents.declaration import Note, PlanEntry
     from .._documents.outcome import ResourceOutcome
 
-NAME = "test job"  # of its lines
+NAME = "test job"  # in place of a role's name in results
 FOLDER = ".hpc.onboard-test-job"
-MINUTES = 5
-Check = dict[str, Any]  # what, way, words, and how many of these are paths: module_utils/_slurm/slurm_test_job.py
-NO_HOME = "jobs cannot read the home directory on this cluster"
-NOT_HOME = "jobs cannot write to the home directory on this cluster"
+MINUTES = 5  # the time limit of the job
+Check = dict[str, Any]
+"""{what: title, way: kind of check, words: arguments, paths: number of words that are paths}, as the job reads it
+(module_utils/_slurm/slurm_test_job.py)."""
+HOME_UNREADABLE = "jobs cannot read the home directory on this cluster"
+HOME_READ_ONLY = "jobs cannot write to the home directory on this cluster"
 
 
 class JobTestSettings(NamedTuple):
-    """Settings of an account's jobs. image: empty if unset. home: the folder that replaces it in jobs, or empty."""
+    """Settings of an account's jobs. gpu: request a GPU. image: of containers, or empty.
+
+    home: the folder that replaces the home in jobs, or empty.
+    """
 
     gpu: bool
     image: str
@@ -32,14 +37,14 @@ class JobTestSettings(NamedTuple):
 
 
 class SkippedCheck(NamedTuple):
-    """A check that the job does not make, and why."""
+    """A check that the job does not make. what: the check's title. why: the reason."""
 
     what: str
     why: str
 
 
 class JobTest(NamedTuple):
-    """The checks of an account's job, and the skipped ones with their reason."""
+    """The checks of an account's job, and the skipped checks."""
 
     checks: list[Check]
     skipped: list[SkippedCheck]
@@ -47,24 +52,24 @@ class JobTest(NamedTuple):
 
 def plan_checks(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], settings: JobTestSettings) -> JobTest:
     """Return the checks for an account. cluster: the profile. declared: the resources of all its roles."""
-    there = [one for one in declared if one["options"].get("state", "present") == "present"]
-    found = JobTest([], [])
+    present = [entry for entry in declared if entry["options"].get("state", "present") == "present"]
+    test = JobTest([], [])
     if cluster.get("home", {}).get("on_compute") in UNWRITABLE:
-        found.skipped.append(SkippedCheck("~ is writable", NOT_HOME))
+        test.skipped.append(SkippedCheck("~ is writable", HOME_READ_ONLY))
     else:
-        found.checks.append(_check("~ is writable", "writes", "~", paths=1))
-    for path in dict.fromkeys(_places(there)):
-        found.checks.append(_check(f"{path} is writable", "writes", path, paths=1))
-    for path in dict.fromkeys(_files_of_jobs(there)):
-        found.checks.append(_check(f"{path} is readable", "reads", path, paths=1))
-    _keys(cluster, there, settings, found)
-    if any(one["kind"] == "shell_environment" for one in there) and not settings.home:
-        found.checks.append(_check("the environment loads", "environment"))
-    _network(cluster, there, found)
-    _container(there, settings, found)
+        test.checks.append(_build_check("~ is writable", "writes", "~", paths=1))
+    for path in dict.fromkeys(_list_output_folders(present)):
+        test.checks.append(_build_check(f"{path} is writable", "writes", path, paths=1))
+    for path in dict.fromkeys(_list_input_files(present)):
+        test.checks.append(_build_check(f"{path} is readable", "reads", path, paths=1))
+    _add_key_checks(cluster, present, settings, test)
+    if any(entry["kind"] == "shell_environment" for entry in present) and not settings.home:  # the file is in the home
+        test.checks.append(_build_check("the environment loads", "environment"))
+    _add_network_check(cluster, present, test)
+    _add_container_check(present, settings, test)
     if settings.gpu:
-        found.checks.append(_check("a GPU is visible", "gpu"))
-    return found
+        test.checks.append(_build_check("a GPU is visible", "gpu"))
+    return test
 
 
 def plan_job(
@@ -72,17 +77,17 @@ def plan_job(
 ) -> list[Any]:
     """Return the plan: the resource that finds the Slurm account, as for the launcher, and the job."""
     scheduler = cluster.get("scheduler", {})
-    asked = next((one["options"] for one in declared if one["kind"] == "scheduler"), {})
-    least = scheduler.get("test", scheduler.get("cpu", ""))
-    options = str(scheduler.get("gpu", "--gpus=1") if settings.gpu else least).split()
+    scheduler_options = next((entry["options"] for entry in declared if entry["kind"] == "scheduler"), {})
+    smallest = scheduler.get("test", scheduler.get("cpu", ""))
+    options = str(scheduler.get("gpu", "--gpus=1") if settings.gpu else smallest).split()
     options.append(f"--account={SLURM_ACCOUNT if settings.gpu else SLURM_CPU_ACCOUNT}")
     folder = f"{settings.home or job_folder(cluster) or '~'}/{FOLDER}"
     job = resource("slurm_test_job", folder=folder, checks=checks, options=options, minutes=MINUTES)
-    return [{**one, "capability": NAME} for one in (resource("scheduler", **asked), job)]
+    return [{**entry, "capability": NAME} for entry in (resource("scheduler", **scheduler_options), job)]
 
 
 def split_outcome(job: ResourceOutcome, examined: ResourceOutcome) -> list[ResourceOutcome]:
-    """Return an outcome for each check. examined: the job after its end; its state has the results of the checks."""
+    """Return an outcome for each check. examined: the outcome of the ended job, whose state has the checks' results."""
     return [
         {
             **job,
@@ -100,81 +105,86 @@ def split_outcome(job: ResourceOutcome, examined: ResourceOutcome) -> list[Resou
     ]
 
 
-def skip_notes(skipped: Sequence[SkippedCheck]) -> list[Note]:
+def describe_skipped(skipped: Sequence[SkippedCheck]) -> list[Note]:
     """Return a note for each skipped check."""
     return [
         {"capability": NAME, "code": "not_here", "text": f"not tested: {check.what}: {check.why}"} for check in skipped
     ]
 
 
-def _check(what: str, way: str, *words: str, paths: int = 0) -> Check:
+def _build_check(what: str, way: str, *words: str, paths: int = 0) -> Check:
     return {"what": what, "way": way, "words": list(words), "paths": paths}
 
 
-def _places(there: Sequence[PlanEntry]) -> Iterator[str]:
+def _list_output_folders(present: Sequence[PlanEntry]) -> Iterator[str]:
     """Yield the folders that jobs write to: those in the site's areas, and those of the job scripts."""
-    for one in there:
-        if one["kind"] == "storage_link":
-            yield str(one["options"]["target"])
-        elif one["kind"] == "directory" and one["capability"] in ("storage_links", "job_scripts"):
-            yield str(one["options"]["path"])
+    for entry in present:
+        if entry["kind"] == "storage_link":
+            yield str(entry["options"]["target"])
+        elif entry["kind"] == "directory" and entry["capability"] in ("storage_links", "job_scripts"):
+            yield str(entry["options"]["path"])
 
 
-def _files_of_jobs(there: Sequence[PlanEntry]) -> Iterator[str]:
-    """Yield the launcher, which job scripts call, and what they load Python environments with."""
-    for one in there:
-        if one["kind"] == "path_script" and one["capability"] == "launchers":
-            yield str(one["options"]["path"])
-        elif one["kind"] == "python_env":
-            yield f"{one['options']['path']}/activate"
+def _list_input_files(present: Sequence[PlanEntry]) -> Iterator[str]:
+    """Yield the files that job scripts use: the launcher, and the activation files of Python environments."""
+    for entry in present:
+        if entry["kind"] == "path_script" and entry["capability"] == "launchers":
+            yield str(entry["options"]["path"])
+        elif entry["kind"] == "python_env":
+            yield f"{entry['options']['path']}/activate"
 
 
-def _keys(cluster: Mapping[str, Any], there: Sequence[PlanEntry], settings: JobTestSettings, found: JobTest) -> None:
-    """Add the files with keys. In a home that jobs cannot read, only those that jobs need."""
-    kept = {
-        str(one["options"].get("path") or default_path(one["kind"])): key_files()[one["kind"]]
-        for one in there
-        if one["kind"] in key_files() and one["options"].get("secret")
+def _add_key_checks(
+    cluster: Mapping[str, Any], present: Sequence[PlanEntry], settings: JobTestSettings, test: JobTest
+) -> None:
+    """Add checks of the files with keys. If jobs cannot read the home, add only files there that jobs need."""
+    key_types = {
+        str(entry["options"].get("path") or default_path(entry["kind"])): key_files()[entry["kind"]]
+        for entry in present
+        if entry["kind"] in key_files() and entry["options"].get("secret")
     }
-    scripts = (str(one["options"]["path"]) for one in there if one["kind"] == "path_script")
-    imports = not cluster.get("container", {}).get("on_login") or any(one.endswith("/import.sh") for one in scripts)
-    for path, key in kept.items():
-        is_of_jobs = key.in_jobs or (key.by_containers and imports)
-        if settings.home and path.startswith("~") and not is_of_jobs:
-            found.skipped.append(SkippedCheck(path, f"{NO_HOME}, and only login nodes use this key"))
+    scripts = (str(entry["options"]["path"]) for entry in present if entry["kind"] == "path_script")
+    imports = not cluster.get("container", {}).get("on_login") or any(path.endswith("/import.sh") for path in scripts)
+    for path, key_type in key_types.items():
+        is_for_jobs = key_type.in_jobs or (key_type.by_containers and imports)  # imports: jobs import images
+        if settings.home and path.startswith("~") and not is_for_jobs:
+            test.skipped.append(SkippedCheck(path, f"{HOME_UNREADABLE}, and only login nodes use this key"))
         else:
-            found.checks.append(_check(f"{path} exists and is private", "key", path, paths=1))
+            test.checks.append(_build_check(f"{path} exists and is private", "key", path, paths=1))
 
 
-def _network(cluster: Mapping[str, Any], there: Sequence[PlanEntry], found: JobTest) -> None:
-    """The registry that a key is for, or the proxy in its place."""
-    hosts = [str(one["options"][name]) for one in there for name in ("machine", "registry") if one["options"].get(name)]
+def _add_network_check(cluster: Mapping[str, Any], present: Sequence[PlanEntry], test: JobTest) -> None:
+    """Add a check of the network, if the account has a key: of the proxy for jobs, or else of the key's registry."""
+    names = ("machine", "registry")
+    hosts = [str(entry["options"][name]) for entry in present for name in names if entry["options"].get(name)]
     compute = cluster.get("compute", {})
     proxy = urlsplit(str(compute.get("proxy") or cluster.get("proxies", {}).get("https", "")))
     if not hosts:
         return
+    # a registry rather than the server that only issues its tokens
     host = next((name for name in hosts if "." in name and not name.startswith("authn")), hosts[0]).split("/")[0]
     if "module" in compute:
         module = str(compute["module"])
-        found.checks.append(_check(f"the proxy of the module {module} is reachable", "proxy_module", module))
+        test.checks.append(_build_check(f"the proxy of the module {module} is reachable", "proxy_module", module))
     elif proxy.hostname:
         words = (proxy.hostname, str(proxy.port or 80))
-        found.checks.append(_check(f"the proxy {proxy.hostname} is reachable", "reach", *words))
+        test.checks.append(_build_check(f"the proxy {proxy.hostname} is reachable", "reach", *words))
     elif compute.get("internet") == "none":
-        found.skipped.append(SkippedCheck(host, "compute nodes have no Internet access"))
+        test.skipped.append(SkippedCheck(host, "compute nodes have no Internet access"))
     else:
-        found.checks.append(_check(f"{host} is reachable", "reach", host, "443"))
+        test.checks.append(_build_check(f"{host} is reachable", "reach", host, "443"))
 
 
-def _container(there: Sequence[PlanEntry], settings: JobTestSettings, found: JobTest) -> None:
-    """The launcher with the image that it is told of, or else with the first one that is kept there."""
-    script = next((one for one in there if one["kind"] == "path_script" and one["capability"] == "launchers"), None)
-    if not script:
+def _add_container_check(present: Sequence[PlanEntry], settings: JobTestSettings, test: JobTest) -> None:
+    """Add a check that the launcher starts a container: from the image in the settings, or the first declared one."""
+    scripts = (entry for entry in present if entry["kind"] == "path_script" and entry["capability"] == "launchers")
+    launcher = next(scripts, None)
+    if not launcher:
         return
-    kept = (str(one["options"]["image"]) for one in there if one["kind"] == "container_image")
-    image = settings.image or next(kept, "")
+    declared = (str(entry["options"]["image"]) for entry in present if entry["kind"] == "container_image")
+    image = settings.image or next(declared, "")
     if not image:
-        found.skipped.append(SkippedCheck("a container", "no image is set (launchers: {image: …})"))
+        test.skipped.append(SkippedCheck("a container", "no image is set (launchers: {image: …})"))
     else:
-        words = (str(script["options"]["path"]), image)
-        found.checks.append(_check(f"a container starts from {image}", "container", *words, paths=1))
+        words = (str(launcher["options"]["path"]), image)
+        test.checks.append(_build_check(f"a container starts from {image}", "container", *words, paths=1))

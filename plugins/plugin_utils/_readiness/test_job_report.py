@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The results of test jobs: of one account, and the report on all accounts, which a program can read."""
+"""The result of a test job on one account, and the report on all accounts, which other programs can read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS: dict[str, extra_vars.Reader] = {
     "test_job_wait": extra_vars.read_number,
     "test_job_output": extra_vars.read_text,
 }
-GOOD: tuple[JobTestState, ...] = ("works", "foreseen")
+GOOD: tuple[JobTestState, ...] = ("works", "foreseen")  # foreseen: a job can be submitted (check mode)
 
 
 def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
@@ -31,12 +31,15 @@ def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict
 
 
 def record_result(
-    job: ResourceOutcome, checks: Sequence[ResourceOutcome], planned: JobTest, check_run: bool
+    job: ResourceOutcome, checks: Sequence[ResourceOutcome], planned: JobTest, is_check_run: bool
 ) -> JobTestRecord:
-    """Return the result of one account. job: the outcome of the job. checks: of its checks; empty until it ended."""
+    """Return the result for one account. job: the outcome of the job itself.
+
+    checks: the outcomes of the job's checks; empty until the job has ended.
+    """
     ways = {check["what"]: check["way"] for check in planned.checks}
     return {
-        "state": _state(job, checks, check_run),
+        "state": _choose_state(job, checks, is_check_run),
         "text": "" if checks else str(job["reason"] or ""),
         "checks": [
             {
@@ -51,33 +54,34 @@ def record_result(
     }
 
 
-def _state(job: ResourceOutcome, checks: Sequence[ResourceOutcome], check_run: bool) -> JobTestState:
+def _choose_state(job: ResourceOutcome, checks: Sequence[ResourceOutcome], is_check_run: bool) -> JobTestState:
+    """Return the state of an account's test job. The parameters are those of record_result()."""
     if checks:
         return "works" if all(check["status"] == "ok" for check in checks) else "fails"
-    if "left" in job:
+    if "left" in job:  # the job was submitted, and continues after the run
         return "waiting"
     is_refused = job["status"] in ("blocked", "failed", "unknown")
-    return "foreseen" if check_run and not is_refused else "no_job"
+    return "foreseen" if is_check_run and not is_refused else "no_job"
 
 
-def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str, check_run: bool) -> JobTestReport:
-    """Return the report on all accounts of the play, and write its file. moment: of the end, ISO 8601.
+def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str, is_check_run: bool) -> JobTestReport:
+    """Return the report on all accounts of the play, and write it to a file if the settings name one.
 
-    Raise AccountError.
+    moment: the end of the run, ISO 8601. Raise AccountError.
     """
     settings = read_settings(variables, value)
-    rows = [{"name": name, **_row(result)} for name, result in read_results(variables, "tried").items()]
-    bad = sum(row["state"] not in GOOD for row in rows)
+    rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, "tried").items()]
+    failed = sum(row["state"] not in GOOD for row in rows)
     if settings.get("test_job_output"):
-        document = {"schema": SCHEMA, "finished": moment, "check": check_run, "accounts": rows}
+        document = {"schema": SCHEMA, "finished": moment, "check": is_check_run, "accounts": rows}
         write_report("test_job_output", Path(settings["test_job_output"]), document)
-    text = f"jobs fail on {bad} of {len(rows)} accounts" if bad else "jobs work on all accounts"
-    return {"kind": "test_job_report", "changed": False, "failed": bool(bad), "msg": text, "accounts": rows}
+    text = f"jobs fail on {failed} of {len(rows)} accounts" if failed else "jobs work on all accounts"
+    return {"kind": "test_job_report", "changed": False, "failed": bool(failed), "msg": text, "accounts": rows}
 
 
-def _row(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the row of an account; one without a test was not reached, or is an error."""
-    record: Mapping[str, Any] = result.get("tried") or {
+def _build_row(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the row of an account for the report."""
+    record: Mapping[str, Any] = result.get("tried") or {  # without a result, the account was not reached
         "state": "not_tried",
         "text": str(result.get("msg") or "the account was not checked"),
         "checks": [],

@@ -275,7 +275,7 @@ def test_without_waiting_it_goes_on_and_nothing_is_said_to_be_done(bed: Any) -> 
     ("how", "reason"),
     [
         ({"cut": 1000}, "cannot be downloaded"),
-        ({"code": 404}, "the server answered 404"),
+        ({"code": 404}, "the server returned HTTP 404"),
         ({"code": 503}, "cannot be downloaded"),
     ],
 )

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs.made import MADE
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.made import FINISHED_MARK
 
 from tests.faults.swapping import Attack
 from tests.integration.audit.audit_scene import by_root
@@ -90,11 +90,10 @@ def test_a_colleagues_conda_is_not_run_whatever_it_says(bed: Any) -> None:
     prefix = f"/data/{account.user}/miniconda3"
     names = " ".join(f"{prefix}/{name}" for name in ("bin/conda", "bin/python", "etc/profile.d/conda.sh"))
     trap = f"echo 'touch /tmp/caught' | tee {names}"
-    forged = f"echo 'miniconda py399_99.9.9-9 for {os.uname().machine}' > {prefix}/{MADE}"
+    forged = f"echo 'miniconda py399_99.9.9-9 for {os.uname().machine}' > {prefix}/{FINISHED_MARK}"
     by_root(account, f"install -d -o {account.user} /data/{account.user}")
-    planted(
-        account, prefix, f"mkdir -p {prefix}/bin {prefix}/etc/profile.d {prefix}/{os.path.dirname(MADE)}", trap, forged
-    )
+    folders = f"mkdir -p {prefix}/bin {prefix}/etc/profile.d {prefix}/{os.path.dirname(FINISHED_MARK)}"
+    planted(account, prefix, folders, trap, forged)
     conda = {"distribution": "miniconda", "anaconda_terms": "accepted"}
     ran = onboard(bed, account, more=("--tags", "conda"), settings={account.name: {"conda": conda}})
     assert ran.code == 2, ran.text

@@ -204,7 +204,7 @@ def test_what_a_person_has_changed_is_said(bed: Any, home: Path) -> None:
             lambda text: f"Host *-wilson\n    User else\n{text}",
             f"connects to else@{account.host}, not to {account.user}@",
         ),
-        (lambda text: f"{text}Host late\n    User me\n", "settings follow the lines of hpc-onboard"),
+        (lambda text: f"{text}Host late\n    User me\n", "settings below the lines of hpc-onboard"),
         (
             lambda text: text.replace("Include ~/.ssh/hpc.onboard.conf\n", ""),
             "no longer includes ~/.ssh/hpc.onboard.conf",

@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs import download, job
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda import CondaJob
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda_spec import CondaSpec
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs.made import MADE, MAKING
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.made import FINISHED_MARK, UNFINISHED_NOTE
 
 NOWHERE = {"url": "http://127.0.0.1:1/Standin3.sh", "sha256": "0" * 64}
 OPTIONS: dict[str, Any] = {
@@ -32,9 +32,9 @@ def failed(prefix: Path, making: Path) -> str:
     """Why a job fails, if it does, for which an earlier one has noted what it is making; no installer can be had."""
     folder = prefix.parent / ".conda.hpc.onboard"
     folder.mkdir(mode=0o700)
-    (folder / MAKING).write_text(str(making))
+    (folder / UNFINISHED_NOTE).write_text(str(making))
     above = os.open(prefix.parent, os.O_RDONLY)
-    CondaJob(str(folder), CondaSpec(str(prefix), OPTIONS, NOWHERE), update=False).detach(above)
+    CondaJob(str(folder), CondaSpec(str(prefix), OPTIONS, NOWHERE), is_outdated=False).detach(above)
     os.close(above)
     deadline = time.monotonic() + 20
     while (found := job.read_progress(str(folder))) and "failed" not in found:
@@ -68,6 +68,6 @@ def test_nothing_else_that_its_notes_name_goes(prefix: Path, named: str) -> None
 
 
 def test_what_is_finished_stays(prefix: Path) -> None:
-    (prefix / MADE).write_text("miniforge")
+    (prefix / FINISHED_MARK).write_text("miniforge")
     assert not failed(prefix, prefix)
     assert (prefix / "envs/demo").is_dir()

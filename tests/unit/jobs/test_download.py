@@ -31,7 +31,7 @@ def fetched(
     """Fetch it, and give what was said of the bytes."""
     seen: Seen = []
     url = f"http://{host}:{web.port}/file"
-    download.fetch(url, str(path), sha256, proxies or {}, lambda done, total: seen.append((done, total)))
+    download.download_file(url, str(path), sha256, proxies or {}, lambda done, total: seen.append((done, total)))
     return seen
 
 
@@ -92,7 +92,7 @@ def test_another_file_is_refused_and_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", [403, 404])
 def test_what_the_server_refuses_is_not_asked_for_again(tmp_path: Path, code: int) -> None:
     with Web(CONTENT, code=code) as web:
-        with pytest.raises(JobFailed, match=f"the server answered {code}") as caught:
+        with pytest.raises(JobFailed, match=f"the server returned HTTP {code}") as caught:
             fetched(web, tmp_path / "f")
         assert len(web.requests) == 1
     assert caught.value.wants is None

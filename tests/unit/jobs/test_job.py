@@ -29,7 +29,7 @@ class Work(job.Job):
 
     def begin(self) -> None:
         """Start it in the folder that its own belongs in."""
-        above = os.open(self.above, os.O_RDONLY)
+        above = os.open(self.parent, os.O_RDONLY)
         try:
             self.detach(above)
         finally:
@@ -179,7 +179,7 @@ def test_what_lies_where_its_words_belong_is_not_waited_for(folder: Path, tmp_pa
         "folder": place.mkdir,
     }.get(laid, lambda: place.write_text(laid))()
     begun = time.monotonic()
-    assert "the progress of the work cannot be read" in str(job.read_progress(str(folder)))
+    assert "the job's progress cannot be read" in str(job.read_progress(str(folder)))
     assert time.monotonic() - begun < 30
 
 

@@ -19,7 +19,7 @@ ML: dict[str, Any] = {"path": "/data/ada/ml", "root": "/data", "packages": ["num
 OTHER = {**ML, "packages": ["numpy<2"]}
 GONE = {**ML, "state": "absent"}
 WHOLE = PythonEnv.with_defaults(ML)
-MARK = EnvSpec(WHOLE).mark(["numpy==2.1"])
+MARK = EnvSpec(WHOLE).render_mark(["numpy==2.1"])
 VERSION = "/data/ada/.ml.versions/one"
 SITE = f"{VERSION}/lib/python3.11/site-packages"
 AREA: dict[str, Thing] = {"/data": Folder(), "/data/ada": Folder(0o700)}
@@ -48,16 +48,16 @@ def without(*names: str) -> dict[str, Thing]:
 def made(options: dict[str, Any]) -> dict[str, Thing]:
     """What a run leaves that only foresees the work."""
     wanted = EnvSpec(PythonEnv.with_defaults(options))
-    name = wanted.names()[0]
+    name = wanted.version_names()[0]
     link = options["path"]
     versions = link.replace("/ml", "/.ml.versions")
     place = f"{versions}/{name}"
     return {
         link: Link(f".ml.versions/{name}"),
         versions: Folder(),
-        f"{versions}/.hpc.onboard": Plain(wanted.about().encode()),
+        f"{versions}/.hpc.onboard": Plain(wanted.render_folder_mark().encode()),
         place: Folder(),
-        f"{place}/.hpc.onboard": Plain(wanted.mark([]).encode()),
+        f"{place}/.hpc.onboard": Plain(wanted.render_mark([]).encode()),
         **{f"{place}/{one}": Folder() for one in ("bin", "lib", "lib/python3", "lib/python3/site-packages")},
         f"{place}/bin/python": Plain(b""),
     }
