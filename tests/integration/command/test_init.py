@@ -60,7 +60,7 @@ def test_two_accounts_from_an_empty_home_to_an_onboarded_one(bed: Any, person: P
     assert "(lrz in your ssh settings)" in seen
     assert "user name" not in seen, "ssh knows them"
     assert "dssusrinfo all" in answer(run, "storage 'dss'(?s:.*)Press Enter to skip", "dss/x")
-    answer(run, "cannot be used here(?s:.*)Press Enter to skip", area)
+    answer(run, "is invalid(?s:.*)Press Enter to skip", area)
     answer(run, "Write this to ~/.config/hpc.onboard/accounts.yml", "")
     answer(run, "Check the login of each account now", "y")
     code, said = ended(run)
