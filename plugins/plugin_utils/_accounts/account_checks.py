@@ -39,7 +39,7 @@ ssh_verbosity sshpass_prompt su_exe su_flags su_pass su_prompt_l10n su_user sudo
 sudo_user system_tmpdirs target_log_info timeout user worker_session_isolation
 """
 ANSIBLE_VARIABLES = {f"{PREFIX}{word}" for word in WORDS.split()}
-INTERPRETER = re.compile(rf"{PREFIX}\w+_interpreter")
+INTERPRETER = re.compile(rf"{PREFIX}\w+_interpreter")  # of modules in any language: ansible_perl_interpreter
 DAY = re.compile(r"\d{4}-\d\d-\d\d")  # the schema reports values of any other form
 CONNECTIONS = {"ssh", "smart", "local", "paramiko", "paramiko_ssh"}
 BECOME = {"sudo", "su", "runas"}
@@ -47,7 +47,7 @@ COMMON_VARIABLES = ("ansible_connection", "ansible_host", "ansible_port", "ansib
 
 
 def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Profile | None:
-    """Return the profile of the cluster in an account's name. If there is none, add the mistake and return None."""
+    """Return the profile of the cluster in an account's name; None, after adding a mistake, if one is invalid."""
     user, _at, cluster = name.rpartition("@")
     if not USER.fullmatch(user):
         if is_template(name):
@@ -63,7 +63,7 @@ def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Prof
         mistakes.add(("accounts", name), text, at_key=True)
         return None
     profile = None
-    with mistakes.collecting():
+    with mistakes.collecting():  # adds the mistakes in the profile, too
         profile = catalogue.profile(cluster)
         if profile is None:
             text = (

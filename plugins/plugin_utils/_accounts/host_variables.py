@@ -63,6 +63,7 @@ def build_host(account: ResolvedAccount, file: AccountsFile) -> InventoryHost:
 def own_variables(account: ResolvedAccount) -> dict[str, Any]:
     """Return the account's own vars, without the ssh options that ssh_options adds to its result."""
     own = dict(account.entry.get("vars") or {})
+    # ssh_options cannot extend a template, which Ansible evaluates later: it replaces all options.
     if not is_template(own.get("ansible_ssh_extra_args")):
         own.pop("ansible_ssh_extra_args", None)
     return own
@@ -122,7 +123,7 @@ def role_settings(account: ResolvedAccount, file: AccountsFile) -> dict[str, Any
         for role in file.roles.names() & account.entry.keys()
         for key, value in (account.entry[role] or {}).items()
     }
-    links = as_mapping(account.entry.get("links"))
+    links = as_mapping(account.entry.get("links"))  # the short form of storage_links: {own: ...}
     return {**own, "storage_links_own": {**links, **as_mapping(own.get("storage_links_own"))}} if links else own
 
 
@@ -146,4 +147,5 @@ def site_folders(areas: list[dict[str, Any]], environment: dict[str, str]) -> li
     plain = [
         VARIABLE.sub(lambda name: environment.get(name[1], name[0]), path) for path in paths if not is_template(path)
     ]
+    # The sandbox contains each path below its own folder, which neither a relative path nor .. must leave.
     return sorted({path for path in plain if path.startswith("/") and ".." not in path.split("/")})

@@ -120,7 +120,7 @@ def render_profile(name: str, answers: Mapping[str, str], model: tuple[str, str]
 
 def _render_new(name: str, answers: Mapping[str, str]) -> str:
     """Return a profile with the answers, and with all other facts as comments."""
-    jump, home, runtime = (answers.get(name) for name in ("jump", "home", "runtime"))
+    jump, home, runtime = (answers.get(question) for question in ("jump", "home", "runtime"))
     lines = [
         write_yaml("name", answers["title"]) if "title" in answers else "# name: Cluster of our institute",
         "",
@@ -129,7 +129,7 @@ def _render_new(name: str, answers: Mapping[str, str]) -> str:
         "  # port: 22",
         f"  {write_yaml('jump', {'host': jump})}" if jump else "  # jump: {host: gate.example.org}",
         "",
-        f"home:\n  {write_yaml('path', home)}" if home else "home: {}  # or, each on a line below: path: /home/{user}",
+        f"home:\n  {write_yaml('path', home)}" if home else "home: {}  # or one fact per line instead of {}, such as:  path: /home/{user}",
         "  # bytes: 50000000000" if home else "# bytes: 50000000000",
         "",
         f"# Container runtime in jobs: {', '.join(RUNTIME['enum'])}.",

@@ -77,7 +77,7 @@ def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
             next(folder / f"{cluster}.yml" for folder in folders if (folder / f"{cluster}.yml").is_file())
         )
         if "extends" not in own:
-            return _pick_steps(own)
+            return _pick_family_and_steps(own)
         name = f"{own['extends']}.yml"
         paths = [folder / "families" / name for folder in folders]
         base = _load_document(next(path for path in paths if path.is_file()))
@@ -85,19 +85,20 @@ def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
         return {}
     from .families import merge_family, remove_fact  # imported late: few profiles have a family
 
-    family = _pick_steps(base)
+    family = _pick_family_and_steps(base)
     for name in own.get("without", ()):
         if str(name).startswith("human_steps."):
             family = remove_fact(family, str(name))
-    merged: dict[str, Any] = merge_family(family, _pick_steps(own))
+    merged: dict[str, Any] = merge_family(family, _pick_family_and_steps(own))
     return merged
 
 
-def _pick_steps(profile: Mapping[str, Any]) -> dict[str, Any]:
+def _pick_family_and_steps(profile: Mapping[str, Any]) -> dict[str, Any]:
     return {part: profile[part] for part in ("family", "human_steps") if profile.get(part)}
 
 
 def _load_document(file: Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file. Raises Mistakes."""
     text = read_text(file)
     check_bounds(file, text)
     try:

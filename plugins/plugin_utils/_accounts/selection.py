@@ -22,7 +22,7 @@ FURTHER_TAGS = {  # for each playbook whose tags select roles: its tags that are
     "offboard": set[str](),
 }
 ALWAYS_VALID = {"all", "localhost", "ungrouped", "127.0.0.1", "::1"}
-PATTERN_CHARACTERS = re.compile(r"[*?\[\]~@{}]")
+PATTERN_CHARACTERS = re.compile(r"[*?\[\]~@{}]")  # of wildcards, slices, regular expressions, files and templates
 
 
 def shipped_playbook(argument: str) -> str:
@@ -48,7 +48,7 @@ def describe_wrong_tags(playbook: str, run: Collection[str], skip: Collection[st
             if value not in tags | TAGS_OF_ANSIBLE:
                 advice = nearest(value, tags) if tags else f"{playbook} has no roles to choose from."
                 return f'{option}: unknown role "{value}"; {advice}'
-    if tags:
+    if tags:  # the tasks of these playbooks have the tags of their roles
         is_empty = not select_roles(tags, run, skip) or set(skip) & {"all", "always", "tagged"}
     else:  # the tasks of the other playbooks have no tags
         is_empty = not set(run) & {"all", "untagged"} or set(skip) & {"all", "untagged"}
