@@ -175,9 +175,10 @@ def is_typo(word: str, other: str) -> bool:
     left, right = word[start:], other[start:]
     if any(letter.isdigit() for letter in (left[:1], right[:1])):
         return False
+    # A different letter in a short word makes another word.
     return bool(left or right) and (
         left[1:] == right
         or left == right[1:]
-        or (left[1:] == right[1:] and len(word) > 3)  # different letters in a short word make another word
+        or (left[1:] == right[1:] and len(word) > 3)
         or (left[1::-1] == right[:2] and left[2:] == right[2:])
     )

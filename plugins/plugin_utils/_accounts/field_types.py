@@ -164,4 +164,4 @@ QUOTA_OWNER = (
     "Owner of the quota: a user, a group, a project, or (site) a user on all systems of the site. Omit it if the site"
     " does not say."
 )
-JOB_ACCESS = "Access from compute nodes: rw (read and write), ro (read-only), absent, or ticket (needs a Kerberos one)."
+JOB_ACCESS = "Access from compute nodes: rw (read and write), ro (read-only), absent, or ticket (with Kerberos only)."

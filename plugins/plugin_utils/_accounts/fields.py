@@ -48,7 +48,8 @@ FIELDS = (
     Field("login.port", PORT, "Port of the SSH server, if it is not 22.", "_accounts", 22),
     Field("login.hosts", LIST, "Further login nodes with their own names: for other architectures or purposes."),
     Field("login.hosts[]", SECTION, "One login node."),
-    Field("login.hosts[].host", HOST, "Host name.", "_init", "login2.pegasus.kl.dfki.de", required=True),
+    Field("login.hosts[].host", HOST, "Host name of the login node.", "_init", "login2.pegasus.kl.dfki.de",
+          required=True),
     Field("login.hosts[].arch", ARCHITECTURE, "Processor architecture, as printed by uname -m.", "_terminal"),
     Field("login.hosts[].what", TEXT, "Purpose of the login node.", PEOPLE, "GPU programs"),
     Field("login.jump", SECTION, "Jump host for all connections.", example={"host": "gate.example.org"}),
@@ -171,7 +172,7 @@ FIELDS = (
           "architectures share the area.", "_roles", chosen=True),
     Field("conda.distribution", one_of("miniconda", "miniforge"), "Distribution that the site recommends.", "_roles",
           chosen=True),
-    Field("conda.why", TEXT, "The site's reason.", PEOPLE, "The home is too small for it."),
+    Field("conda.why", TEXT, "The site's reason for its policy.", PEOPLE, "The home is too small for it."),
     Field("conda.instead", TEXT, "What to use instead of conda.", PEOPLE, "virtual environments or containers"),
     Field("proxies", SECTION, "Proxies that login nodes need to reach the Internet.", more={"minProperties": 1}),
     Field("proxies.http", PROXY, "Proxy for http addresses.", "_roles", "http://proxy.example.org:3128"),
@@ -195,7 +196,7 @@ FIELDS = (
     Field("wheels", SECTION, "Python packages built by the site."),
     Field("wheels.search", COMMAND, "Command that searches for a package, without quotes or pipes. It is printed, "
           "never run.", "_roles", "avail_wheels"),
-    Field("wheels.no_index", BOOL, "True if pip finds them with --no-index.", "_roles"),
+    Field("wheels.no_index", BOOL, "True if pip finds these packages with --no-index.", "_roles"),
     Field("wheels.note", TEXT, NOTE, PEOPLE, "The site has wheels for its three newest Python versions only."),
     Field("launchers", LIST, "Scripts on PATH that start a job in a container."),
     Field("launchers[]", SECTION, "One launcher."),
@@ -211,7 +212,8 @@ FIELDS = (
     Field("scheduler", SECTION, "The batch system.", example={"kind": "slurm"}),
     Field("scheduler.kind", one_of("slurm", "pbs", "none"), "Name of the batch system.", "_roles", "slurm",
           required=True),
-    Field("scheduler.submit", TEXT, "How to submit a job without Slurm.", PEOPLE, "qsub -A PROJECT job.sh"),
+    Field("scheduler.submit", TEXT, "How to submit a job, if the batch system is not Slurm.", PEOPLE,
+          "qsub -A PROJECT job.sh"),
     Field("scheduler.account_required", BOOL, "True if a job must name a Slurm account.", "_roles"),
     Field("scheduler.account", one_of("project"), "Name of a job's Slurm account: that of the project.", "_roles"),
     Field("scheduler.accounts_command", SLURM_COMMAND, "Command that lists the Slurm accounts a job may use, without "
@@ -230,8 +232,8 @@ FIELDS = (
     Field("scheduler.qos_hours", mapping(PARTITION, HOURS), "Maximum hours of a job in a QOS.", "_roles", {"long": 96}),
     Field("scheduler.partition_required", BOOL, "True if Slurm has no default partition.", "_roles"),
     Field("scheduler.gpu_vendor", one_of("nvidia", "amd"), "Manufacturer of the GPUs.", "_roles", "nvidia"),
-    Field("scheduler.gpus_per_node", list_of(COUNT), "Numbers of GPUs that a job can have on one node with the GPUs "
-          "that `gpu` requests; only 0 if no node has GPUs.", "_roles", [1, 2, 3, 4]),
+    Field("scheduler.gpus_per_node", list_of(COUNT), "Possible numbers of GPUs per node for a job with the GPU type "
+          "of `gpu`; [0] if no node has GPUs.", "_roles", [1, 2, 3, 4]),
     Field("scheduler.gpu_nodes", mapping(PARTITION, POSITIVE), "Number of nodes for each GPU type.", "_roles",
           {"a100": 1}),
     Field("scheduler.whole_nodes", BOOL, "True if a job gets whole nodes, and is charged for them.", "_roles"),
@@ -240,8 +242,8 @@ FIELDS = (
     Field("scheduler.memory_per_cpu", MEMORY, "Memory per processor for jobs without a GPU.", "_roles", "4000M"),
     Field("scheduler.account_suffixes", SECTION,
           "Suffixes that turn a project's name into the names of its Slurm accounts."),
-    Field("scheduler.account_suffixes.cpu", SUFFIX, "For jobs without a GPU.", "_roles", "_cpu", required=True),
-    Field("scheduler.account_suffixes.gpu", SUFFIX, "For jobs with GPUs.", "_roles", "_gpu", required=True),
+    Field("scheduler.account_suffixes.cpu", SUFFIX, "Suffix for jobs without a GPU.", "_roles", "_cpu", required=True),
+    Field("scheduler.account_suffixes.gpu", SUFFIX, "Suffix for jobs with GPUs.", "_roles", "_gpu", required=True),
     Field("scheduler.qos", mapping(PARTITION, TEXT), "Each QOS, with its limits in one sentence.", PEOPLE,
           {"opp": "At most 50 jobs; other jobs may preempt them."}),
     Field("scheduler.budget", TEXT, "How users see their remaining budget.", PEOPLE,
@@ -270,8 +272,9 @@ FIELDS = (
     Field("human_steps[].every_days", POSITIVE,
           "Without done: days after which the step must be repeated, even if it is marked as done.", ABOUT, 365),
     Field("traps", list_of(TEXT), "Pitfalls of the cluster.", PEOPLE, ["The system's python3 is 3.6."]),
-    Field("sandbox_environment", ENVIRONMENT, "Environment variables of the site, as set in the sandbox; values are "
-          "patterns like paths.", "_accounts", {"SCRATCH": "/iopsstor/scratch/cscs/{user}"}, chosen=True),
+    Field("sandbox_environment", ENVIRONMENT, "Environment variables of the site, as set in the sandbox. Values may "
+          "contain {user} and {project}, like paths.", "_accounts", {"SCRATCH": "/iopsstor/scratch/cscs/{user}"},
+          chosen=True),
 )
 # fmt: on
 BY_NAME = {field.name: field for field in FIELDS}

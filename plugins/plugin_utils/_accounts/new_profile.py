@@ -59,7 +59,7 @@ QUESTIONS = (
     ProfileQuestion("title", "the full name of the cluster", ("name",), "Cluster of our institute"),
     ProfileQuestion("host", "the host name of its login node", ("login", "host"), "login.example.org", is_needed=True),
     ProfileQuestion("jump", "the jump host for its login node", ("login", "jump", "host"), "gate.example.org"),
-    ProfileQuestion("home", "the path of home directories", ("home", "path"), "/home/{user}"),
+    ProfileQuestion("home", "the path of the home directories", ("home", "path"), "/home/{user}"),
     ProfileQuestion("runtime", "the container runtime in jobs", ("container", "runtime"), "apptainer"),
 )
 HEAD = """\
@@ -129,7 +129,7 @@ def _render_new(name: str, answers: Mapping[str, str]) -> str:
         "  # port: 22",
         f"  {write_yaml('jump', {'host': jump})}" if jump else "  # jump: {host: gate.example.org}",
         "",
-        f"home:\n  {write_yaml('path', home)}" if home else "home: {}  # or one fact per line instead of {}, such as:  path: /home/{user}",
+        f"home:\n  {write_yaml('path', home)}" if home else "home: {}  # or one fact per line:  path: /home/{user}",
         "  # bytes: 50000000000" if home else "# bytes: 50000000000",
         "",
         f"# Container runtime in jobs: {', '.join(RUNTIME['enum'])}.",

@@ -198,9 +198,7 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
 
 def _ask_questions(account: DesiredAccount, local_user: str, only_required: bool) -> None:
     """Ask for what the account's entry lacks, and put the answers into the entry."""
-    questions = [
-        question for question in list_questions(account, local_user) if question.is_required or not only_required
-    ]
+    questions = [each for each in list_questions(account, local_user) if each.is_required or not only_required]
     if questions:
         print()
         person.print_paragraph(f"{account.name}: {account.profile.get('name', account.cluster)}")

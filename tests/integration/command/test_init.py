@@ -163,7 +163,7 @@ def test_no_repository_gets_it(bed: Any, person: Person) -> None:
     assert entries(tree / "accounts.yml") == {"ada@dfki": None}, done.stderr
 
 
-QUESTIONS = ["Where do you have accounts", "user name there", "project, a part of", "Write this to"]
+QUESTIONS = ["Where do you have accounts", "user name on the cluster", "project, a part of", "Write this to"]
 
 
 @pytest.mark.parametrize("end", [3, pytest.param(4, marks=pytest.mark.exhaustive)])

@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import r
         ),
         (["--account", "ada@wilsn"], 'did you mean "wilson"'),
         (["--account", "ada@../wilson"], "unknown cluster"),
-        (["--account", "ada ada@dfki"], "A user name has letters"),
+        (["--account", "ada ada@dfki"], "A user name may contain only letters"),
         (["--account", "ada@wilson", "--project", "deep lgt"], '"deep lgt" is invalid'),
         (["--account", "a@lrz", "--storage", "/dss"], "expected AREA=PATH"),
         (["--account", "a@lrz", "--storage", "dss=dss"], "Absolute path"),
