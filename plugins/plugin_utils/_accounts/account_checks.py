@@ -75,7 +75,7 @@ def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Prof
 
 
 def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSpecs) -> None:
-    """Check the names of roles and of Ansible's variables in an account's entry or in the defaults. place: of entry."""
+    """Add the mistakes in an entry that are independent of the cluster. place: of the entry, or of the defaults."""
     excluded = entry.get("without")
     for index, role in enumerate(excluded if isinstance(excluded, list) else ()):
         if isinstance(role, str) and role not in roles.names():
@@ -90,7 +90,7 @@ def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSp
 
 
 def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile: Profile) -> None:
-    """Check an account's entry against the profile of its cluster."""
+    """Add a mistake for each setting of an account that does not fit the profile of its cluster. place: of entry."""
     if "jump_user" in entry and "jump" not in profile["login"]:
         text = f'"jump_user" has no effect: {profile["id"]} has no jump host. Remove it.'
         mistakes.add((*place, "jump_user"), text, at_key=True)
@@ -101,7 +101,7 @@ def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile
 
 
 def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profile]) -> None:
-    """Check the defaults against the profiles of all accounts: each setting must apply to at least one cluster."""
+    """Add a mistake for each setting of the defaults that applies to none of the clusters. entry: the defaults."""
     if "jump_user" in entry and not any("jump" in profile["login"] for profile in clusters):
         text = '"jump_user" has no effect: no cluster of these accounts has a jump host. Remove it.'
         mistakes.add(("defaults", "jump_user"), text, at_key=True)
@@ -117,7 +117,7 @@ def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profi
 
 
 def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Sequence[Profile]) -> None:
-    """Check the setting steps: manual steps of the clusters, or the user's own with a text."""
+    """Add the mistakes in the setting steps, which changes manual steps of the clusters or adds the user's own."""
     known = {step["id"]: step for profile in clusters for step in profile.get("human_steps", ())}
     for name, step in as_mapping(entry.get("steps")).items():
         text = ""

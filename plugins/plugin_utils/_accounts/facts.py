@@ -162,7 +162,7 @@ def find_oldest_date(tree: Tree) -> str:
 
 
 def name_fact(tree: Tree, fact: Fact) -> str:
-    """Return the name of a fact, in which a storage area has its name: storage.scratch.bytes."""
+    """Return the name of a fact, with the name of a storage area instead of its index: storage.scratch.bytes."""
     steps = list(fact.place)
     if steps[0] == "storage":
         steps[1] = tree["storage"][steps[1]]["name"].value

@@ -58,6 +58,7 @@ def remove_fact(base: Tree, fact_name: str, key: str = "") -> Tree:
     name, _dot, rest = fact_name.partition(".")
     if isinstance(base, list):
         items = [(item, _name_item(item, key) == name) for item in base]
+        # Without a rest, the matching item is the fact to be removed.
         return [remove_fact(item, rest) if is_match else item for item, is_match in items if rest or not is_match]
     if not rest:
         return {field: item for field, item in base.items() if field != name}
@@ -112,7 +113,7 @@ def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text:
 def _name_steps(node: Any, place: Place) -> Place:
     """Return a place with the names of list items instead of their indexes."""
     steps: list[str | int] = []
-    key = ""
+    key = ""  # of the list around the next step
     for step in place:
         has_step = step in node if isinstance(node, dict) else isinstance(node, list)
         node = node[step] if has_step else None
@@ -125,7 +126,7 @@ def _name_steps(node: Any, place: Place) -> Place:
 def _index_steps(node: Any, steps: Place) -> Place | None:
     """Return a place with indexes for steps with the names of list items; None if the document lacks the place."""
     place: list[str | int] = []
-    key = ""
+    key = ""  # of the list around the next step
     for step in steps:
         if isinstance(node, list):
             names = [item.get(NAMED_BY[key]) if key in NAMED_BY and isinstance(item, dict) else None for item in node]

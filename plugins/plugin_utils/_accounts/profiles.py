@@ -249,13 +249,13 @@ def render(profile: Profile, names: dict[str, str], own: dict[str, str]) -> Prof
     ]
     further = own.keys() - {area["name"] for area in areas}
     areas += [{"name": name, "path": own[name], "create": False, "link": name} for name in sorted(further)]
-    return {**rendered, "storage": areas, **add_cache_root(rendered.get("caches"), areas)}
+    return {**rendered, "storage": areas, **resolve_caches(rendered.get("caches"), areas)}
 
 
-def add_cache_root(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the setting caches with an absolute path and its root: the folder of their area that the site creates.
+def resolve_caches(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return {"caches": ...} with the path of the caches, and with root: the existing folder of the site around them.
 
-    Return {} if the caches have no area, or if the area has no known path.
+    Return {} if the caches have no area, or if the path of the area is unknown.
     """
     if not caches or "area" not in caches:
         return {}

@@ -107,7 +107,7 @@ def add_entries(file: Path, text: str, added: Sequence[DesiredAccount], profiles
     edited = "\n".join([*rows[:start], *folders.splitlines(), *rows[start:end], *entries, *rows[end:]]) + "\n"
     expected = {**document, "accounts": {**document["accounts"], **{each.name: each.entry or None for each in added}}}
     expected |= {"profiles": list(profiles)} if folders else {}
-    if yaml.load(edited, Loader=Loader) != expected:  # such as below an anchor, or with tabs
+    if yaml.load(edited, Loader=Loader) != expected:  # the file has an unusual form, such as an anchor
         raise NotAdded("hpc-onboard cannot add accounts to a file in this format")
     return edited
 

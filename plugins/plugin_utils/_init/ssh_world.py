@@ -67,6 +67,7 @@ class SshHistory:
         names = (profile["id"], *hosts)  # an entry with such a name is for this cluster, whatever its host is
         for name, settings in self.settings.items():
             if name in names or _first_value(settings, "hostname") in hosts:
+                # The name must be set only if it connects in another way than the host name in the profile.
                 is_same = all(settings.get(key) == host_settings.get(key) for key in CONNECTION_SETTINGS)
                 ssh = "" if is_same or name in hosts else name
                 return SshTraces(self._find_user(settings), ssh, jump_user, f"{name} in your ssh settings")
