@@ -47,7 +47,7 @@ COMMON_VARIABLES = ("ansible_connection", "ansible_host", "ansible_port", "ansib
 
 
 def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Profile | None:
-    """Return the profile of the cluster in an account's name; None, after adding a mistake, if one is invalid."""
+    """Return the profile of the cluster in an account's name; None, after adding a mistake, if either is invalid."""
     user, _at, cluster = name.rpartition("@")
     if not USER.fullmatch(user):
         if is_template(name):

@@ -104,7 +104,7 @@ def _list_hosts(file: Path, folder: Path, depth: int = 0) -> Iterator[str]:
                 pattern = folder / Path(value).expanduser()
                 for path in sorted(glob.glob(str(pattern))):
                     yield from _list_hosts(Path(path), folder, depth + 1)
-            elif not set(value) & set("*?!#"):
+            elif not set(value) & set("*?!#"):  # neither a pattern nor a comment
                 yield value
 
 
