@@ -244,7 +244,7 @@ def value_of(form: Form) -> str:
 def subjects() -> list[tuple[str, Callable[[], str]]]:
     """Return each page with the function that renders it, for tools/generate.py."""
     catalogue = Catalogue((SHIPPED,))
-    known = [one for name in sorted(catalogue.ids()) if (one := catalogue.known(name))]
+    known = [one for name in sorted(catalogue.ids()) if (one := catalogue.sourced_profile(name))]
     table = HEAD + "\n".join(row(one.profile) for one in known) + "\n" + FOOT
     pages: list[tuple[str, Callable[[], str]]] = [
         (f"docs/clusters/{one.profile['id']}.md", partial(cluster_page, one)) for one in known

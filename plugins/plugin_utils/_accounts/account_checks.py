@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the schema of the accounts file cannot check: names that must exist in a profile, in Ansible or among the roles.
+"""Check what the schema of the accounts file cannot: names that must exist in a profile, in Ansible or among the roles.
 
-accounts_file.py calls each check once; every mistake goes into its one list.
+accounts_file.py calls the checks, which add all mistakes to one list.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from .._input.role_specs import RoleSpecs
 from .defaults import Entry
 from .profiles import Catalogue, Profile
 
+# Settings that defaults cannot contain, each with the verb of its message.
 OF_ONE_ACCOUNT = {"ssh": "connects to", "keep": "names resources of", "replace": "names resources of"}
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 PREFIX = "ansible_"
-# What Ansible itself reads for an account that is reached by ssh, or is a folder of this machine. Tests compare it with
-# the documentation of ansible-core's own plugins.
+# The variables of ansible-core for connections by ssh and to this machine, without their prefix. A test compares them
+# with the documentation of ansible-core's plugins.
 WORDS = """
 admin_users async_dir become become_exe become_flags become_method become_pass become_password become_user
 common_remote_group connection connection_user control_path control_path_dir deprecation_warnings facts_modules host
@@ -38,15 +39,15 @@ ssh_verbosity sshpass_prompt su_exe su_flags su_pass su_prompt_l10n su_user sudo
 sudo_user system_tmpdirs target_log_info timeout user worker_session_isolation
 """
 ANSIBLE_VARIABLES = {f"{PREFIX}{word}" for word in WORDS.split()}
-INTERPRETER = re.compile(rf"{PREFIX}\w+_interpreter")
-DAY = re.compile(r"\d{4}-\d\d-\d\d")  # the schema reports another form
+INTERPRETER = re.compile(rf"{PREFIX}\w+_interpreter")  # of modules in any language: ansible_perl_interpreter
+DAY = re.compile(r"\d{4}-\d\d-\d\d")  # the schema reports values of any other form
 CONNECTIONS = {"ssh", "smart", "local", "paramiko", "paramiko_ssh"}
 BECOME = {"sudo", "su", "runas"}
-USUAL = ("ansible_connection", "ansible_host", "ansible_port", "ansible_python_interpreter", "ansible_user")
+COMMON_VARIABLES = ("ansible_connection", "ansible_host", "ansible_port", "ansible_python_interpreter", "ansible_user")
 
 
 def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Profile | None:
-    """Return the profile of the cluster in an account's name. If there is none, add the mistake and return None."""
+    """Return the profile of the cluster in an account's name; None, after adding a mistake, if either is invalid."""
     user, _at, cluster = name.rpartition("@")
     if not USER.fullmatch(user):
         if is_template(name):
@@ -62,7 +63,7 @@ def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Prof
         mistakes.add(("accounts", name), text, at_key=True)
         return None
     profile = None
-    with mistakes.collecting():
+    with mistakes.collecting():  # adds the mistakes in the profile, too
         profile = catalogue.profile(cluster)
         if profile is None:
             text = (
@@ -74,23 +75,22 @@ def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Prof
 
 
 def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSpecs) -> None:
-    """Check the names of roles and of Ansible's variables in an account's entry, or in the defaults."""
+    """Add the mistakes in an entry that are independent of the cluster. place: of the entry, or of the defaults."""
     excluded = entry.get("without")
     for index, role in enumerate(excluded if isinstance(excluded, list) else ()):
         if isinstance(role, str) and role not in roles.names():
             text = f'unknown role "{role}" in "without"; {nearest(role, roles.names())}'
             mistakes.add((*place, "without", index), text)
-    for word, what in OF_ONE_ACCOUNT.items() if place == ("defaults",) else ():
-        if entry.get(word):
-            mistakes.add(
-                (*place, word), f'"{word}" {what} one account; move it to the entry of that account.', at_key=True
-            )
+    for key, verb in OF_ONE_ACCOUNT.items() if place == ("defaults",) else ():
+        if entry.get(key):
+            text = f'"{key}" {verb} one account; move it to the entry of that account.'
+            mistakes.add((*place, key), text, at_key=True)
     for name, text in unknown_variables(as_mapping(entry.get("vars"))).items():
         mistakes.add((*place, "vars", name), text, at_key=True)
 
 
 def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile: Profile) -> None:
-    """Check an account's entry against the profile of its cluster."""
+    """Add a mistake for each setting of an account that does not fit the profile of its cluster. place: of entry."""
     if "jump_user" in entry and "jump" not in profile["login"]:
         text = f'"jump_user" has no effect: {profile["id"]} has no jump host. Remove it.'
         mistakes.add((*place, "jump_user"), text, at_key=True)
@@ -101,23 +101,24 @@ def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile
 
 
 def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profile]) -> None:
-    """Check the defaults against the profiles of all accounts: each word must count for one of them."""
-    if "jump_user" in entry and not any("jump" in one["login"] for one in clusters):
+    """Add a mistake for each setting of the defaults that applies to none of the clusters. entry: the defaults."""
+    if "jump_user" in entry and not any("jump" in profile["login"] for profile in clusters):
         text = '"jump_user" has no effect: no cluster of these accounts has a jump host. Remove it.'
         mistakes.add(("defaults", "jump_user"), text, at_key=True)
-    areas = {area["name"] for one in clusters for area in one["storage"]}
-    for word in as_mapping(entry.get("storage")).keys() - areas:
-        advice = nearest(str(word), areas)
+    areas = {area["name"] for profile in clusters for area in profile["storage"]}
+    for name in as_mapping(entry.get("storage")).keys() - areas:
+        advice = nearest(str(name), areas)
         text = (
-            f'no cluster of these accounts has a storage area "{word}"; {advice} To link to another folder, use '
+            f'no cluster of these accounts has a storage area "{name}"; {advice} To link to another folder, use '
             f'"links".'
         )
-        mistakes.add(("defaults", "storage", word), text, at_key=True)
+        mistakes.add(("defaults", "storage", name), text, at_key=True)
     _check_steps(mistakes, ("defaults",), entry, clusters)
 
 
 def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Sequence[Profile]) -> None:
-    known = {step["id"]: step for one in clusters for step in one.get("human_steps", ())}
+    """Add the mistakes in the setting steps, which changes manual steps of the clusters or adds the user's own."""
+    known = {step["id"]: step for profile in clusters for step in profile.get("human_steps", ())}
     for name, step in as_mapping(entry.get("steps")).items():
         text = ""
         if "done" in known.get(name, {}):
@@ -131,46 +132,50 @@ def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Se
 
 
 def unknown_variables(variables: Mapping[str, Any]) -> dict[str, str]:
-    """Return advice for each variable that is named like one of Ansible's and is none.
+    """Return a message for each variable whose name starts with ansible_ but that Ansible does not know.
 
-    Other plugins have variables of their own, so nothing is unknown where one of them connects or becomes another user.
+    Connection and become plugins of other collections have unknown variables of their own. If one is set, return {}.
     """
     plugins = (("ansible_connection", "ssh", CONNECTIONS), ("ansible_become_method", "sudo", BECOME))
-    for name, usual, known in plugins:
-        if str(variables.get(name, usual)).removeprefix("ansible.builtin.") not in known:
+    for name, default, known in plugins:
+        if str(variables.get(name, default)).removeprefix("ansible.builtin.") not in known:
             return {}
     unknown = [name for name in map(str, variables) if name.startswith(PREFIX) and name not in ANSIBLE_VARIABLES]
     return {
-        name: f'unknown Ansible variable "{name}"; {nearest(name, ANSIBLE_VARIABLES, USUAL, PREFIX)}'
+        name: f'unknown Ansible variable "{name}"; {nearest(name, ANSIBLE_VARIABLES, COMMON_VARIABLES, PREFIX)}'
         for name in unknown
         if not INTERPRETER.fullmatch(name)
     }
 
 
 def misspelt_areas(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Return advice for each storage area that the profile does not have and that is one typo away from one of its own.
+    """Return a message for each storage area that the profile lacks and that is one typo away from one of its areas.
 
-    Another name makes an area of the account's own: work2 is not work, and where both are named, both are meant.
+    Any other name defines an area of the account: work2 is not a typo of work, nor is an area that is set next to work.
     """
     given, areas = set(names), set(known)
-    advice = {}
+    messages = {}
     for name in sorted(given - areas):
         near = next((area for area in sorted(areas - given) if is_typo(name, area)), None)
         if near:
-            advice[name] = (
+            messages[name] = (
                 f'unknown area "{name}"; did you mean "{near}"? Give your own area a name that is less similar.'
             )
-    return advice
+    return messages
 
 
 def is_typo(word: str, other: str) -> bool:
-    """Return True if one letter more, less or different, or two swapped ones, separate the words; digits count."""
-    at = 0
-    while at < min(len(word), len(other)) and word[at] == other[at]:
-        at += 1
-    left, right = word[at:], other[at:]
+    """Return True if the words differ by one added, missing or different letter, or by two swapped letters.
+
+    Words that differ in a digit are different names: work1 is not a typo of work2.
+    """
+    start = 0  # of the difference
+    while start < min(len(word), len(other)) and word[start] == other[start]:
+        start += 1
+    left, right = word[start:], other[start:]
     if any(letter.isdigit() for letter in (left[:1], right[:1])):
         return False
+    # A different letter in a short word makes another word.
     return bool(left or right) and (
         left[1:] == right
         or left == right[1:]

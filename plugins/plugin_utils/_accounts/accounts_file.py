@@ -1,4 +1,4 @@
-"""Read an accounts file: one pass checks it, resolves every account, and collects every mistake in one list.
+"""Read an accounts file: check it, resolve its accounts, and collect all mistakes in one list.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -21,7 +21,7 @@ from .profiles import PATTERNS, SHIPPED, Catalogue, Profile, find_placeholder, r
 
 @dataclass(frozen=True)
 class ResolvedAccount:
-    """One account: its entry with the defaults, and its cluster's profile rendered for it."""
+    """One account. entry: its settings, with the defaults. cluster: the profile, with the account's names and paths."""
 
     name: str
     user: str
@@ -33,7 +33,10 @@ class ResolvedAccount:
 
 @dataclass(frozen=True)
 class AccountsFile:
-    """A loaded accounts file: its lines for messages, and the document with Ansible's tags on its values."""
+    """An accounts file: its lines, for messages; its document, whose values have Ansible's tags; all roles.
+
+    shipped: the folder with the profiles of hpc-onboard.
+    """
 
     lines: YamlText
     document: Any
@@ -49,16 +52,16 @@ class AccountsFile:
         return cls(lines, lines.document(), RoleSpecs())
 
     def accounts(self) -> list[ResolvedAccount]:
-        """Return all accounts. Raises Mistakes with everything that is wrong in the file and the profiles it uses."""
+        """Return all accounts. Raises Mistakes with all mistakes in the file and in the profiles that it uses."""
         if not self.document:
             raise Mistakes([Mistake(self.lines.file, 0, 'is empty; add "plugin" and "accounts".')])
         mistakes = MistakeList(self.lines)
-        entries, written = (as_mapping(as_mapping(self.document).get(part)) for part in ("accounts", "defaults"))
-        sound = self._check_schema(mistakes, [*entries.values(), written])
+        entries, defaults = (as_mapping(as_mapping(self.document).get(part)) for part in ("accounts", "defaults"))
+        valid = self._check_schema(mistakes, [*entries.values(), defaults])
         if not entries:
             mistakes.raise_any()
         catalogue = self.catalogue(mistakes)
-        shared = as_mapping(sound.get("defaults"))
+        shared = as_mapping(valid.get("defaults"))
         check_entry(mistakes, ("defaults",), shared, self.roles)
         accounts: list[ResolvedAccount] = []
         for name, entry in entries.items():
@@ -66,42 +69,45 @@ class AccountsFile:
             profile = find_cluster(mistakes, str(name), catalogue)
             if profile is None:
                 continue
-            own = as_mapping(sound["accounts"].get(name))
+            own = as_mapping(valid["accounts"].get(name))
             check_entry(mistakes, place, own, self.roles)
             check_for_cluster(mistakes, place, own, profile)
             account = self._resolve(str(name), merge_defaults(shared, own, profile), profile)
             accounts.append(account)
-            lacking = find_placeholder({part: account.cluster.get(part) for part in PATTERNS}, "project")
-            # A key that is wrong may be the one that was meant to be the project.
-            wrong_keys = (as_mapping(entry).keys() - own.keys()) | (written.keys() - shared.keys())
-            if lacking and not self._may_be_project(wrong_keys):
-                text = f'"{name}" needs "project: NAME"; on {profile["id"]} the project is part of {lacking}.'
+            path = find_placeholder({part: account.cluster.get(part) for part in PATTERNS}, "project")
+            # An invalid key may be a misspelt "project", which is already reported.
+            invalid_keys = (as_mapping(entry).keys() - own.keys()) | (defaults.keys() - shared.keys())
+            if path and not self._may_be_project(invalid_keys):
+                text = f'"{name}" needs "project: NAME"; on {profile["id"]} the project is part of {path}.'
                 mistakes.add(place, text, at_key=True)
-        if len(accounts) == len(entries):  # else a default may count for the account that is not known
-            check_defaults(mistakes, shared, [one.cluster for one in accounts])
+        if len(accounts) == len(entries):  # otherwise a default may apply to an account with an unknown cluster
+            check_defaults(mistakes, shared, [account.cluster for account in accounts])
         mistakes.raise_any()
         return accounts
 
     def _check_schema(self, mistakes: MistakeList, entries: Iterable[Any]) -> dict[str, Any]:
-        """Check the form of all values; return the document without the wrong ones, so that the rest can be checked."""
+        """Check the document against the schema, and return its valid part, so that this can be checked further.
+
+        entries: those of all accounts, and the defaults.
+        """
         used = {str(key) for entry in entries for key in as_mapping(entry)}
         violations = list(Checker(accounts_schema(self.roles, used), templates=True).violations(self.document))
         for each in violations:
             mistakes.add(each.place, each.text, each.at_key)
-        return as_mapping(_without(self.document, [each.place for each in violations if each.place]))
+        return as_mapping(_remove_places(self.document, [each.place for each in violations if each.place]))
 
-    def _may_be_project(self, wrong: Iterable[str]) -> bool:
-        """Return True if one of these keys of an entry is unknown, or is the project with a wrong value."""
+    def _may_be_project(self, invalid_keys: Iterable[str]) -> bool:
+        """Return True if one of these keys is unknown, or is the project with an invalid value."""
         known = {*schema("accounts")["$defs"]["account"]["properties"], *self.roles.names()} - {"project"}
-        return not known.issuperset(wrong)
+        return not known.issuperset(invalid_keys)
 
     def catalogue(self, mistakes: MistakeList) -> Catalogue:
-        """Return the profiles in the file's own folders and those that ship; a missing folder is a mistake."""
+        """Return the profiles in the folders that the file lists and the shipped ones. Report missing folders."""
         listed = self.document.get("profiles")
         folders = []
         for index, name in enumerate(listed if isinstance(listed, list) else ()):
             folder = self.lines.file.parent / os.path.expanduser(str(name))
-            if os.path.isdir(folder):  # of a name that no folder can have, Path would raise
+            if os.path.isdir(folder):  # Path.is_dir raises for an impossible name
                 folders.append(folder)
             else:
                 text = f'the folder "{name}" does not exist next to this file; create it or remove this line.'
@@ -109,7 +115,7 @@ class AccountsFile:
         return Catalogue((*folders, self.shipped))
 
     def _resolve(self, name: str, entry: Entry, profile: Profile) -> ResolvedAccount:
-        """Return one account with {user} and {project} filled into its profile."""
+        """Return one account, with its names and paths in the profile. entry: with the defaults."""
         user = name.rpartition("@")[0]
         project = str(entry["project"]) if entry.get("project") else None
         names = {"user": user, **({"project": project} if project else {})}
@@ -121,29 +127,33 @@ class AccountsFile:
         return ResolvedAccount(name, user, project, entry, cluster, bool(sandbox))
 
 
-def _without(node: Any, places: Sequence[Place]) -> Any:
-    """Return a document without what is at these places; in a list, None takes the place of an item."""
-    wrong = {place[0] for place in places if len(place) == 1}
+def _remove_places(node: Any, places: Sequence[Place]) -> Any:
+    """Return a document without the values at these places; in a list, None replaces an item."""
+    removed = {place[0] for place in places if len(place) == 1}
     if not places:
         return node
     if isinstance(node, list):
-        items = enumerate(node)
-        return [None if at in wrong else _without(item, _below(places, at)) for at, item in items]
-    return {key: _without(item, _below(places, key)) for key, item in as_mapping(node).items() if key not in wrong}
+        return [None if at in removed else _remove_places(item, _below(places, at)) for at, item in enumerate(node)]
+    items = as_mapping(node).items()
+    return {key: _remove_places(item, _below(places, key)) for key, item in items if key not in removed}
 
 
 def _below(places: Sequence[Place], step: str | int) -> list[Place]:
+    """Return the places below one key or index, relative to it."""
     return [place[1:] for place in places if place[0] == step and len(place) > 1]
 
 
 def accounts_schema(roles: RoleSpecs, used: set[str]) -> Schema:
-    """Return the schema that ships, with the settings of those roles that the file uses."""
+    """Return the schema of the accounts file with the settings of roles. used: the keys of its entries.
+
+    Only the settings of used roles are read, which saves time.
+    """
     shipped = schema("accounts")
     account = shipped["$defs"]["account"]
     settings = {role: roles.settings(role) if role in used else {} for role in roles.names()}
     properties = {**settings, **account["properties"]}
     entry = {**account, "properties": properties, "additionalProperties": False}
-    # Names are left to find_cluster, which can say more about them.
+    # find_cluster checks the names of accounts, with better messages.
     accounts = {**shipped["properties"]["accounts"], "propertyNames": {}}
     return {
         **shipped,

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Merge what all accounts of a file share into the entry of one account."""
+"""Merge the defaults of an accounts file into the entry of one account."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from .._input.json_schema import as_mapping
 
-Entry = dict[str, Any]  # what the accounts file says of an account, or of all of them
+Entry = dict[str, Any]  # the settings of an account in the accounts file, or the defaults of all accounts
 
 
 def merge_defaults(shared: Entry, own: Entry, cluster: Mapping[str, Any]) -> Entry:
-    """Return the entry of an account on that cluster, with the defaults for what it does not say.
+    """Return the entry of an account with the defaults. shared: the defaults. own: the entry. cluster: the profile.
 
-    Mappings are merged key by key, one level deep; the account's own keys win. Any other value replaces the default,
-    lists too. An empty value says nothing. Of the defaults only those count that the cluster has a use for.
+    Mappings are merged key by key, one level deep; the account's own keys win. Any other value, also a list, replaces
+    the default. Empty values are ignored, and so are defaults for a jump host, area or step that the cluster lacks.
     """
     base = {key: value for key, value in shared.items() if value is not None}
     if "jump" not in cluster["login"]:
@@ -34,9 +34,13 @@ def merge_defaults(shared: Entry, own: Entry, cluster: Mapping[str, Any]) -> Ent
 
 
 def merge_steps(steps: Iterable[Mapping[str, Any]], own: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a site's manual steps with what the account says of them, and then the account's own steps."""
+    """Return a site's manual steps, updated with the account's settings for them, then the account's own steps.
+
+    steps: those of the site. own: the account's setting steps, by id.
+    """
     site = {str(step["id"]): dict(step) for step in steps}
-    words = {name: as_mapping(step) for name, step in own.items()}
-    words = {name: {**step, **({"due": str(step["due"])} if "due" in step else {})} for name, step in words.items()}
-    further = [{"id": name, **step} for name, step in words.items() if name not in site]
-    return [*({**step, **words.get(name, {})} for name, step in site.items()), *further]
+    own = {name: as_mapping(step) for name, step in own.items()}
+    # YAML reads a day as a date, but all other code expects text.
+    own = {name: {**step, **({"due": str(step["due"])} if "due" in step else {})} for name, step in own.items()}
+    further = [{"id": name, **step} for name, step in own.items() if name not in site]
+    return [*({**step, **own.get(name, {})} for name, step in site.items()), *further]

@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who says each fact of a profile, and since when.
+"""The sources and dates of the facts of a profile.
 
-A fact is written plainly (bytes: 5000000000) or with its source ({value: 5000000000, source: storage, date: 2026-01}).
-A source that a section names holds for every fact of the section which names none of its own. Programs are given the
-plain values; the sources are for people, and for the check that no fact is without one.
+A fact is written as a plain value (bytes: 5000000000) or in a wrapper with its source ({value: 5000000000, source:
+storage, date: 2026-01}). The source of a section applies to each fact of the section that has no source of its own.
+Programs get the plain values. The sources are for people, and for the check that each fact has one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DAY = re.compile(r"20[0-9]{2}(-[01][0-9](-[0-3][0-9])?)?")
 
 @dataclass(frozen=True)
 class SourcedValue:
-    """One value as it is said: by which source (its id), and on which day where that differs from the source's own."""
+    """A value with the id of its source, and with its date if that differs from the date of the source."""
 
     value: Any
     source: str | None = None
@@ -32,7 +32,7 @@ class SourcedValue:
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact with its place in the profile, its field as the table of fields names it, and who says it when."""
+    """A fact: its place in the profile, the name of its field in the table of fields, its value, source and date."""
 
     place: Place
     field: str
@@ -43,22 +43,22 @@ class Fact:
 
 @dataclass(frozen=True)
 class ProfileFile:
-    """One file of a profile: its lines, and the document as it is written."""
+    """A file of a profile or family: its lines, for messages, and its document, in which facts may be wrapped."""
 
     lines: YamlText
     document: dict[str, Any]
 
 
-Tree = Any  # mappings, lists and, at the ends, Said; below ABOUT_PROFILE, plain values
+Tree = Any  # a profile whose values are each a SourcedValue, except for plain values below ABOUT_PROFILE
 
 
 def is_wrapped(node: Any) -> bool:
-    """Return True if a written node is a value with its source. No mapping of a profile has a key called value."""
+    """Return True if a node is a wrapper {value, source, date}. No other mapping of a profile has the key value."""
     return isinstance(node, dict) and "value" in node
 
 
 def strip_sources(node: Any) -> Any:
-    """A written profile with every {value, source, date} replaced by its value."""
+    """Return a document with each wrapper replaced by its value."""
     if is_wrapped(node):
         return strip_sources(node["value"])
     if isinstance(node, dict):
@@ -67,45 +67,50 @@ def strip_sources(node: Any) -> Any:
 
 
 def find_written_place(document: Any, place: Place) -> Place:
-    """Return where in the written profile the thing stands that is at this place when all is unwrapped."""
-    way: list[str | int] = []
+    """Return the place in a document with wrappers, given the place in the same document without wrappers.
+
+    (home, bytes) becomes (home, bytes, value) if the value of bytes is wrapped.
+    """
+    written: list[str | int] = []
     node = document
-    for step in (*place, None):
+    for step in (*place, None):  # None: the last node may be a wrapper, too
         while is_wrapped(node):
             node = node["value"]
-            way.append("value")
+            written.append("value")
         if step is None:
             break
-        way.append(step)
-        inside = isinstance(node, dict) and step in node
-        at = isinstance(node, list) and isinstance(step, int) and step < len(node)
-        node = node[step] if inside or at else None
-    return tuple(way)
+        written.append(step)
+        has_key = isinstance(node, dict) and step in node
+        has_index = isinstance(node, list) and isinstance(step, int) and step < len(node)
+        node = node[step] if has_key or has_index else None
+    return tuple(written)
 
 
 def spread_sources(document: Mapping[str, Any]) -> Tree:
-    """A written profile with the source of every section at each of its values."""
+    """Return the tree of a document: each value with its own source, or else with the source of its section."""
     return {
         key: item if key in ABOUT_PROFILE else _spread_value(item, key, None, None) for key, item in document.items()
     }
 
 
 def _spread_value(node: Any, key: str, source: str | None, date: str | None) -> Tree:
+    """Return the tree of one value. key: its key. source, date: those of the section around it."""
     if is_wrapped(node):
         own = node.get("source")
-        # A date belongs to the source beside it; it is not lent to another one.
+        # The date of the section is the date of its source, so it does not apply to another source.
         return _spread_value(node["value"], key, own or source, node.get("date") or (None if own else date))
     if isinstance(node, dict):
         own = node.get("source")
         inherited = (own, None) if isinstance(own, str) else (source, date)
         return {name: _spread_value(item, name, *inherited) for name, item in node.items() if name != "source"}
+    # Other lists are one value: [x86_64, aarch64].
     if isinstance(node, list) and (key in SEVERAL_FACTS or any(isinstance(item, dict) for item in node)):
         return [_spread_value(item, "", source, date) for item in node]
     return SourcedValue(node, source, date)
 
 
 def bare_values(tree: Tree) -> Any:
-    """The values alone."""
+    """Return the values of a tree without their sources."""
     if isinstance(tree, SourcedValue):
         return tree.value
     if isinstance(tree, dict):
@@ -114,14 +119,15 @@ def bare_values(tree: Tree) -> Any:
 
 
 def list_facts(tree: Tree) -> Iterator[Fact]:
-    """Every fact, in the order of the profile. A fact that has no date of its own has its source's."""
-    dates = {one.get("id"): one.get("date") or one.get("read") for one in tree.get("sources", ())}
+    """Yield the facts of a tree in the order of the profile. A fact without a date gets the date of its source."""
+    dates = {source.get("id"): source.get("date") or source.get("read") for source in tree.get("sources", ())}
     for key, item in tree.items():
         if key not in ABOUT_PROFILE:
             yield from _list_below(item, (key,), key, dates)
 
 
 def _list_below(tree: Tree, place: Place, field: str, dates: Mapping[Any, Any]) -> Iterator[Fact]:
+    """Yield the facts of a part of a tree. place, field: those of the part. dates: of the sources, by id."""
     if isinstance(tree, SourcedValue):
         yield Fact(place, field, tree.value, tree.source, tree.date or dates.get(tree.source))
         return
@@ -130,61 +136,61 @@ def _list_below(tree: Tree, place: Place, field: str, dates: Mapping[Any, Any]) 
 
 
 def find_unsourced(tree: Tree) -> list[Fact]:
-    """The facts that a program relies on and that nobody vouches for: without a source, or without a day."""
+    """Return the facts that programs rely on although they have no source or no date."""
     return [fact for fact in list_facts(tree) if is_relied_on(fact.field) and not (fact.source and fact.date)]
 
 
-def count_months(date: str, day: str) -> int:
-    """Return the whole months from a date, which may lack its day or month, to a day."""
-    (year, month, *at), (to_year, to_month, *to_at) = ([int(part) for part in one.split("-")] for one in (date, day))
-    return (to_year - year) * 12 + to_month - month - (at > to_at)
+def count_months(start: str, end: str) -> int:
+    """Return the number of whole months from start, YYYY-MM or YYYY-MM-DD, to end, YYYY-MM-DD."""
+    (year, month, *day), (end_year, end_month, *end_day) = (map(int, date.split("-")) for date in (start, end))
+    return (end_year - year) * 12 + end_month - month - (day > end_day)
 
 
 def is_older(fact: Fact, day: str, months: int) -> bool:
-    """Return True if the text of a fact was older than so many months on a day."""
-    return bool(fact.date) and count_months(_whole(fact.date or ""), day) >= months
+    """Return True if the text that a fact comes from was at least this many months old on a day."""
+    return bool(fact.date) and count_months(_add_month(fact.date or ""), day) >= months
 
 
-def list_old(tree: Tree, day: str, months: int) -> list[Fact]:
-    """Return the facts whose texts were older than so many months on a day."""
+def find_old_facts(tree: Tree, day: str, months: int) -> list[Fact]:
+    """Return the facts from texts that were at least this many months old on a day."""
     return [fact for fact in list_facts(tree) if is_older(fact, day, months)]
 
 
-def find_oldest(tree: Tree) -> str:
-    """Return the date of the oldest text that a fact rests on; empty where none has a date."""
-    return min((_whole(fact.date) for fact in list_facts(tree) if fact.date), default="")
+def find_oldest_date(tree: Tree) -> str:
+    """Return the date of the oldest text that a fact comes from, with its month; empty if no fact has a date."""
+    return min((_add_month(fact.date) for fact in list_facts(tree) if fact.date), default="")
 
 
 def name_fact(tree: Tree, fact: Fact) -> str:
-    """Return a fact's place with areas by their names: storage.scratch.bytes."""
+    """Return the name of a fact, with the name of a storage area instead of its index: storage.scratch.bytes."""
     steps = list(fact.place)
     if steps[0] == "storage":
         steps[1] = tree["storage"][steps[1]]["name"].value
     return ".".join(map(str, steps))
 
 
-def _whole(date: str) -> str:
-    """Return a date with its month: the last one of a year, where it names none."""
+def _add_month(date: str) -> str:
+    """Return the date of a text with its month. A year alone becomes its December: the text may be that new."""
     return date if "-" in date else f"{date}-12"
 
 
 def find_wrappers(node: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Every {value, source, date} of a written profile, with its place there."""
+    """Yield each wrapper of a document with its place."""
     if is_wrapped(node):
         yield place, node
     for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
         yield from find_wrappers(item, (*place, key))
 
 
-def find_named_sources(document: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Every mention of a source in a written profile, with its place there."""
+def find_source_references(document: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield the place and the id of each reference to a source in a document."""
     for key, item in document.items():
         if key not in ABOUT_PROFILE:
-            yield from _find_below(item, (key,))
+            yield from _find_references_below(item, (key,))
 
 
-def _find_below(node: Any, place: Place) -> Iterator[tuple[Place, str]]:
+def _find_references_below(node: Any, place: Place) -> Iterator[tuple[Place, str]]:
     if isinstance(node, dict) and isinstance(node.get("source"), str):
         yield (*place, "source"), node["source"]
     for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
-        yield from _find_below(item, (*place, key))
+        yield from _find_references_below(item, (*place, key))

@@ -1,9 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Put a profile together from its own file and that of its family, and find the line of anything in either.
+"""Merge a profile with its family, and find the file and line of a place in the merged profile.
 
-A family holds what its clusters share. What a profile says itself goes before; areas, steps and sources of one name are
-joined, policies and traps of both are kept. A policy is named by its first words: policies.keeping-data-in-folders.
+A family contains the facts that its clusters share. Facts of the profile override them. Storage areas, steps and
+sources with the same name are merged; policies and traps of both are kept. A policy is named by its first four words:
+policies.keeping-data-in-folders.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from .._input.json_schema import Schema
 from .facts import ProfileFile, SourcedValue, Tree, bare_values, find_written_place, strip_sources
 from .fields import SEVERAL_FACTS
 
-WORDS_OF_A_NAME = 4  # of a sentence
+WORDS_OF_A_NAME = 4  # the first words of a sentence are its name
+# The key that contains the name of an item, by list.
 NAMED_BY = {"sources": "id", "storage": "name", "human_steps": "id", "launchers": "name", "hosts": "host"}
 
 
 def merge_family(base: Tree, own: Tree, key: str = "") -> Tree:
-    """Return what a family says, with what a profile says in its place or beside it."""
+    """Return the facts of a family (base), overridden and extended by those of a profile. key: the key of both."""
     if isinstance(base, dict) and isinstance(own, dict):
         return {**base, **{name: merge_family(base.get(name), item, name) for name, item in own.items()}}
     if not (isinstance(base, list) and isinstance(own, list)):
@@ -31,38 +33,40 @@ def merge_family(base: Tree, own: Tree, key: str = "") -> Tree:
         return base + own
     if key not in NAMED_BY:
         return own
-    theirs, mine = ({_name(item, key): item for item in items} for items in (base, own))
-    return [*(merge_family(item, mine.get(name, {})) for name, item in theirs.items()), *_items_of_own(mine, theirs)]
+    base_items, own_items = ({_name_item(item, key): item for item in items} for items in (base, own))
+    names = {**base_items, **own_items}  # the items of the family come first
+    return [merge_family(base_items.get(name, {}), own_items.get(name, {})) for name in names]
 
 
-def list_places(base: Tree, before: str = "", key: str = "") -> Iterator[str]:
-    """Every place of a family's facts, as a profile names it: home.path, storage.scratch.purge."""
+def list_fact_names(base: Tree, prefix: str = "", key: str = "") -> Iterator[str]:
+    """Yield the names of a family's facts that "without" may contain: home.path, storage.scratch.purge.
+
+    prefix: the name of the section around them, with a dot. key: the key of base.
+    """
     if isinstance(base, dict):
         items = base
     else:
         is_named = key in NAMED_BY or key in SEVERAL_FACTS
-        items = {_name(item, key): item for item in base} if isinstance(base, list) and is_named else {}
+        items = {_name_item(item, key): item for item in base} if isinstance(base, list) and is_named else {}
     for name, item in items.items():
-        yield f"{before}{name}"
-        yield from list_places(item, f"{before}{name}.", name)
+        yield f"{prefix}{name}"
+        yield from list_fact_names(item, f"{prefix}{name}.", name)
 
 
-def remove_fact(base: Tree, place: str, key: str = "") -> Tree:
-    """A family's facts without what stands at one of its places_by_name."""
-    name, _dot, rest = place.partition(".")
+def remove_fact(base: Tree, fact_name: str, key: str = "") -> Tree:
+    """Return a family's facts without one of them. fact_name: as list_fact_names yields it. key: the key of base."""
+    name, _dot, rest = fact_name.partition(".")
     if isinstance(base, list):
-        left = [(item, _name(item, key) == name) for item in base]
-        return [remove_fact(item, rest) if meant else item for item, meant in left if rest or not meant]
+        items = [(item, _name_item(item, key) == name) for item in base]
+        # Without a rest, the matching item is the fact to be removed.
+        return [remove_fact(item, rest) if is_match else item for item, is_match in items if rest or not is_match]
     if not rest:
-        return {word: item for word, item in base.items() if word != name}
+        return {field: item for field, item in base.items() if field != name}
     return {**base, name: remove_fact(base[name], rest, name)}
 
 
-def _items_of_own(mine: dict[Any, Tree], theirs: dict[Any, Tree]) -> list[Tree]:
-    return [item for name, item in mine.items() if name not in theirs]
-
-
-def _name(item: Tree, key: str) -> Any:
+def _name_item(item: Tree, key: str) -> Any:
+    """Return the name of a list's item: the first words of a sentence, or the value of the key in NAMED_BY."""
     if key in SEVERAL_FACTS:
         return "-".join(re.findall(r"[a-z0-9_]+", item.value.lower())[:WORDS_OF_A_NAME])
     name = item.get(NAMED_BY[key])
@@ -70,42 +74,49 @@ def _name(item: Tree, key: str) -> Any:
 
 
 def loosen_schema(schema: Schema) -> Schema:
-    """A schema that lacks nothing: for a file which is only a part. A name is needed even there."""
+    """Return the schema without required fields, for a file that is a part of a profile.
 
-    def loose(node: Any, key: str) -> Any:
+    The key with the name of a list's item stays required: items of two files are merged by name.
+    """
+
+    def loosen(node: Any, key: str) -> Any:
+        """Return a part of the schema. key: the field that it describes."""
         if isinstance(node, list):
-            return [loose(item, "") for item in node]
+            return [loosen(item, "") for item in node]
         if not isinstance(node, dict):
             return node
-        needed = [name for name in node.get("required", ()) if name == NAMED_BY.get(key)]
-        rest = {
-            name: loose(item, key if name == "items" else name) for name, item in node.items() if name != "required"
+        required = [name for name in node.get("required", ()) if name == NAMED_BY.get(key)]
+        rest = {  # the schema of a list's items belongs to the field of the list
+            name: loosen(item, key if name == "items" else name) for name, item in node.items() if name != "required"
         }
-        return {**rest, "required": needed} if needed else rest
+        return {**rest, "required": required} if required else rest
 
-    made: Schema = loose(schema, "")
-    return made
+    loosened: Schema = loosen(schema, "")
+    return loosened
 
 
 def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text: str, at_key: bool = False) -> Mistake:
-    """A mistake at a place of the whole profile: in the first of its files that has the place, else around it."""
+    """Return a mistake with its file and line. place: in the merged profile.
+
+    It is located in the first file that has the place, or else at the key of the nearest section around the place.
+    """
     steps = _name_steps(bare_values(tree), place)
     for length in range(len(steps), -1, -1):
         for file in files:
             found = _index_steps(strip_sources(file.document), steps[:length])
             if found is not None:
-                at_the_thing = length == len(steps)
-                return file.lines.mistake(find_written_place(file.document, found), text, at_key or not at_the_thing)
+                is_exact = length == len(steps)
+                return file.lines.mistake(find_written_place(file.document, found), text, at_key or not is_exact)
     raise AssertionError("the empty place is in every file")
 
 
 def _name_steps(node: Any, place: Place) -> Place:
-    """A place in which the items of lists are named rather than counted."""
+    """Return a place with the names of list items instead of their indexes."""
     steps: list[str | int] = []
-    key = ""
+    key = ""  # of the list around the next step
     for step in place:
-        inside = step in node if isinstance(node, dict) else isinstance(node, list)
-        node = node[step] if inside else None
+        has_step = step in node if isinstance(node, dict) else isinstance(node, list)
+        node = node[step] if has_step else None
         name = node.get(NAMED_BY[key]) if isinstance(step, int) and key in NAMED_BY and isinstance(node, dict) else None
         steps.append(name or step)
         key = step if isinstance(step, str) else ""
@@ -113,20 +124,20 @@ def _name_steps(node: Any, place: Place) -> Place:
 
 
 def _index_steps(node: Any, steps: Place) -> Place | None:
-    """The place of these steps in one file; None where it has nothing there."""
+    """Return a place with indexes for steps with the names of list items; None if the document lacks the place."""
     place: list[str | int] = []
-    key = ""
+    key = ""  # of the list around the next step
     for step in steps:
         if isinstance(node, list):
             names = [item.get(NAMED_BY[key]) if key in NAMED_BY and isinstance(item, dict) else None for item in node]
-            at = names.index(step) if step in names else step
-            if not isinstance(at, int) or at >= len(node):
+            index = names.index(step) if step in names else step
+            if not isinstance(index, int) or index >= len(node):
                 return None
         else:
-            at = step
+            index = step
             if not isinstance(node, dict) or step not in node:
                 return None
-        node = node[at]
-        place.append(at)
+        node = node[index]
+        place.append(index)
         key = step if isinstance(step, str) and not isinstance(node, str) else ""
     return tuple(place)

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a row in the table of facts is made of (fields.py), and the forms of values, as JSON Schema."""
+"""The type of a row in the table of fields (fields.py), and the forms of values, as JSON Schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Form = dict[str, Any]  # JSON Schema of one value
 
 
 def one_of(*words: str | int) -> Form:
-    """Return the form of a value that is one of these words."""
+    """Return the form of a value that must be one of these words."""
     return {"enum": list(words)}
 
 
@@ -25,7 +25,7 @@ def matching(pattern: str) -> Form:
 
 
 def mapping(key: Form, value: Form) -> Form:
-    """Return the form of a mapping from names that the site chose."""
+    """Return the form of a mapping with free keys, such as names of partitions. key: only its pattern is used."""
     return {
         "type": "object",
         "propertyNames": {"pattern": key["pattern"]},
@@ -35,7 +35,7 @@ def mapping(key: Form, value: Form) -> Form:
 
 
 SECTION: Form = {"type": "object"}  # the facts below it are its keys
-LIST: Form = {"type": "array", "minItems": 1}  # of sections
+LIST: Form = {"type": "array", "minItems": 1}  # its items are sections
 TEXT: Form = {"$ref": "#/$defs/text"}
 PATH: Form = {"$ref": "#/$defs/path"}
 OPTIONS: Form = {"$ref": "#/$defs/options"}
@@ -80,7 +80,7 @@ MOUNT = matching(r"^((/|\$HOME)[A-Za-z0-9_.@%+=/-]*):\1(:ro|:rw)?$")
 PARTITION = matching(r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$")
 MEMORY = matching(r"^[1-9][0-9]*[KMGT]$")
 SUFFIX: Form = {"type": "string", "pattern": r"^[A-Za-z0-9_-]*$"}
-NCCL = mapping(  # no variable that names a file, and no value that is one: libraries are loaded by such
+NCCL = mapping(  # neither a variable for a path nor a path as value, because NCCL loads libraries from paths
     matching(r"^(NCCL|RCCL|FI|MPICH|UCX)_(?!.*(PATH|FILE|DIR))[A-Z0-9_]+$"),
     matching(r"^[A-Za-z0-9^=][A-Za-z0-9_.,:^= -]*$"),
 )
@@ -91,14 +91,14 @@ QUOTA_COMMAND = matching(
     r"|lumi-workspaces|csc-workspaces|df-ulhpc|uquota|rquota|gladequota|storage_quota|lustrequota|df|lfs quota"
     r"|jutil (user|project) (dataquota|show))( [A-Za-z0-9_./$=,-]+)*$"
 )
-LINK = matching(  # not a name below the home from which programs read settings or code
+LINK = matching(  # not a folder of the home from which programs read settings or code
     r"^(?!(s?bin|lib(32|64|x32|exec)?|include|share|etc|opt|usr|local|var|man|R|perl5?|python|ruby|gems|go|julia|cargo"
     r"|rust|node_modules|nltk_data|texmf|jupyter|spack|[Ee]asy[Bb]uild|modulefiles|privatemodules"
     r"|((mini|ana|micro)?(conda|mamba)|miniforge|mambaforge)[0-9]*|pyenv|v?envs?|jobs|images|intel|[Mm]atlab|MATLAB"
     r"|Documents)$)[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 )
 
-# Options that choose resources; one that starts a program or loads a file is not among them.
+# Options of sbatch that request resources. Options that start programs or load files are not allowed.
 _WORDS = (
     "account|partition|qos|reservation|constraint|gres|gpus|gpus-per-node|gpus-per-task|gpus-per-socket|cpus-per-gpu"
     "|mem-per-gpu|nodes|ntasks|ntasks-per-node|ntasks-per-gpu|ntasks-per-socket|cpus-per-task|mem|mem-per-cpu|tmp|time"
@@ -111,33 +111,34 @@ DEFINITIONS: dict[str, Form] = {
         **matching(
             r"^[^\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f"
             r"\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-            "\U000e0000-\U000e0fff]*$"  # as they are: JSON Schema has no escape for them
+            "\U000e0000-\U000e0fff]*$"  # literal characters, because JSON Schema has no escape for them
         ),
     },
     "path": {
-        "description": "Absolute path, or one that begins with ~/ or a variable of the site, without .. in it; {user},"
-        " {user[0]} (its first letter) and {project} are filled in.",
+        "description": "Absolute path, or a path that starts with ~/ or an environment variable, without .. in it."
+        " {user}, {user[0]} (its first letter) and {project} are replaced.",
         "type": "string",
         "pattern": r"^(?!.*/\.\.(/|$))(/|~/|\$[A-Za-z_])([A-Za-z0-9_./~$@%+=:, -]|\{user(\[0\])?\}|\{project\})*$",
     },
     "options": {
-        "description": "Options of sbatch that ask for resources, with = before their value, such as --partition=gpu"
+        "description": "Options of sbatch that request resources, with = before the value, such as --partition=gpu"
         " --gpus=1, or in the short form, such as -G 1.",
         **matching(rf"^{_OPTION}( {_OPTION})*$"),
     },
 }
 
-ABOUT = "about"  # of the profile itself: needs no source
-PEOPLE = "people"  # no program reads it: the cheat sheet shows it
+# Readers of a fact that needs no source.
+ABOUT = "about"  # the fact describes the profile, not the cluster
+PEOPLE = "people"  # the cheat sheet shows the fact, and no program decides by it
 FOR_NO_PROGRAM = ("", ABOUT, PEOPLE)
 
 
 class Field(NamedTuple):
-    """One fact, or a section of facts.
+    """One field of a profile: a fact, or a section of facts.
 
-    reader: the package that reads it, or one of the words above; empty for a section. chosen: hpc-onboard chose the
-    value, so no source vouches for it. label: its word in the first column of the cheat sheet, where none of the rows
-    composed in _terminal/cheatsheet.py shows it. more: further keywords of JSON Schema.
+    sentence: its description. reader: the package that reads the fact, or ABOUT or PEOPLE; empty for a section.
+    chosen: hpc-onboard chose the value, so it needs no source. label: the first column of its row in the cheat sheet;
+    empty if _terminal/cheatsheet.py composes the row, or there is none. more: further keywords of JSON Schema.
     """
 
     name: str
@@ -152,15 +153,15 @@ class Field(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The last part of the name."""
+        """Return the last part of the name, such as days of storage[].purge.days."""
         return self.name.rpartition(".")[2].removesuffix("[]")
 
 
 NOTE = "What users should know, in one sentence."
-BYTES = "Space that it gives, in bytes (decimal: 1 GB is 1000000000)."
-FILES = "Number of files and folders that it may hold."
-WHOSE = (
-    "Whose the bytes and files are: one user's, a group's, a project's, or one user's over all systems of the site."
-    " Absent where the site does not say."
+BYTES = "Space quota in bytes (decimal: 1 GB is 1000000000)."
+FILES = "Quota for the number of files and folders."
+QUOTA_OWNER = (
+    "Owner of the quota: a user, a group, a project, or (site) a user on all systems of the site. Omit it if the site"
+    " does not say."
 )
-SEEN = "How compute nodes see it: read and write, read only, not at all, or only with a Kerberos ticket."
+JOB_ACCESS = "Access from compute nodes: rw (read and write), ro (read-only), absent, or ticket (with Kerberos only)."

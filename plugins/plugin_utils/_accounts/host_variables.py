@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make Ansible's host out of an account: its groups, and the variables that roles and connections read."""
+"""Build the inventory host of an account: its groups, and the variables that roles and connections read."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from .accounts_file import AccountsFile, ResolvedAccount
 from .profiles import Profile
 
 KEEPALIVE = "-o ServerAliveInterval=15 -o ServerAliveCountMax=4"
-ALONE = "-o ClearAllForwardings=yes -o ForwardX11=no -o ForwardAgent=no"  # a login node gets no way to the next one
+# Forwarding would let programs on a login node use your keys, display and tunnels.
+NO_FORWARDING = "-o ClearAllForwardings=yes -o ForwardX11=no -o ForwardAgent=no"
 DELEGATE = "-o GSSAPIAuthentication=yes -o GSSAPIDelegateCredentials=yes"  # for homes that only a ticket opens
-# Roles whose settings name files of this machine, beside the accounts file.
+# Roles with settings that name files on this machine, relative to the folder of the accounts file.
 READING_FILES = ("conda", "job_scripts", "own_files", "path_scripts", "python_envs")
 VARIABLE = re.compile(r"\$(\w+)")
 
 
 @dataclass(frozen=True)
 class InventoryHost:
-    """What goes into the inventory for one account."""
+    """The inventory host of one account."""
 
     name: str
     groups: list[str]
@@ -34,14 +35,14 @@ class InventoryHost:
 
 
 def build_hosts(file: AccountsFile) -> list[InventoryHost]:
-    """Return one host for each account of the file. Raises Mistakes with all that is wrong in it."""
+    """Return one host for each account of the file. Raises Mistakes with all mistakes in the file."""
     hosts = [build_host(account, file) for account in file.accounts()]
-    prepare_roles(host.variables for host in hosts)  # once for all accounts: each is a process of its own later
+    prepare_roles(host.variables for host in hosts)  # here once, because each account later runs in its own process
     return hosts
 
 
 def build_host(account: ResolvedAccount, file: AccountsFile) -> InventoryHost:
-    """Return the host of one account. The account's own vars come last and win."""
+    """Return the host of one account. The account's own vars override all other variables."""
     folder = file.lines.file.parent
     slurm_account = str(as_mapping(account.entry.get("scheduler")).get("account") or "")
     variables = {
@@ -60,8 +61,9 @@ def build_host(account: ResolvedAccount, file: AccountsFile) -> InventoryHost:
 
 
 def own_variables(account: ResolvedAccount) -> dict[str, Any]:
-    """Return the account's own vars, without the options of ssh that ssh_options has joined to its own."""
+    """Return the account's own vars, without the ssh options that ssh_options adds to its result."""
     own = dict(account.entry.get("vars") or {})
+    # ssh_options cannot extend a template, which Ansible evaluates later: it replaces all options.
     if not is_template(own.get("ansible_ssh_extra_args")):
         own.pop("ansible_ssh_extra_args", None)
     return own
@@ -72,32 +74,32 @@ def inventory_groups(cluster: Profile) -> list[str]:
     container = cluster["container"]
     runtimes = [container["runtime"], *container.get("further", [])]
     names = ["accounts", cluster["id"], cluster.get("family"), *(name for name in runtimes if name != "none")]
-    return [name.replace("-", "_") for name in names if name]  # Ansible warns of a group podman-hpc
+    return [name.replace("-", "_") for name in names if name]  # Ansible warns about hyphens in group names
 
 
 def account_variable(account: ResolvedAccount) -> dict[str, Any]:
-    """Return the variable account: its names, and the roles that it excludes."""
+    """Return the value of the variable account: names, excluded roles, and settings about existing resources."""
     return {
         "name": account.name,
         "user": account.user,
         "cluster": account.cluster["id"],
         **({"project": account.project} if account.project else {}),
         "without": [str(role) for role in account.entry.get("without") or ()],
-        **{word: list(account.entry[word]) for word in ("keep", "replace") if account.entry.get(word)},
+        **{key: list(account.entry[key]) for key in ("keep", "replace") if account.entry.get(key)},
         **({"auth": str(account.entry["auth"])} if account.entry.get("auth") else {}),
     }
 
 
 def connection_variables(account: ResolvedAccount) -> dict[str, Any]:
-    """Return the variables by which Ansible reaches the account."""
+    """Return the variables with which Ansible connects to the account."""
     login = account.cluster["login"]
-    own = account.entry.get("ssh")  # a name of the user's ssh settings, which say the rest
-    jump = None if own else login.get("jump")
+    ssh_name = account.entry.get("ssh")  # a name in ~/.ssh/config, which then defines host, port and jump host
+    jump = None if ssh_name else login.get("jump")
     user = str(account.entry.get("jump_user") or (jump or {}).get("user") or account.user)
     return {
         "ansible_user": account.user,
-        "ansible_host": own or login["host"],
-        **({"ansible_port": login["port"]} if "port" in login and not own else {}),
+        "ansible_host": ssh_name or login["host"],
+        **({"ansible_port": login["port"]} if "port" in login and not ssh_name else {}),
         "ansible_ssh_common_args": shlex.join(["-o", f"ProxyJump={user}@{jump['host']}"]) if jump else "",
         "ansible_ssh_extra_args": ssh_options(account),
         **({"ansible_connection": "local"} if account.sandbox else {}),
@@ -105,26 +107,31 @@ def connection_variables(account: ResolvedAccount) -> dict[str, Any]:
 
 
 def ssh_options(account: ResolvedAccount) -> str:
-    """Return the options of ssh that every account has. The account's own ones come first: ssh takes the first."""
+    """Return the ssh options of an account. Its own options come first, because ssh uses the first of equal options."""
     own = str((account.entry.get("vars") or {}).get("ansible_ssh_extra_args") or "")
-    alone = ALONE.replace("ForwardAgent=no", "ForwardAgent=yes") if account.entry.get("forward_agent") else ALONE
+    forwarding = NO_FORWARDING
+    if account.entry.get("forward_agent"):
+        forwarding = NO_FORWARDING.replace("ForwardAgent=no", "ForwardAgent=yes")
     ticket = DELEGATE if (account.cluster.get("auth") or {}).get("delegate") else ""
-    return " ".join(filter(None, (own, KEEPALIVE, alone, ticket)))
+    return " ".join(filter(None, (own, KEEPALIVE, forwarding, ticket)))
 
 
 def role_settings(account: ResolvedAccount, file: AccountsFile) -> dict[str, Any]:
-    """Return the account's settings of roles, as the variables that the roles read."""
+    """Return the account's settings for roles as variables, such as conda_distribution."""
     own = {
         f"{role}_{key}": value
         for role in file.roles.names() & account.entry.keys()
         for key, value in (account.entry[role] or {}).items()
     }
-    links = as_mapping(account.entry.get("links"))
+    links = as_mapping(account.entry.get("links"))  # the short form of storage_links: {own: ...}
     return {**own, "storage_links_own": {**links, **as_mapping(own.get("storage_links_own"))}} if links else own
 
 
 def describe_sandbox(account: ResolvedAccount, folder: Path) -> dict[str, Any]:
-    """Return where an account's sandbox is and what the site would have made there. folder: of the accounts file."""
+    """Return the sandbox of an account: its path, home, environment variables, and the folders that the site creates.
+
+    folder: the folder of the accounts file.
+    """
     environment = account.cluster.get("sandbox_environment", {})
     return {
         "root": str(folder / ".sandbox" / account.name),
@@ -135,9 +142,10 @@ def describe_sandbox(account: ResolvedAccount, folder: Path) -> dict[str, Any]:
 
 
 def site_folders(areas: list[dict[str, Any]], environment: dict[str, str]) -> list[str]:
-    """Return the folders that the site itself has made: the roots of areas, or areas that accounts cannot make."""
+    """Return the folders that the site creates: the roots of areas, and the areas that accounts cannot create."""
     paths = [str(area["root"] if area.get("create") else area.get("path", "")) for area in areas]
     plain = [
         VARIABLE.sub(lambda name: environment.get(name[1], name[0]), path) for path in paths if not is_template(path)
     ]
+    # The sandbox contains each path below its own folder, which neither a relative path nor .. must leave.
     return sorted({path for path in plain if path.startswith("/") and ".." not in path.split("/")})

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The text of a new profile: what was answered, and in comments what could be said further, each with an example."""
+"""Write the text of a new profile: the answers of the user, and all other facts as comments with an example."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .._input.json_schema import matches, write_yaml
+from .field_types import RUNTIME
 from .profiles import schema
 
-USUAL_FOLDER = "our-clusters"  # for profiles of the user's own, next to the accounts file
+USUAL_FOLDER = "our-clusters"  # for the user's own profiles, next to the accounts file
 NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class ProfileQuestion(NamedTuple):
-    """What is asked of a cluster. place: where the answer goes; its form is the schema's."""
+    """A question about a cluster. place: where the answer is put into the profile, whose schema defines its form."""
 
     name: str
     text: str
@@ -26,52 +27,53 @@ class ProfileQuestion(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """Return what stands behind the question."""
-        return f"such as {self.example}" + ("" if self.is_needed else "; Enter: not said")
+        """Return the words in parentheses after the question."""
+        return f"such as {self.example}" + ("" if self.is_needed else "; press Enter to skip")
 
     @property
     def form(self) -> str:
-        """Return what an answer must be."""
+        """Return the description of a valid answer, without a full stop."""
         return str(self._schema()["description"]).rstrip(".")
 
     def fits(self, answer: str) -> bool:
-        """Return True if an answer has the form that a profile needs."""
-        asked = self._schema()
-        allowed = not asked.get("enum") or answer in asked["enum"]
+        """Return True if an answer is valid in a profile."""
+        field = self._schema()
+        allowed = not field.get("enum") or answer in field["enum"]
         return (
             allowed
-            and matches(str(asked.get("pattern", "")), answer)
-            and (asked.get("type") != "integer" or answer.isdigit())
+            and matches(str(field.get("pattern", "")), answer)
+            and (field.get("type") != "integer" or answer.isdigit())
         )
 
     def _schema(self) -> dict[str, Any]:
+        """Return the schema of the answer, with the definition that its $ref names."""
         node: dict[str, Any] = schema("cluster")
-        for step in self.place:
-            node = node["properties"][step]
+        for key in self.place:
+            node = node["properties"][key]
         reference = node.get("$ref", "")
-        beyond = schema("cluster")["$defs"][reference.rpartition("/")[2]] if reference else {}
-        return {**beyond, **node}
+        definition = schema("cluster")["$defs"][reference.rpartition("/")[2]] if reference else {}
+        return {**definition, **node}
 
 
 QUESTIONS = (
     ProfileQuestion("title", "the full name of the cluster", ("name",), "Cluster of our institute"),
-    ProfileQuestion("host", "its login node", ("login", "host"), "login.example.org", is_needed=True),
-    ProfileQuestion("jump", "the jump host in front of it", ("login", "jump", "host"), "gate.example.org"),
+    ProfileQuestion("host", "the host name of its login node", ("login", "host"), "login.example.org", is_needed=True),
+    ProfileQuestion("jump", "the jump host for its login node", ("login", "jump", "host"), "gate.example.org"),
     ProfileQuestion("home", "the path of the home directories", ("home", "path"), "/home/{user}"),
-    ProfileQuestion("runtime", "the container runtime of jobs", ("container", "runtime"), "apptainer"),
+    ProfileQuestion("runtime", "the container runtime in jobs", ("container", "runtime"), "apptainer"),
 )
 HEAD = """\
-# {name}: a cluster of our own. Format: docs/schemas/profile.schema.json
+# {name}: your own profile of a cluster. Format: docs/schemas/profile.schema.json
 #
-# Needed are id, login and home. Every other line is a fact that you may add: take out its # and put in your own.
-# {{user}} and {{project}} in a path are filled in for each account. Is it right?  hpc-onboard profile check FILE
+# Required are id, login and home. Every other line is an optional fact: remove its # and change the value.
+# {{user}} and {{project}} in paths are replaced for each account. To check this file:  hpc-onboard profile check FILE
 ---
 format: 2
 id: {name}
 """
 FURTHER = """\
 
-# Storage beside the home: an area gets a link in the home. create: whether you may make your folder below root.
+# Storage areas besides the home, each with a link in the home. create: true if you may create your folder below root.
 # storage:
 #   - name: scratch
 #     path: /scratch/{user}
@@ -83,27 +85,27 @@ FURTHER = """\
 #   - name: project
 #     variable: $PROJECT
 #     link: project
-# links: {by: us}          # site, where the site makes them itself
+# links: {by: us}          # by: site if the site creates them
 
-# Where caches of containers belong, and where everything does that grows.
+# Where to keep container caches; off_home: where the site wants the caches of all tools.
 # caches: {area: scratch, below: apptainer, off_home: scratch}
 
-# conda of one's own: allowed, discouraged or refused; and the area that it goes to.
+# Your own conda: allowed, discouraged or refused; and the storage area for it.
 # conda: {policy: allowed, area: project, below: conda}
 
-# How one gets in: key, key_otp, key_then_otp, password_otp, session, certificate, kerberos or password.
+# Login method: key, key_otp, key_then_otp, password_otp, session, certificate, kerberos or password.
 # auth: {archetype: key}
 
 # scheduler: {kind: slurm, partitions: [gpu], gpu: --gres=gpu:1}
 # quota_command: quota -s
 
-# What only a person can do, and what surprises people there.
+# Manual steps that only you can do, and pitfalls.
 # human_steps:
 #   - {id: account, text: Ask for an account., url: "https://example.org/account", done: reached}
 # traps:
 #   - The home cannot be written to in jobs.
 
-# Who says all this, and when it was last compared. Once there are sources, each fact needs one (docs/clusters.md).
+# Sources of these facts, and the day of the last comparison. With sources, each fact needs one (docs/clusters.md).
 # status: documented
 # verified_on: 2026-11-22
 # sources:
@@ -112,13 +114,13 @@ FURTHER = """\
 
 
 def render_profile(name: str, answers: Mapping[str, str], model: tuple[str, str] | None = None) -> str:
-    """The text of a profile of that name. model: name and text of the one that it is made from, which it follows."""
+    """Return the text of a new profile. name: its id. model: name and text of a profile to copy instead."""
     return _render_copy(name, answers, *model) if model else _render_new(name, answers)
 
 
 def _render_new(name: str, answers: Mapping[str, str]) -> str:
-    """A profile that says what was answered, and what else could be said."""
-    jump, home, runtime = (answers.get(word) for word in ("jump", "home", "runtime"))
+    """Return a profile with the answers, and with all other facts as comments."""
+    jump, home, runtime = (answers.get(question) for question in ("jump", "home", "runtime"))
     lines = [
         write_yaml("name", answers["title"]) if "title" in answers else "# name: Cluster of our institute",
         "",
@@ -127,10 +129,10 @@ def _render_new(name: str, answers: Mapping[str, str]) -> str:
         "  # port: 22",
         f"  {write_yaml('jump', {'host': jump})}" if jump else "  # jump: {host: gate.example.org}",
         "",
-        f"home:\n  {write_yaml('path', home)}" if home else "home: {}  # or, each on a line below: path: /home/{user}",
+        f"home:\n  {write_yaml('path', home)}" if home else "home: {}  # or one fact per line:  path: /home/{user}",
         "  # bytes: 50000000000" if home else "# bytes: 50000000000",
         "",
-        f"# The container tool that jobs use: {', '.join(_list_runtimes())}.",
+        f"# Container runtime in jobs: {', '.join(RUNTIME['enum'])}.",
         write_yaml("container", {"runtime": runtime})
         if runtime
         else "# container: {runtime: apptainer, on_login: true}",
@@ -138,14 +140,11 @@ def _render_new(name: str, answers: Mapping[str, str]) -> str:
     return HEAD.format(name=name) + "\n".join(lines) + "\n" + FURTHER
 
 
-def _list_runtimes() -> list[str]:
-    """Return the container tools that a profile may name."""
-    words: list[str] = schema("cluster")["properties"]["container"]["properties"]["runtime"]["enum"]
-    return words
-
-
 def _render_copy(name: str, answers: Mapping[str, str], model: str, written: str) -> str:
-    """The text of another profile with these answers in it; what it says of itself is not said of the new one."""
+    """Return a copy of another profile with these answers. model: its name. written: its text.
+
+    Facts about the other profile itself, such as the day of its last comparison, are not copied.
+    """
     body = written.partition("\n---\n")[2] or written
     body = re.sub(r"(?m)^(verified_on|closing_on|formerly):.*\n", "", body)
     for key, value in {"id": name, "name": answers.get("title", name), "status": "own"}.items():
@@ -158,12 +157,13 @@ def _render_copy(name: str, answers: Mapping[str, str], model: str, written: str
         body = _replace_fact(body, "login", "jump", {"host": answers["jump"]})
     if "runtime" in answers:
         body = _replace_fact(body, "container", "runtime", answers["runtime"])
-    head = f"# {name}: made from the profile of {model}. All that it says is true of that one: compare each fact.\n"
+    head = f"# {name}: copied from the profile of {model}. Check that each fact is also true of this cluster.\n"
     return f"{head}# Format: docs/schemas/profile.schema.json\n---\n{body}"
 
 
 def _replace_fact(body: str, section: str, key: str, value: Any) -> str:
-    """The text with a key of a section said anew; what the section said of it goes, with all that was below it."""
+    """Return the text of a profile with a new value of a key, which replaces the old value and all lines below it."""
+    # group 1: the rest of the line, or the indented lines below it
     found = re.search(rf"(?m)^{section}:[ \t]*(\n(?:[ \t#].*\n|\n(?=[ \t]))*|\S.*\n)", body)
     line = f"  {write_yaml(key, value)}\n"
     if found is None:

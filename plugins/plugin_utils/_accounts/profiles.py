@@ -1,4 +1,4 @@
-"""The profiles of clusters: where they lie, reading them, and filling in an account's names.
+"""Find, read and check the profiles of clusters, and fill in the names of an account.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -17,24 +17,24 @@ from .._input.diagnostics import Mistake, Mistakes, Place, YamlText, nearest, re
 from .._input.json_schema import Checker, Schema
 from .cluster_schema import build_cluster_schema
 from .facts import ProfileFile, Tree, bare_values, find_written_place, spread_sources, strip_sources
-from .source_checks import MistakeAt, check_references, check_sources, check_wrappers
+from .source_checks import MistakeLocator, check_references, check_sources, check_wrappers
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
 
-# Parts of a profile whose strings may hold {user} and {project}.
+# Parts of a profile whose strings may contain {user} and {project}.
 PATTERNS = ("storage", "home", "caches", "conda", "launchers", "sandbox_environment")
 
 NO_MIRRORS = (
     '"mirrors" is not supported in your own profile, because packages are programs.'
     " Set your index in accounts.yml, in the entry of the account:  python_envs: {index: https://...}"
 )
-LONG_OPTIONS = {  # of sbatch
+LONG_OPTIONS = {  # the long form of each short option of sbatch
     **{"A": "account", "C": "constraint", "G": "gpus", "L": "licenses", "N": "nodes", "c": "cpus-per-task"},
     **{"n": "ntasks", "p": "partition", "q": "qos", "t": "time"},
 }
 SHORT_OPTION = re.compile(r"(?<!\S)-([A-Za-z]) ")
 Profile = dict[str, Any]
-ASSUMED: Profile = {  # of a cluster whose profile does not say it
+DEFAULTS: Profile = {  # for what a profile omits
     **{"status": "own", "auth": {"archetype": "key"}, "storage": [], "links": {"by": "us"}},
     **{"container": {"runtime": "none"}, "conda": {"policy": "allowed"}},
 }
@@ -42,7 +42,10 @@ ASSUMED: Profile = {  # of a cluster whose profile does not say it
 
 @functools.cache
 def schema(name: str) -> Schema:
-    """Return the schema of plain values (cluster), of a profile as it is written (profile), or of an accounts file."""
+    """Return a schema by its name.
+
+    cluster: the plain values of a profile. profile: a profile with sources. accounts: an accounts file.
+    """
     if name == "cluster":
         return build_cluster_schema()
     text = (COLLECTION / "docs" / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
@@ -52,7 +55,7 @@ def schema(name: str) -> Schema:
 
 @dataclass(frozen=True)
 class SourcedProfile:
-    """What is known about one cluster: the plain values, and the same with their sources."""
+    """The facts about one cluster: as plain values, and as a tree with their sources."""
 
     profile: Profile
     tree: Tree
@@ -60,39 +63,39 @@ class SourcedProfile:
 
 @dataclass
 class Catalogue:
-    """All profiles that can be used: those in a group's own folders, then those that ship."""
+    """The profiles of all clusters. If several folders have a profile of the same name, the first folder wins."""
 
     folders: tuple[Path, ...] = (SHIPPED,)
-    _read: dict[str, SourcedProfile | Mistakes] = field(default_factory=dict, init=False)
+    _loaded: dict[str, SourcedProfile | Mistakes] = field(default_factory=dict, init=False)
 
     def ids(self) -> set[str]:
-        """Names of all clusters that have a profile."""
+        """Return the names of all clusters that have a profile."""
         return {file.stem for folder in self.folders for file in folder.glob("*.yml")}
 
     def profile(self, cluster: str) -> Profile | None:
-        """The whole profile of a cluster, or None when there is none. A bad file raises Mistakes."""
-        known = self.known(cluster)
-        return fill_assumed(known.profile) if known else None
+        """Return the profile of a cluster with defaults, or None if there is no profile. Raises Mistakes."""
+        sourced = self.sourced_profile(cluster)
+        return fill_defaults(sourced.profile) if sourced else None
 
-    def known(self, cluster: str) -> SourcedProfile | None:
-        """The profile of a cluster with its sources, or None when there is none. A bad file raises Mistakes."""
-        if cluster not in self._read:
+    def sourced_profile(self, cluster: str) -> SourcedProfile | None:
+        """Return the profile of a cluster with its sources, or None if there is no profile. Raises Mistakes."""
+        if cluster not in self._loaded:
             files = (folder / f"{cluster}.yml" for folder in self.folders)
             file = next((file for file in files if file.is_file()), None)
             if file is None:
                 return None
             try:
-                self._read[cluster] = read_sourced(file)
-            except Mistakes as mistakes:  # many accounts may be on that cluster
-                self._read[cluster] = mistakes
-        found = self._read[cluster]
-        if isinstance(found, Mistakes):
-            raise found
-        return found
+                self._loaded[cluster] = read_sourced(file)
+            except Mistakes as mistakes:  # stored, too: many accounts may be on that cluster
+                self._loaded[cluster] = mistakes
+        loaded = self._loaded[cluster]
+        if isinstance(loaded, Mistakes):
+            raise loaded
+        return loaded
 
 
 def expand_options(profile: Profile) -> Profile:
-    """Return a profile whose job options have their long form, each one word.
+    """Return a profile with the long form of all job options, so that each option is one word.
 
     >>> expand_options({"scheduler": {"kind": "slurm", "gpu": "-p gpu -G 1"}})["scheduler"]["gpu"]
     '--partition=gpu --gpus=1'
@@ -104,45 +107,45 @@ def expand_options(profile: Profile) -> Profile:
 
 
 def read_profile(file: Path) -> Profile:
-    """The profile in this file, whole and without its sources; everything that is wrong is raised as one Mistakes."""
-    return fill_assumed(read_sourced(file).profile)
+    """Return the profile in a file, with defaults and without sources. Raises Mistakes with all mistakes in it."""
+    return fill_defaults(read_sourced(file).profile)
 
 
-def fill_assumed(profile: Profile) -> Profile:
-    """A profile with what is assumed of a cluster where it says nothing; how to get in is all that it must say."""
-    return expand_options({**ASSUMED, "name": profile["id"], **profile})
+def fill_defaults(profile: Profile) -> Profile:
+    """Return a profile with defaults for what it omits. A profile must contain only id, login and home."""
+    return expand_options({**DEFAULTS, "name": profile["id"], **profile})
 
 
 def read_sourced(file: Path) -> SourcedProfile:
-    """The profile in this file with that of its family; everything that is wrong is raised as one Mistakes."""
+    """Return the profile in a file, merged with its family, with sources. Raises Mistakes with all mistakes in it."""
     own = parse_profile(file)
-    found = check_form(own)
+    found = check_schema(own)
     if found:
-        from .sound_part import sound_part
+        from .sound_part import remove_invalid_parts
 
-        mistakes, places = [locate_mistake for _place, locate_mistake in found], [place for place, _mistake in found]
+        mistakes, places = [mistake for _place, mistake in found], [place for place, _mistake in found]
         if "extends" in own.document or "format" not in own.document or ("format",) in places:
-            raise Mistakes(mistakes)  # neither what it says with its family nor its sources can be judged
+            raise Mistakes(mistakes)  # neither the merged profile nor its sources can be checked
         try:
-            files, tree = join_family(sound_part(own, places))
-            mistakes += check_together(files, tree)
-        except Mistakes as more:
-            mistakes += more.found
+            files, tree = join_family(remove_invalid_parts(own, places))
+            mistakes += check_consistency(files, tree)
+        except Mistakes as further:
+            mistakes += further.found
         raise Mistakes(mistakes)
     files, tree = join_family(own)
     profile: Profile = bare_values(tree)
     mistakes = []
-    if len(files) > 1:  # each file has the right form; together they must be whole
-        whole_form = Checker(schema("cluster")).violations(profile)
-        mistakes = [locate_in(files, tree)(one.place, one.text, one.at_key) for one in whole_form]
-    mistakes = mistakes or check_together(files, tree)
+    if len(files) > 1:  # each file is valid, but the merged profile may lack a required field
+        violations = Checker(schema("cluster")).violations(profile)
+        mistakes = [mistake_locator(files, tree)(each.place, each.text, each.at_key) for each in violations]
+    mistakes = mistakes or check_consistency(files, tree)
     if mistakes:
         raise Mistakes(mistakes)
     return SourcedProfile(profile, tree)
 
 
 def join_family(own: ProfileFile) -> tuple[list[ProfileFile], Tree]:
-    """The files of a profile, its own first, and what they say together. Raises Mistakes of its family."""
+    """Return the files of a profile, its own first, and the tree of all of them. Raises Mistakes of its family."""
     tree = spread_sources(own.document)
     if "extends" not in own.document:
         return [own], tree
@@ -152,25 +155,25 @@ def join_family(own: ProfileFile) -> tuple[list[ProfileFile], Tree]:
     return [own, family], merge_family(drop_excluded(spread_sources(family.document), own), tree)
 
 
-def check_together(files: list[ProfileFile], tree: Tree) -> list[Mistake]:
-    """Return what does not fit together in files of the right form."""
-    wrong = locate_in(files, tree)
-    return [*check_references(bare_values(tree), files[0].lines.file.stem, wrong), *check_sources(files, tree, wrong)]
+def check_consistency(files: list[ProfileFile], tree: Tree) -> list[Mistake]:
+    """Return the mistakes that the schema cannot find: wrong references between fields, and missing sources."""
+    locate = mistake_locator(files, tree)
+    return [*check_references(bare_values(tree), files[0].lines.file.stem, locate), *check_sources(files, tree, locate)]
 
 
-def locate_in(files: list[ProfileFile], tree: Tree) -> MistakeAt:
-    """Return what makes a mistake of a place of the whole profile: it finds the file and the line."""
+def mistake_locator(files: list[ProfileFile], tree: Tree) -> MistakeLocator:
+    """Return a function that adds file and line to a mistake, given its place in the merged profile."""
 
-    def wrong(place: Place, text: str, at_key: bool = False) -> Mistake:
-        from .families import locate_mistake
+    def locate(place: Place, text: str, at_key: bool = False) -> Mistake:
+        from .families import locate_mistake  # imported late: most profiles have no mistake
 
         return locate_mistake(files, tree, place, text, at_key)
 
-    return wrong
+    return locate
 
 
 def parse_profile(file: Path) -> ProfileFile:
-    """A file that holds a mapping. Raises Mistakes."""
+    """Return the lines and the document of a file. Raises Mistakes for invalid YAML and for other than a mapping."""
     lines = YamlText(file, read_text(file))
     document = lines.document()
     if not isinstance(document, dict):
@@ -180,17 +183,14 @@ def parse_profile(file: Path) -> ProfileFile:
     return ProfileFile(lines, document)
 
 
-def check_form(file: ProfileFile, part: bool = False) -> list[tuple[Place, Mistake]]:
-    """Return what has not the right form, each with its place as written; what is the matter with it is in or at that.
-
-    part: one that needs another file to be whole, as does one that extends a family.
-    """
+def check_schema(file: ProfileFile, is_family: bool = False) -> list[tuple[Place, Mistake]]:
+    """Return the mistakes that the schema finds in one file, each with the place of the invalid value as written."""
     lines, document = file.lines, file.document
-    found: list[tuple[Place, Mistake]] = [((), locate_mistake) for locate_mistake in lines.duplicates()]
-    checker = Checker(_partial_schema() if part or "extends" in document else schema("cluster"))
+    found: list[tuple[Place, Mistake]] = [((), mistake) for mistake in lines.duplicates()]
+    checker = Checker(_partial_schema() if is_family or "extends" in document else schema("cluster"))
     for each in checker.violations(strip_sources(document)):
         place = find_written_place(document, each.place)
-        if each.at_key:  # of a key whose value is wrapped, too
+        if each.at_key:  # the key itself, not the value in its wrapper
             place = (*find_written_place(document, each.place[:-1]), *each.place[-1:])
         found.append((place, lines.mistake(place, each.text, each.at_key)))
     found += [(place[:-1], lines.mistake(place, text, at_key)) for place, text, at_key in check_wrappers(document)]
@@ -199,51 +199,49 @@ def check_form(file: ProfileFile, part: bool = False) -> list[tuple[Place, Mista
     return found
 
 
-def read_family_file(file: Path) -> ProfileFile:
-    """A file that makes others whole. Raises Mistakes where it has not the right form."""
-    read = parse_profile(file)
-    found = [locate_mistake for _place, locate_mistake in check_form(read, part=True)]
-    if found:
-        raise Mistakes(found)
-    return read
-
-
 @functools.cache
 def _partial_schema() -> Schema:
-    """The schema of a file that another one makes whole."""
+    """Return the schema of a file that is a part of a profile: a family, or a profile that extends one."""
     from .families import loosen_schema
 
     return loosen_schema(schema("cluster"))
 
 
 def drop_excluded(base: Tree, own: ProfileFile) -> Tree:
-    """The facts of a family but for those that a profile says do not hold for it."""
-    from .families import list_places, remove_fact
+    """Return the facts of a family (base) except for those that the profile lists under "without"."""
+    from .families import list_fact_names, remove_fact
 
-    known = set(list_places(base))
-    words = list(own.document.get("without", []))
-    unknown = [(index, word) for index, word in enumerate(words) if word not in known]
+    known = set(list_fact_names(base))
+    names = list(own.document.get("without", []))
+    unknown = [(index, name) for index, name in enumerate(names) if name not in known]
     if unknown:
-        advice = [(index, f'the family has no fact "{word}"; {nearest(word, known, ())}') for index, word in unknown]
+        advice = [(index, f'the family has no fact "{name}"; {nearest(name, known, ())}') for index, name in unknown]
         raise Mistakes(own.lines.mistake(("without", index), text) for index, text in advice)
-    for word in words:
-        base = remove_fact(base, word)
+    for name in names:
+        base = remove_fact(base, name)
     return base
 
 
 def read_family(own: ProfileFile) -> ProfileFile:
-    """The family that a profile names: from the folder families beside it, else one that ships."""
+    """Return the family that a profile extends, from the folder families next to it, or else a shipped one.
+
+    Raises Mistakes if the family is unknown or invalid.
+    """
     name = own.document["extends"]
     folders = dict.fromkeys((own.lines.file.parent / "families", SHIPPED / "families"))
     file = next((folder / f"{name}.yml" for folder in folders if (folder / f"{name}.yml").is_file()), None)
     if file is None:
         known = {file.stem for folder in folders for file in folder.glob("*.yml")}
         raise Mistakes([own.lines.mistake(("extends",), f'unknown family "{name}"; {nearest(name, known)}')])
-    return read_family_file(file)
+    family = parse_profile(file)
+    mistakes = [mistake for _place, mistake in check_schema(family, is_family=True)]
+    if mistakes:
+        raise Mistakes(mistakes)
+    return family
 
 
 def render(profile: Profile, names: dict[str, str], own: dict[str, str]) -> Profile:
-    """A profile with {user} and {project} filled in, and with an account's own storage paths."""
+    """Return the profile for one account. names: the values of {user} and {project}. own: its storage paths by area."""
     rendered = {key: fill_names(value, names) if key in PATTERNS else value for key, value in profile.items()}
     areas = [
         move_area(area, own[area["name"]]) if area["name"] in own else resolve_variable(area)
@@ -251,11 +249,14 @@ def render(profile: Profile, names: dict[str, str], own: dict[str, str]) -> Prof
     ]
     further = own.keys() - {area["name"] for area in areas}
     areas += [{"name": name, "path": own[name], "create": False, "link": name} for name in sorted(further)]
-    return {**rendered, "storage": areas, **add_cache_root(rendered.get("caches"), areas)}
+    return {**rendered, "storage": areas, **resolve_caches(rendered.get("caches"), areas)}
 
 
-def add_cache_root(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -> dict[str, Any]:
-    """The caches with the folder that must be there before theirs: what the site has made of their area."""
+def resolve_caches(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return {"caches": ...} with the path of the caches, and with root: the existing folder of the site around them.
+
+    Return {} if the caches have no area, or if the path of the area is unknown.
+    """
     if not caches or "area" not in caches:
         return {}
     area = next(area for area in areas if area["name"] == caches["area"])
@@ -265,23 +266,23 @@ def add_cache_root(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -
 
 
 def resolve_variable(area: dict[str, Any]) -> dict[str, Any]:
-    """An area with a path even if it is known by a variable."""
+    """Return an area whose path is its environment variable, if it has one."""
     return {**area, "path": area["variable"]} if "variable" in area else area
 
 
 def move_area(area: dict[str, Any], path: str) -> dict[str, Any]:
-    """An area at the path that the account gives; the site's root stays if the path lies below it."""
-    gone = {"ask", "variable"}
-    if not str(path).startswith(str(area.get("root", "\0")).rstrip("/") + "/"):
-        gone |= {"root", "create"}
-    return {**{key: value for key, value in area.items() if key not in gone}, "path": path}
+    """Return an area with the path that the account sets. root and create apply only to a path below root."""
+    obsolete = {"ask", "variable"}
+    if not str(path).startswith(str(area.get("root", "\0")).rstrip("/") + "/"):  # \0: no path starts with it
+        obsolete |= {"root", "create"}
+    return {**{key: value for key, value in area.items() if key not in obsolete}, "path": path}
 
 
 def fill_names(value: Any, names: dict[str, str]) -> Any:
-    """A value with {name} replaced in all its strings."""
+    """Return a value with {name}, and {name[0]} for the first letter, replaced in all its strings."""
     if isinstance(value, str):
-        for name, word in names.items():
-            value = value.replace("{" + name + "}", word).replace("{" + name + "[0]}", word[:1])
+        for name, text in names.items():
+            value = value.replace("{" + name + "}", text).replace("{" + name + "[0]}", text[:1])
         return value
     if isinstance(value, dict):
         return {fill_names(key, names): fill_names(item, names) for key, item in value.items()}
@@ -289,7 +290,7 @@ def fill_names(value: Any, names: dict[str, str]) -> Any:
 
 
 def find_placeholder(value: Any, name: str) -> str | None:
-    """The first string in a value that still holds {name}."""
+    """Return the first string in a value that contains {name}; None if there is none."""
     if isinstance(value, str):
         return value if "{" + name + "}" in value else None
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an accounts file and its profiles say of little more than names, for whoever has no time to check them.
+"""Read the names and manual steps of an accounts file and its profiles, without checking them.
 
-A run checks every word before it is used, which takes a third of a second for a handful of clusters. Status, completion
-and the list of a person's steps need names and a few texts, and are wanted at once.
+A run checks both in full, which takes a third of a second for a few clusters. The subcommands status and done and the
+shell completion need only names and a few texts, and must answer at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHIPPED = COLLECTION / "inventory" / "clusters"
 
 
 class AccountSummary(NamedTuple):
-    """An account by its name. groups: the words by which -l finds it, but for container runtimes."""
+    """The names and manual steps of an account. groups: its inventory groups, without those of container runtimes."""
 
     name: str
     cluster: str
@@ -32,7 +32,7 @@ class AccountSummary(NamedTuple):
 
 
 def list_accounts(file: Path) -> list[AccountSummary]:
-    """The accounts of a file, in its order. Raises Mistakes where it is no accounts file."""
+    """Return the accounts of a file, in its order. Raises Mistakes if it is not an accounts file."""
     document = _load_document(file)
     entries = document.get("accounts")
     if not isinstance(entries, dict):
@@ -40,76 +40,78 @@ def list_accounts(file: Path) -> list[AccountSummary]:
     listed = document.get("profiles")
     own = [file.parent / Path(str(name)).expanduser() for name in (listed if isinstance(listed, list) else ())]
     sites: dict[str, dict[str, Any]] = {}
-    found = []
+    accounts = []
     for name, entry in entries.items():
         cluster = str(name).rpartition("@")[2]
         if cluster not in sites:
             sites[cluster] = read_site(cluster, (*own, SHIPPED))
-        said = entry if isinstance(entry, dict) else {}
+        settings = entry if isinstance(entry, dict) else {}
         family = sites[cluster].get("family")
-        groups = tuple(str(one).replace("-", "_") for one in (cluster, family) if one)
-        sandbox = bool(said.get("sandbox", document.get("sandbox", False)))
-        found.append(
-            AccountSummary(str(name), cluster, sandbox, groups, tuple(_merge_own_steps(sites[cluster], document, said)))
-        )
-    return found
+        groups = tuple(str(group).replace("-", "_") for group in (cluster, family) if group)
+        sandbox = bool(settings.get("sandbox", document.get("sandbox", False)))
+        steps = tuple(_list_steps(sites[cluster], document.get("defaults"), settings))
+        accounts.append(AccountSummary(str(name), cluster, sandbox, groups, steps))
+    return accounts
 
 
-def _merge_own_steps(profile: Mapping[str, Any], document: Mapping[str, Any], entry: Mapping[str, Any]) -> list[Any]:
-    """The human steps of a site, with the words that the file has for an account there."""
-    listed = profile.get("human_steps", [])
-    shared = document.get("defaults")
-    said: list[Any] = [one.get("steps") for one in (shared, entry) if isinstance(one, dict)]
-    every = [pair for steps in said if isinstance(steps, dict) for pair in steps.items()]
-    own = {str(name): step for name, step in every if isinstance(step, dict)}
+def _list_steps(site: Mapping[str, Any], defaults: Any, entry: Mapping[str, Any]) -> list[Any]:
+    """Return the manual steps of an account: those of the site, updated and extended by the accounts file."""
+    settings = [part.get("steps") for part in (defaults, entry) if isinstance(part, dict)]
+    items = [item for steps in settings if isinstance(steps, dict) for item in steps.items()]
+    own = {str(name): step for name, step in items if isinstance(step, dict)}
+    site_steps = site.get("human_steps", [])
     if not own:
-        return list(listed)
-    from .defaults import merge_steps  # few have any
+        return list(site_steps)
+    from .defaults import merge_steps  # imported late: few accounts have steps of their own
 
-    return [step for step in merge_steps(listed, own) if "text" in step]
+    return [step for step in merge_steps(site_steps, own) if "text" in step]
 
 
 def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
-    """The family and the human steps of a cluster, its family's included; empty where its profile cannot be read."""
+    """Return the family and the manual steps of a cluster, merged with those of its family; {} without a valid profile.
+
+    folders: where to search for the profile, in this order.
+    """
     try:
         own = _load_document(
             next(folder / f"{cluster}.yml" for folder in folders if (folder / f"{cluster}.yml").is_file())
         )
         if "extends" not in own:
-            return _pick_steps(own)
+            return _pick_family_and_steps(own)
         name = f"{own['extends']}.yml"
-        places = [folder / "families" / name for folder in folders]
-        base = _load_document(next(place for place in places if place.is_file()))
+        paths = [folder / "families" / name for folder in folders]
+        base = _load_document(next(path for path in paths if path.is_file()))
     except (StopIteration, Mistakes):
         return {}
-    from .families import merge_family, remove_fact  # few have one
+    from .families import merge_family, remove_fact  # imported late: few profiles have a family
 
-    family = _pick_steps(base)
-    for word in own.get("without", ()):
-        if str(word).startswith("human_steps."):
-            family = remove_fact(family, str(word))
-    found: dict[str, Any] = merge_family(family, _pick_steps(own))
-    return found
+    family = _pick_family_and_steps(base)
+    for name in own.get("without", ()):
+        if str(name).startswith("human_steps."):
+            family = remove_fact(family, str(name))
+    merged: dict[str, Any] = merge_family(family, _pick_family_and_steps(own))
+    return merged
 
 
-def _pick_steps(profile: Mapping[str, Any]) -> dict[str, Any]:
+def _pick_family_and_steps(profile: Mapping[str, Any]) -> dict[str, Any]:
     return {part: profile[part] for part in ("family", "human_steps") if profile.get(part)}
 
 
 def _load_document(file: Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file. Raises Mistakes."""
     text = read_text(file)
     check_bounds(file, text)
     try:
-        found = yaml.load(text, TolerantLoader)
+        document = yaml.load(text, TolerantLoader)
     except yaml.YAMLError as error:
         raise Mistakes([describe_yaml_error(file, text, error)]) from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise Mistakes([Mistake(file, 1, "is invalid; expected a mapping of names to values.")])
-    return found
+    return document
 
 
 class TolerantLoader(Loader):
-    """A loader that reads over tags, Ansible's own ones say: what they hold is not needed here."""
+    """A loader that reads values with a tag, such as Ansible's !vault, as None: their content is not needed here."""
 
 
 TolerantLoader.add_multi_constructor("!", lambda _loader, _tag, _node: None)

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check what the command line selects: a misspelt --tags or --limit would select nothing, and the run would end well.
+"""Check --tags and --limit: with a misspelt value Ansible would select nothing, do nothing and report success.
 
-Tags of other playbooks are their own and are not checked.
+Only playbooks of this collection are checked, because others have tags of their own.
 """
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ from .._input.diagnostics import nearest
 from .._roles.collect import select_roles
 
 TAGS_OF_ANSIBLE = {"all", "always", "never", "tagged", "untagged"}
-FURTHER_TAGS = {  # of each playbook whose tags select among the roles, the tags that are no role
+FURTHER_TAGS = {  # for each playbook whose tags select roles: its tags that are not roles
     "onboard": set[str](),
     "audit": {"watch"},
     "offboard": set[str](),
 }
 ALWAYS_VALID = {"all", "localhost", "ungrouped", "127.0.0.1", "::1"}
-PATTERN_CHARACTERS = re.compile(r"[*?\[\]~@{}]")
+PATTERN_CHARACTERS = re.compile(r"[*?\[\]~@{}]")  # of wildcards, slices, regular expressions, files and templates
 
 
 def shipped_playbook(argument: str) -> str:
-    """Return the name of a playbook of this collection, such as audit; empty for another one."""
+    """Return the name of a playbook of this collection, such as audit; empty for any other playbook.
+
+    argument: the playbook as given to ansible-playbook, a path or hpc.onboard.NAME.
+    """
     if argument.startswith("hpc.onboard."):
         return argument.rpartition(".")[2]
     path = Path(argument).resolve()
@@ -35,19 +38,19 @@ def shipped_playbook(argument: str) -> str:
 
 
 def describe_wrong_tags(playbook: str, run: Collection[str], skip: Collection[str], roles: Collection[str]) -> str:
-    """Return the mistake in the tags for a playbook of this collection; empty if there is none.
+    """Return the mistake in the tags for a playbook of this collection; empty if the tags are valid.
 
-    run, skip: the values of --tags and --skip-tags.
+    run, skip: the values of --tags and --skip-tags. roles: the names of all roles.
     """
     tags = {*roles, *FURTHER_TAGS[playbook]} if playbook in FURTHER_TAGS else set[str]()
-    for option, words in (("--tags", run), ("--skip-tags", skip)):
-        for word in words:
-            if word not in tags | TAGS_OF_ANSIBLE:
-                advice = nearest(word, tags) if tags else f"{playbook} has no roles to choose from."
-                return f'{option}: unknown role "{word}"; {advice}'
-    if tags:
+    for option, values in (("--tags", run), ("--skip-tags", skip)):
+        for value in values:
+            if value not in tags | TAGS_OF_ANSIBLE:
+                advice = nearest(value, tags) if tags else f"{playbook} has no roles to choose from."
+                return f'{option}: unknown role "{value}"; {advice}'
+    if tags:  # the tasks of these playbooks have the tags of their roles
         is_empty = not select_roles(tags, run, skip) or set(skip) & {"all", "always", "tagged"}
-    else:
+    else:  # the tasks of the other playbooks have no tags
         is_empty = not set(run) & {"all", "untagged"} or set(skip) & {"all", "untagged"}
     return f"--tags and --skip-tags exclude everything that {playbook} does." if is_empty else ""
 
@@ -58,7 +61,7 @@ def find_unknown_host(limit: str, known: Collection[str]) -> str | None:
         name = term.strip().lstrip("!&")
         if not name or name in known or name in ALWAYS_VALID:
             continue
-        without_at = name.replace("@", "", 1) if name[0] != "@" else name
+        without_at = name.replace("@", "", 1) if name[0] != "@" else name  # user@cluster; a first @ is for a file
         if not PATTERN_CHARACTERS.search(without_at):
             return name
     return None

@@ -10,7 +10,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from .._accounts.facts import count_months, find_oldest, find_unsourced, list_old, name_fact
+from .._accounts.facts import count_months, find_old_facts, find_oldest_date, find_unsourced, name_fact
 from .._accounts.profiles import SHIPPED, Catalogue, SourcedProfile
 from .._input.diagnostics import Mistakes, nearest
 from .._terminal.cheatsheet import SourceSummary, build_one_screen, build_sheet
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     cluster = options.cluster.rpartition("@")[2]
     try:
         catalogue = Catalogue((*options.profiles, *read_profile_folders(options.inventory), SHIPPED))
-        found = catalogue.known(cluster)
+        found = catalogue.sourced_profile(cluster)
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
     if found is None:
@@ -55,9 +55,9 @@ def run(options: argparse.Namespace) -> int:
 
 def summarise_sources(found: SourcedProfile, today: str) -> SourceSummary:
     """Return the age of the sources of a profile on a day."""
-    oldest = find_oldest(found.tree)
+    oldest = find_oldest_date(found.tree)
     return SourceSummary(
         unsourced=len(find_unsourced(found.tree)),
         months=count_months(oldest, today) if oldest else None,
-        old=[name_fact(found.tree, fact) for fact in list_old(found.tree, today, 12)],
+        old=[name_fact(found.tree, fact) for fact in find_old_facts(found.tree, today, 12)],
     )

@@ -103,7 +103,7 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
     if is_interactive:
         desired = desired or _choose_accounts(draft, shown_path, program)
         for account in desired:
-            _ask_questions(account, draft.world.me, options.yes)
+            _ask_questions(account, draft.history.local_user, options.yes)
     _check_complete(desired, draft, is_interactive)
     text = _render_file(draft, desired)
     if is_interactive and not options.yes:
@@ -126,7 +126,7 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
 def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str, str]]) -> DesiredAccount:
     """Return the account of --account NAME with its options: pairs of option and value. Raises CommandError."""
     try:
-        account = draft.wish(name)
+        account = draft.create_account(name)
     except ValueError as error:
         raise CommandError(f"--account {name}: {error}") from None
     for option, value in settings:
@@ -142,7 +142,7 @@ def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str,
         fault = describe_fault(field, value)
         if fault:
             raise CommandError(f"{option} of {account.name}: {fault}")
-        account.say(field, value)
+        account.set_value(field, value)
     return account
 
 
@@ -151,7 +151,7 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
 
     program: the words that start hpc-onboard, which probes an unknown cluster.
     """
-    known = draft.known()
+    known = draft.find_accounts()
     person.print_paragraph(f"Your accounts go into {shown_path}, one entry each.")
     if known:
         person.print_paragraph("Your ssh settings and known hosts contain these clusters:")
@@ -166,7 +166,7 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
 
     def read_accounts(answer: str) -> list[DesiredAccount]:
         words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())
-        return [known[int(word) - 1] if word.isdigit() and 0 < int(word) <= len(known) else draft.wish(word)
+        return [known[int(word) - 1] if word.isdigit() and 0 < int(word) <= len(known) else draft.create_account(word)
                 for word in words]  # fmt: skip
 
     def find_answer_fault(answer: str) -> str:
@@ -198,26 +198,26 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
 
 def _ask_questions(account: DesiredAccount, local_user: str, only_required: bool) -> None:
     """Ask for what the account's entry lacks, and put the answers into the entry."""
-    questions = [question for question in list_questions(account, local_user) if question.needed or not only_required]
+    questions = [each for each in list_questions(account, local_user) if each.is_required or not only_required]
     if questions:
         print()
         person.print_paragraph(f"{account.name}: {account.profile.get('name', account.cluster)}")
     for question in questions:
-        account.say(question.word, _ask(question, account))
+        account.set_value(question.setting, _ask(question, account))
     if account.entry.get("jump_user") == account.user:
         del account.entry["jump_user"]  # the default
 
 
 def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
-    is_own_jump_user = question.word == "jump_user" and not account.found.jump_user
-    default = account.user if is_own_jump_user else question.usual  # the user may have been asked for just before
+    is_own_jump_user = question.setting == "jump_user" and not account.found.jump_user
+    default = account.user if is_own_jump_user else question.default  # the user may have been asked for just before
 
     def find_answer_fault(answer: str) -> str:
         if not answer:
-            return "A value is required." if question.needed else ""
-        return describe_fault(question.word, answer)
+            return "A value is required." if question.is_required else ""
+        return describe_fault(question.setting, answer)
 
-    skip = "" if question.needed or default else " Press Enter to skip."
+    skip = "" if question.is_required or default else " Press Enter to skip."
     text = f"{question.text}{'' if question.text.endswith('.') else '.'}{skip}"
     return person.prompt(text, default, find_answer_fault)
 
@@ -225,14 +225,14 @@ def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
 def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_interactive: bool) -> None:
     """Raise CommandError if no account was given, or required values are missing: all of them at once."""
     if not desired:
-        known = ", ".join(account.name for account in draft.known()) or "no known cluster"
+        known = ", ".join(account.name for account in draft.find_accounts()) or "no known cluster"
         text = "no terminal to ask for accounts. Give each account with --account USER@CLUSTER"
         raise CommandError(f"{text}\nYour ssh settings contain {known}. Nothing was written.")
     missing = [
         f"    {account.name}: {question.option}   {question.text}"
         for account in desired
-        for question in list_questions(account, draft.world.me)
-        if question.needed and not is_interactive
+        for question in list_questions(account, draft.history.local_user)
+        if question.is_required and not is_interactive
     ]
     if missing:
         heading = "no terminal to ask for missing values. Required options:"
@@ -242,7 +242,7 @@ def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_
 def _render_file(draft: AccountsDraft, desired: Sequence[DesiredAccount]) -> str:
     """Return the text of the file, checked as every run will check it. Raises CommandError, Mistakes."""
     try:
-        return draft.composed(desired)
+        return draft.render(desired)
     except NotAdded as error:
         rows = "\n".join(f"  {line}" for account in desired for line in render_entry(account))
         raise CommandError(f"{draft.file}: {error}. Add these lines below `accounts:` by hand:\n{rows}") from None
@@ -290,7 +290,7 @@ def _offer_key(desired: Sequence[DesiredAccount], is_interactive: bool) -> None:
     text = f"{names}: NVIDIA's containers need your NGC key{origin}, which is not in the keyring."
     if not is_interactive:
         person.print_paragraph(f"{text} Store it with:  {shlex.join(store)}")
-    elif not person.confirm(f"{text} Store it now? Your input is hidden.", usual=False):
+    elif not person.confirm(f"{text} Store it now? Your input is hidden.", default=False):
         person.print_paragraph(f"To store it later, run:  {shlex.join(store)}")
     else:
         fault = first_key.store_key(person.prompt_secret("Your NGC key: ", find_fault))

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The text of an accounts file: made anew with comments that teach, or an existing one with an entry more.
+"""Write the text of a new accounts file, with comments that explain it, or add entries to an existing file.
 
-Every line of an existing file stays as it is.
+The lines of an existing file are not changed.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from .._input.yaml_loader import Loader
 from .wishes import DesiredAccount
 
 HEAD = """\
-# Your accounts on clusters: one entry each, named USER@CLUSTER. This file is yours, edit it as you like:
-# "hpc-onboard doctor" checks it and reports each mistake with its line and the nearest known word.
+# Your accounts on clusters: one entry each, named USER@CLUSTER. You can edit this file:
+# "hpc-onboard doctor" checks it and reports each mistake with its line and a suggestion.
 # Add another account:  hpc-onboard init --add
 #
-# Further settings of an entry:
-#   ssh: mycluster              a name in your ~/.ssh/config that connects there; its settings are used
-#   auth: key                   your key is enough to log in, whatever the profile says
+# Other settings of an entry:
+#   ssh: mycluster              a host name from your ~/.ssh/config, whose settings are used
+#   auth: key                   your key is enough to log in, even if the profile says otherwise
 #   auth: ask                   ssh asks you for something at every connection
 #   without: [conda]            roles to skip on this account
 #   conda: {distribution: miniforge}    settings of a role, below its name
-#   vars: {ansible_port: 2222}  variables of Ansible; they override everything else
-# Next to "accounts:", settings that all accounts share:  defaults: {without: [conda]}
-# and folders with profiles of your own clusters:  profiles: [FOLDER]
+#   vars: {ansible_port: 2222}  Ansible variables; they override all other settings
+# Next to "accounts:", settings for all accounts:  defaults: {without: [conda]}
+# and folders with your own profiles of clusters:  profiles: [FOLDER]
 ---
 plugin: hpc.onboard.accounts
 """
@@ -39,26 +39,26 @@ Node = yaml.Node
 
 
 class NotAdded(Exception):
-    """An entry cannot be put into that file by a program: why."""
+    """The text of the file is too unusual for a program to add entries. The message says why."""
 
 
-def render_file(wishes: Sequence[DesiredAccount], profiles: Sequence[str] = ()) -> str:
-    """The text of a new file. profiles: folders with profiles of the user's own."""
-    head = HEAD + _profiles_line(profiles) + "\naccounts:\n"
-    return head + "\n".join("".join(f"  {line}\n" if line else "\n" for line in render_entry(one)) for one in wishes)
+def render_file(accounts: Sequence[DesiredAccount], profiles: Sequence[str] = ()) -> str:
+    """Return the text of a new file. profiles: folders with the user's own profiles."""
+    entries = ("".join(f"  {line}\n" if line else "\n" for line in render_entry(account)) for account in accounts)
+    return HEAD + _render_profiles(profiles) + "\naccounts:\n" + "\n".join(entries)
 
 
-def render_entry(wish: DesiredAccount) -> list[str]:
-    """The lines of one account, as they stand below accounts."""
-    comment = [f"# {wish.profile.get('name', wish.cluster)}"]
-    missing = [area for area in wish.profile.get("storage", ()) if "ask" in area]
-    missing = [area for area in missing if area["name"] not in wish.entry.get("storage", {})]
+def render_entry(account: DesiredAccount) -> list[str]:
+    """Return the lines of one account, without the indentation below "accounts". Comments show unset storage paths."""
+    comment = [f"# {account.profile.get('name', account.cluster)}"]
+    missing = [area for area in account.profile.get("storage", ()) if "ask" in area]
+    missing = [area for area in missing if area["name"] not in account.entry.get("storage", {})]
     comment += [f"# storage: {{{area['name']}: /...}}  # {' '.join(str(area['ask']).split())}" for area in missing]
-    return [*comment, f"{wish.name}:", *(f"  {line}" for line in render_lines(wish.entry))]
+    return [*comment, f"{account.name}:", *(f"  {line}" for line in render_lines(account.entry))]
 
 
 def render_lines(mapping: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of settings, lists in brackets."""
+    """Yield the YAML lines of settings: mappings in block style, lists in brackets."""
     for key, value in mapping.items():
         if isinstance(value, Mapping):
             yield f"{key}:"
@@ -68,71 +68,72 @@ def render_lines(mapping: Mapping[str, Any]) -> Iterator[str]:
 
 
 def render_value(value: Any) -> str:
-    """Return a value as YAML reads it back, also between brackets."""
+    """Return a value as YAML on one line, which may be put between brackets."""
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key}: {render_value(one)}' for key, one in value.items())}}}"
+        return f"{{{', '.join(f'{key}: {render_value(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(render_value, value))}]"
     if not isinstance(value, str):
         return json.dumps(value)
-    try:
-        plain = yaml.load(f"k: {value}", Loader=Loader) == {"k": value} == yaml.load(f"{{k: {value}}}", Loader=Loader)
+    try:  # text needs quotes if YAML reads it as something else, outside or inside of brackets
+        forms = [yaml.load(form, Loader=Loader) for form in (f"k: {value}", f"{{k: {value}}}")]
+        is_plain = forms == [{"k": value}] * 2
     except yaml.YAMLError:
-        plain = False
-    return value if plain else "'" + value.replace("'", "''") + "'"
+        is_plain = False
+    return value if is_plain else "'" + value.replace("'", "''") + "'"
 
 
-def _profiles_line(profiles: Sequence[str]) -> str:
+def _render_profiles(profiles: Sequence[str]) -> str:
+    """Return the line "profiles: [FOLDER]"; empty without folders."""
     return f"profiles: {render_value(list(profiles))}\n" if profiles else ""
 
 
-def add_entries(file: Path, text: str, wishes: Sequence[DesiredAccount], profiles: Sequence[str] = ()) -> str:
-    """The text of a file with these accounts behind those that it has. Raises NotAdded, Mistakes.
+def add_entries(file: Path, text: str, added: Sequence[DesiredAccount], profiles: Sequence[str] = ()) -> str:
+    """Return the text of a file with accounts added after its last one. Raises NotAdded, Mistakes.
 
-    profiles: folders to name, unless the file names some.
+    profiles: folders with the user's own profiles, which are added unless the file lists folders already.
     """
     lines = YamlText(file, text)
     root, document = lines.root(), lines.document()
     accounts = find_value(root, "accounts")
     if not isinstance(accounts, yaml.MappingNode) or accounts.flow_style or not accounts.value:
-        raise NotAdded("its accounts are not written one on a line each")
+        raise NotAdded("its accounts are not on separate lines")
     indent = " " * accounts.value[0][0].start_mark.column
-    at = find_last_line(accounts) + 1
-    new = [f"{indent}{line}".rstrip() for one in wishes for line in ("", *render_entry(one))]
+    start = next(key.start_mark.line for key, value in getattr(root, "value", ()) if value is accounts)
+    end = find_last_line(accounts) + 1
+    entries = [f"{indent}{line}".rstrip() for account in added for line in ("", *render_entry(account))]
     rows = text.splitlines()
-    folders = _profiles_line(profiles) if "profiles" not in document else ""
-    top = next(key.start_mark.line for key, value in getattr(root, "value", ()) if value is accounts)
-    made = "\n".join([*rows[:top], *folders.splitlines(), *rows[top:at], *new, *rows[at:]]) + "\n"
-    names = {one.name: one.entry or None for one in wishes}
-    wanted = {**document, "accounts": {**document["accounts"], **names}}
-    wanted |= {"profiles": list(profiles)} if folders else {}
-    if yaml.load(made, Loader=Loader) != wanted:
-        raise NotAdded("its form is not one that hpc-onboard can add to")
-    return made
+    folders = _render_profiles(profiles) if "profiles" not in document else ""
+    edited = "\n".join([*rows[:start], *folders.splitlines(), *rows[start:end], *entries, *rows[end:]]) + "\n"
+    expected = {**document, "accounts": {**document["accounts"], **{each.name: each.entry or None for each in added}}}
+    expected |= {"profiles": list(profiles)} if folders else {}
+    if yaml.load(edited, Loader=Loader) != expected:  # the file has an unusual form, such as an anchor
+        raise NotAdded("hpc-onboard cannot add accounts to a file in this format")
+    return edited
 
 
 def find_value(root: Node | None, key: str) -> Node | None:
-    """Return the value of a key of a mapping; None if there is none."""
+    """Return the node of the value of a key; None if the mapping has no such key, or the node is not a mapping."""
     pairs = root.value if isinstance(root, yaml.MappingNode) else ()
-    return next((value for one, value in pairs if one.value == key), None)
+    return next((value for key_node, value in pairs if key_node.value == key), None)
 
 
 def find_last_line(node: Node) -> int:
-    """Return the line on which the last part of a node ends."""
-    return max(map(_last_line, _list_leaves(node)))
+    """Return the number of the last line of a node, from 0, without comments after it."""
+    return max(map(_find_end, _list_leaves(node)))
 
 
 def _list_leaves(node: Node) -> Iterator[Node]:
-    """The nodes with no block below them; those of a mapping with its keys."""
+    """Yield the scalars, and the collections in brackets, in a node: only their end marks are exact."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         for item in node.value:
-            for one in item if isinstance(item, tuple) else (item,):
-                yield from _list_leaves(one)
+            for child in item if isinstance(item, tuple) else (item,):  # the item of a mapping is (key, value)
+                yield from _list_leaves(child)
     else:
         yield node
 
 
-def _last_line(node: Node) -> int:
-    """The line on which a node ends; that of a block of text ends before the next one begins."""
+def _find_end(node: Node) -> int:
+    """Return the last line of a leaf. The end mark of a block of text (|) is at the start of the line after it."""
     mark = node.end_mark
     return int(mark.line - (1 if mark.column == 0 and mark.line > node.start_mark.line else 0))

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The accounts file in the making: what is there already, which clusters there are, and the checked text."""
+"""The draft of an accounts file: the accounts that it already contains, the known clusters, and the checked text."""
 
 from __future__ import annotations
 
@@ -18,64 +18,65 @@ from .wishes import DesiredAccount, describe_fault
 
 
 class AccountsDraft:
-    """A file that is to be written; text: what it holds now, None where it is not there. Raises Mistakes."""
+    """An accounts file to be written. text: its present content; None if it does not exist. Raises Mistakes."""
 
-    def __init__(self, file: Path, there: bool, world: SshHistory | None = None) -> None:
+    def __init__(self, file: Path, exists: bool) -> None:
         self.file = file
-        self.text = read_text(file) if there else None
+        self.text = read_text(file) if exists else None
         self.names: set[str] = set()
         self.catalogue = Catalogue()
         if self.text is not None:
-            own = self._checked(self.text)
-            self.names = set(own.document["accounts"])
-            self.catalogue = own.catalogue(MistakeList(own.lines))
-        self.world = world or SshHistory()
+            existing = self._parse(self.text)
+            self.names = set(existing.document["accounts"])
+            self.catalogue = existing.catalogue(MistakeList(existing.lines))
+        self.history = SshHistory()
         self.own_profiles = file.parent / USUAL_FOLDER
         self.profiles: list[str] = []  # folders to add to the file
 
     def add_profiles(self) -> None:
-        """Use the profiles in the folder next to the file, too."""
+        """Add the folder with the user's own profiles, next to the file."""
         self.profiles = [USUAL_FOLDER]
         self.catalogue = Catalogue((self.own_profiles, *self.catalogue.folders))
 
-    def wish(self, name: str) -> DesiredAccount:
-        """An account by its name, USER@CLUSTER, or by its cluster's alone. Raises ValueError, with what is wrong."""
+    def create_account(self, name: str) -> DesiredAccount:
+        """Return the account with a name, USER@CLUSTER or CLUSTER, with its ssh settings. Raises ValueError."""
         user, at, cluster = name.rpartition("@")
+        # A path could lead to a file outside of the folders with profiles.
         profile = self.catalogue.profile(cluster) if "/" not in cluster else None
         if profile is None:
             raise ValueError(f'unknown cluster "{cluster}"; {nearest(cluster, self.catalogue.ids())}')
-        why = describe_fault("user", user) if at else ""
-        if why:
-            raise ValueError(why)
-        found = self.world.cluster(profile)
-        wish = DesiredAccount(profile, found, user or found.user)
-        if found.ssh and user in ("", found.user):
-            wish.say("ssh", found.ssh)
-        return wish
+        fault = describe_fault("user", user) if at else ""
+        if fault:
+            raise ValueError(fault)
+        found = self.history.find_traces(profile)
+        account = DesiredAccount(profile, found, user or found.user)
+        if found.ssh and user in ("", found.user):  # the ssh settings are for this user
+            account.set_value("ssh", found.ssh)
+        return account
 
-    def known(self) -> list[DesiredAccount]:
-        """The accounts that the person's ssh tells of and the file does not hold."""
-        wishes = [self.wish(name) for name in self.world.clusters(self.catalogue)]
-        return [one for one in wishes if one.name not in self.names]
+    def find_accounts(self) -> list[DesiredAccount]:
+        """Return the accounts that the user's ssh files show and that are not in the file yet."""
+        accounts = map(self.create_account, self.history.list_clusters(self.catalogue))
+        return [account for account in accounts if account.name not in self.names]
 
-    def composed(self, wishes: Sequence[DesiredAccount]) -> str:
-        """Return the whole text of a valid accounts file. Raise ValueError for a duplicate, NotAdded or Mistakes."""
+    def render(self, accounts: Sequence[DesiredAccount]) -> str:
+        """Return the text of the file with these accounts. Raises ValueError for a duplicate, NotAdded, Mistakes."""
         names: set[str] = set()
-        for account in wishes:
+        for account in accounts:
             if account.name in self.names:
                 raise ValueError(f"{account.name} is already in the accounts file")
             if account.name in names:
                 raise ValueError(f"{account.name} is given twice: name each account once")
             names.add(account.name)
         if self.text is None:
-            text = render_file(wishes, self.profiles)
+            text = render_file(accounts, self.profiles)
         else:
-            text = add_entries(self.file, self.text, wishes, self.profiles)
-        self._checked(text)
+            text = add_entries(self.file, self.text, accounts, self.profiles)
+        self._parse(text)
         return text
 
-    def _checked(self, text: str) -> AccountsFile:
-        """The file with this text, which every run would take."""
+    def _parse(self, text: str) -> AccountsFile:
+        """Return the file with this text, checked as every run will check it. Raises Mistakes."""
         file = AccountsFile.parse(self.file, text)
         build_hosts(file)
         return file

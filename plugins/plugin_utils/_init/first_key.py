@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key for NVIDIA's registry: which clusters need it, whether the keyring has it, and putting it there."""
+"""The key for NVIDIA's registry: find the clusters that need it, and store it in the keyring."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ NAME = "ngc"
 
 
 def clusters_with_key(profiles: Iterable[Profile]) -> list[str]:
-    """The clusters where an account is not whole without: their enroot reads it from a file."""
-    return [str(one["id"]) for one in profiles if one.get("container", {}).get("credentials")]
+    """Return the names of the clusters that need the key, because their enroot reads it from a credentials file."""
+    return [str(profile["id"]) for profile in profiles if profile.get("container", {}).get("credentials")]
 
 
 def key_page(profiles: Iterable[Profile]) -> str:
-    """Return where such a key is made, by the first profile that says."""
-    steps = (step for one in profiles for step in one.get("human_steps", ()) if step.get("secret") == NAME)
+    """Return the URL of the page to create the key, from the first profile that has it; empty if none has."""
+    steps = (step for profile in profiles for step in profile.get("human_steps", ()) if step.get("secret") == NAME)
     return next((str(step["url"]) for step in steps if "url" in step), "")
 
 
 def is_key_missing() -> bool:
-    """Return True if the keyring has no such key, as far as it tells without a passphrase."""
+    """Return True if the keyring lacks the key. hpc-onboard's own keyring is not unlocked, so its file decides."""
     try:
         backend, _warnings = backends.choose_backend()
         if backends.is_own(backend):
@@ -36,12 +36,12 @@ def is_key_missing() -> bool:
 
 
 def store_key(value: str) -> str:
-    """Put the key into the keyring; why it is not there, or nothing. A passphrase may be asked for."""
+    """Store the key in the keyring, which may ask for a passphrase. Return the error; empty if the key is stored."""
     try:
         backend, _warnings = backends.choose_backend()
         backend.set_password(backends.SERVICE, NAME, value)
     except (backends.MissingKey, StoreError) as error:
         return str(error)
-    except Exception as error:  # a backend raises what it likes, and its words may hold anything
-        return f"the keyring did not take it ({type(error).__name__})"
+    except Exception as error:  # backends may raise any error, with any text, even with the key
+        return f"the keyring failed ({type(error).__name__})"
     return ""

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a known_hosts file tells of a host: then its person has been there."""
+"""Search a known_hosts file for a host, to see whether the user has connected to it before."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ HASHED = "|1|"  # salt and HMAC-SHA1 of the name follow, both in base64: sshd(8)
 
 
 def is_known(text: str, host: str, port: int = 22) -> bool:
-    """Return True if a line names this host, plainly or by its hash; patterns and authorities tell of no visit."""
+    """Return True if a line of known_hosts contains this host as text or hash. Other lines do not show a visit.
+
+    text: of the file. Skipped are comments and lines with a marker, such as @cert-authority; patterns never match.
+    """
     name = host.lower() if port == 22 else f"[{host.lower()}]:{port}"
     return any(_names_host(line.split()[0], name) for line in text.splitlines() if line.strip() and line[0] not in "#@")
 
 
 def _names_host(field: str, name: str) -> bool:
-    """Return True if the first field of a line names it."""
+    """Return True if the first field of a line is for a name, [HOST]:PORT for a port other than 22."""
     if not field.startswith(HASHED):
         return name in field.lower().split(",")
-    salt, _bar, made = field[len(HASHED) :].partition("|")
+    salt, _bar, expected = field[len(HASHED) :].partition("|")
     try:
-        ours = hmac.new(base64.b64decode(salt), name.encode(), hashlib.sha1).digest()
-        return hmac.compare_digest(ours, base64.b64decode(made))
+        digest = hmac.new(base64.b64decode(salt), name.encode(), hashlib.sha1).digest()
+        return hmac.compare_digest(digest, base64.b64decode(expected))
     except (binascii.Error, ValueError):
         return False

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A person at the terminal: what is told, and what is asked, in lines of the terminal's width."""
+"""Print paragraphs to the user and ask questions, in lines of the terminal's width."""
 
 from __future__ import annotations
 
@@ -13,52 +13,51 @@ WIDEST = 80
 
 
 class Cancelled(Exception):
-    """The person has ended the conversation."""
+    """The user has ended the input with Ctrl-D, or declined to write the file."""
 
 
 def print_paragraph(text: str, indent: int = 0) -> None:
-    """Print a paragraph; one that begins with blanks is a line to be copied, and stays whole."""
+    """Print a paragraph. If it begins with a space, it is a line to be copied, which is not wrapped."""
     width = min(WIDEST, shutil.get_terminal_size().columns) - 1
-    blank = " " * indent
-    whole = text.startswith(" ")
-    made = textwrap.wrap(text, width, initial_indent=blank, subsequent_indent=blank, break_on_hyphens=False)
-    print(f"{blank}{text}" if whole else "\n".join(made), flush=True)
+    margin = " " * indent
+    lines = textwrap.wrap(text, width, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False)
+    print(f"{margin}{text}" if text.startswith(" ") else "\n".join(lines), flush=True)
 
 
-def prompt(text: str, usual: str, fault: Callable[[str], str]) -> str:
-    """The answer to a question, with the usual one for Enter; asked again until nothing is wrong with it."""
+def prompt(text: str, default: str, find_fault: Callable[[str], str]) -> str:
+    """Ask a question until the answer is valid, and return it. find_fault: returns the fault of an answer, or ""."""
     while True:
-        print_paragraph(f"{text}{f' [{usual}]' if usual else ''}")
-        answer = _read_line("> ").strip() or usual
-        why = fault(answer)
-        if not why:
+        print_paragraph(f"{text}{f' [{default}]' if default else ''}")
+        answer = _read_line("> ").strip() or default
+        fault = find_fault(answer)
+        if not fault:
             return answer
-        print_paragraph(why, 2)
+        print_paragraph(fault, 2)
 
 
-def prompt_secret(prompt: str, fault: Callable[[str], str | None]) -> str:
-    """A secret, which is not shown; asked again until nothing is wrong with its form."""
+def prompt_secret(prompt: str, find_fault: Callable[[str], str | None]) -> str:
+    """Ask for a secret, without showing the input, until its form is valid, and return it."""
     while True:
         try:
             answer = getpass.getpass(prompt).strip()
         except EOFError:
             raise Cancelled from None
-        why = fault(answer) if answer else "nothing was typed"
-        if not why:
+        fault = find_fault(answer) if answer else "the input is empty"
+        if not fault:
             return answer
-        print_paragraph(f"That is not a valid key: {why}.", 2)
+        print_paragraph(f"The key is not valid: {fault}.", 2)
 
 
-def confirm(text: str, usual: bool = True) -> bool:
-    """Return True if the person says yes."""
-    print_paragraph(f"{text} [{'Y/n' if usual else 'y/N'}]")
+def confirm(text: str, default: bool = True) -> bool:
+    """Ask a yes-no question and return True for yes."""
+    print_paragraph(f"{text} [{'Y/n' if default else 'y/N'}]")
     answer = _read_line("> ").strip().lower()
-    return usual if not answer else answer in ("y", "yes")
+    return answer in ("y", "yes") if answer else default
 
 
 def _read_line(prompt: str) -> str:
     try:
         return input(prompt)
-    except EOFError:
+    except EOFError:  # Ctrl-D leaves the cursor behind the prompt
         print()
         raise Cancelled from None

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which clusters of the catalogue a person's own ssh knows, and as whom: its settings, by ssh -G, and known_hosts.
+"""Find clusters of the catalogue, and user names on them, in the user's ssh settings (ssh -G) and known_hosts.
 
-ssh takes its files from the home that the system has for the user, whatever HOME says. Nothing here connects.
+Like ssh, this module reads the files in the home of the user database and ignores HOME. It never connects.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from .._input.programs import run_program
 from .._input.ssh_arguments import parse_settings
 from .known_hosts import is_known
 
-SECONDS = 5
-DEEPEST = 16  # files that include each other, as in OpenSSH
-WORD = re.compile(r"^\s*(host|include)(?:\s*=\s*|\s+)(.+?)\s*$", re.IGNORECASE)
-ALIKE = ("hostname", "port", "user", "proxyjump", "proxycommand", "identityfile", "certificatefile", "hostkeyalias")
+SECONDS = 5  # time limit of ssh -G
+MAX_DEPTH = 16  # of files that include other files, as in OpenSSH
+HOST_OR_INCLUDE = re.compile(r"^\s*(host|include)(?:\s*=\s*|\s+)(.+?)\s*$", re.IGNORECASE)
+CONNECTION_SETTINGS = (
+    *("hostname", "port", "user", "proxyjump", "proxycommand", "identityfile", "certificatefile", "hostkeyalias"),
+)
 
 
 class SshTraces(NamedTuple):
-    """What ssh tells of an account on a cluster.
+    """The traces of an account on a cluster in the user's ssh files.
 
-    user: empty where only the person knows. ssh: a name of the settings that must be used, since the cluster's own
-    would lead there in another way; else empty. jump_user: on the profile's jump host, where the settings say another.
-    where: why we think that there is an account; empty where nothing tells of one.
+    user: empty if the files do not contain it. ssh: the name in ~/.ssh/config to connect with; empty if the host name
+    connects in the same way. jump_user: on the profile's jump host; empty if it is the local user. where: the place of
+    the trace, in words; empty if there is no trace.
     """
 
     user: str = ""
@@ -41,70 +43,73 @@ class SshTraces(NamedTuple):
 
 
 class SshHistory:
-    """The ssh settings and known hosts of one person."""
+    """The ssh settings and known hosts of the user."""
 
-    def __init__(self, home: Path | None = None) -> None:
-        """home: where .ssh lies, for ssh as for us."""
-        me = pwd.getpwuid(os.getuid())
-        self.folder = (home or Path(me.pw_dir)) / ".ssh"
-        self.me = me.pw_name
-        self.named = {
-            name: effective_settings(name) for name in dict.fromkeys(_list_hosts(self.folder / "config", self.folder))
-        }
-        self.known = "\n".join(_read_lenient(self.folder / name) for name in ("known_hosts", "known_hosts2"))
+    def __init__(self) -> None:
+        user = pwd.getpwuid(os.getuid())
+        folder = Path(user.pw_dir) / ".ssh"
+        self.local_user = user.pw_name
+        names = dict.fromkeys(_list_hosts(folder / "config", folder))  # without duplicates
+        self.settings = {name: effective_settings(name) for name in names}
+        self.known_hosts = "\n".join(_read_text(folder / name) for name in ("known_hosts", "known_hosts2"))
 
-    def clusters(self, catalogue: Catalogue) -> dict[str, SshTraces]:
-        """The clusters that this person seems to have an account on."""
-        found = {name: self.cluster(catalogue.profile(name) or {}) for name in sorted(catalogue.ids())}
-        return {name: one for name, one in found.items() if one.where}
+    def list_clusters(self, catalogue: Catalogue) -> list[str]:
+        """Return the names of the clusters on which the user seems to have an account."""
+        return [name for name in sorted(catalogue.ids()) if self.find_traces(catalogue.profile(name) or {}).where]
 
-    def cluster(self, profile: Profile) -> SshTraces:
-        """Return what there is to know of one cluster."""
+    def find_traces(self, profile: Profile) -> SshTraces:
+        """Return the traces of a cluster: its first entry in the ssh settings, or else a login node in known_hosts."""
         login = profile["login"]
-        hosts = [login["host"], *(one["host"] for one in login.get("hosts", ()))]
-        plain = effective_settings(login["host"])
-        own = (profile["id"], *hosts)  # who names an entry so means this cluster, wherever it leads
-        leading = [one for one in self.named.items() if one[0] in own or _first_value(one[1], "hostname") in hosts]
+        hosts = [login["host"], *(node["host"] for node in login.get("hosts", ()))]
+        host_settings = effective_settings(login["host"])
         jump = (login.get("jump") or {}).get("host", "")
-        jump_user = self._user(effective_settings(jump)) if jump else ""
-        if leading:
-            name, said = leading[0]
-            same = name in hosts or all(said.get(word) == plain.get(word) for word in ALIKE)
-            return SshTraces(self._user(said), "" if same else name, jump_user, f"{name} in your ssh settings")
-        visited = next((host for host in hosts if is_known(self.known, host, int(login.get("port", 22)))), "")
-        return SshTraces(self._user(plain), "", jump_user, f"{visited} in your known hosts" if visited else "")
+        jump_user = self._find_user(effective_settings(jump)) if jump else ""
+        names = (profile["id"], *hosts)  # an entry with such a name is for this cluster, whatever its host is
+        for name, settings in self.settings.items():
+            if name in names or _first_value(settings, "hostname") in hosts:
+                # The name must be set only if it connects in another way than the host name in the profile.
+                is_same = all(settings.get(key) == host_settings.get(key) for key in CONNECTION_SETTINGS)
+                ssh = "" if is_same or name in hosts else name
+                return SshTraces(self._find_user(settings), ssh, jump_user, f"{name} in your ssh settings")
+        visited = next((host for host in hosts if is_known(self.known_hosts, host, int(login.get("port", 22)))), "")
+        where = f"{visited} in your known hosts" if visited else ""
+        return SshTraces(self._find_user(host_settings), "", jump_user, where)
 
-    def _user(self, said: dict[str, list[str]]) -> str:
-        """The user that ssh would be there; empty where that is merely the one here."""
-        user = _first_value(said, "user")
-        return "" if user == self.me else user
+    def _find_user(self, settings: dict[str, list[str]]) -> str:
+        """Return the user name in these settings; empty for the local user, which is only ssh's default."""
+        user = _first_value(settings, "user")
+        return "" if user == self.local_user else user
 
 
 def effective_settings(host: str) -> dict[str, list[str]]:
-    """Return what ssh would do for a host, by setting."""
-    said = run_program(["ssh", "-G", "--", host], SECONDS)
-    return parse_settings(said.output) if said.code == 0 else {}
+    """Return the settings that ssh would use for a host: keyword -> values. {} if ssh refuses the settings."""
+    result = run_program(["ssh", "-G", "--", host], SECONDS)
+    return parse_settings(result.output) if result.code == 0 else {}
 
 
-def _first_value(said: dict[str, Any], word: str) -> str:
-    return str(said.get(word, [""])[0])
+def _first_value(settings: dict[str, Any], keyword: str) -> str:
+    return str(settings.get(keyword, [""])[0])
 
 
 def _list_hosts(file: Path, folder: Path, depth: int = 0) -> Iterator[str]:
-    """The names in the Host lines of a file, and of those that it includes, but for patterns."""
-    for line in _read_lenient(file).splitlines() if depth < DEEPEST else ():
-        found = WORD.match(line)
-        keyword, words = (found[1].lower(), found[2].replace('"', " ").split()) if found else ("", [])
-        for word in words:
+    """Yield the names in the Host lines of a file and of the files that it includes, without patterns.
+
+    folder: ~/.ssh, to which included paths are relative.
+    """
+    for line in _read_text(file).splitlines() if depth < MAX_DEPTH else ():
+        found = HOST_OR_INCLUDE.match(line)
+        keyword, values = (found[1].lower(), found[2].replace('"', " ").split()) if found else ("", [])
+        for value in values:
             if keyword == "include":
-                pattern = folder / Path(word).expanduser()
-                for one in sorted(glob.glob(str(pattern))):
-                    yield from _list_hosts(Path(one), folder, depth + 1)
-            elif not set(word) & set("*?!#"):
-                yield word
+                pattern = folder / Path(value).expanduser()
+                for path in sorted(glob.glob(str(pattern))):
+                    yield from _list_hosts(Path(path), folder, depth + 1)
+            elif not set(value) & set("*?!#"):  # neither a pattern nor a comment
+                yield value
 
 
-def _read_lenient(file: Path) -> str:
+def _read_text(file: Path) -> str:
+    """Return the content of a file; empty if the file cannot be read."""
     try:
         return file.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One account as far as it is known, what must still be said of it, and whether what is said has the right form.
+"""An account that init adds: its known settings, the questions about the others, and the check of the answers.
 
-The forms are those of the schema of the accounts file.
+The schema of the accounts file defines which answers are valid.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from .._input.json_schema import Checker, matches
 from .ssh_world import SshTraces
 
 Entry = dict[str, Any]
-WORDS = ("project", "jump_user", "ssh", "auth")  # of an entry, each with a value of one word
 
 
 @dataclass
 class DesiredAccount:
-    """An account: its cluster's profile, what ssh tells of it, the user ("" where nobody has said) and its entry."""
+    """An account: the profile of its cluster, its traces in ssh files, its user ("" if unknown), and its entry."""
 
     profile: Profile
     found: SshTraces
@@ -31,70 +30,76 @@ class DesiredAccount:
 
     @property
     def cluster(self) -> str:
-        """The cluster's name."""
+        """Return the name of the cluster."""
         return str(self.profile["id"])
 
     @property
     def name(self) -> str:
-        """The account's name, with a question mark for a user that is not known."""
+        """Return the name of the account, with a question mark for an unknown user."""
         return f"{self.user or '?'}@{self.cluster}"
 
-    def say(self, word: str, value: str) -> None:
-        """Put a value into the entry; storage:NAME is the path of a storage area. Nothing is said by nothing."""
+    def set_value(self, setting: str, value: str) -> None:
+        """Set the user or a setting of the entry; storage:AREA is the path of a storage area. "" sets nothing."""
         if not value:
             return
-        part, _colon, area = word.partition(":")
-        if word == "user":
+        key, _colon, area = setting.partition(":")
+        if setting == "user":
             self.user = value
         elif area:
-            self.entry.setdefault(part, {})[area] = value
+            self.entry.setdefault(key, {})[area] = value
         else:
-            self.entry[word] = value
+            self.entry[setting] = value
 
 
 @dataclass(frozen=True)
 class AccountQuestion:
-    """What only the person knows. word: as Wish.say takes it. option: what answers it on a command line."""
+    """A question about a setting that only the user knows.
 
-    word: str
+    setting: as DesiredAccount.set_value takes it. option: the option of init that answers the question.
+    """
+
+    setting: str
     text: str
     option: str
-    usual: str = ""
-    needed: bool = True
+    default: str = ""
+    is_required: bool = True
 
 
-def list_questions(wish: DesiredAccount, me: str) -> Iterator[AccountQuestion]:
-    """Yield what is still to be said of an account, in the order in which one would ask. me: the user's name here."""
-    profile, account = wish.profile, wish.user or "USER"
-    if not wish.user:
-        yield AccountQuestion("user", "Your user name there", f"--account USER@{wish.cluster}", wish.found.user or me)
-    lacking = find_placeholder({part: profile.get(part) for part in PATTERNS}, "project")
-    if lacking and "project" not in wish.entry:
-        yield AccountQuestion("project", f"Your project, a part of {lacking}", "--project NAME")
+def list_questions(account: DesiredAccount, local_user: str) -> Iterator[AccountQuestion]:
+    """Yield a question for each setting that neither ssh nor the user has given, in the order to ask them.
+
+    local_user: the user's name on this machine, the default if the ssh settings contain no other.
+    """
+    profile, found = account.profile, account.found
+    if not account.user:
+        option = f"--account USER@{account.cluster}"
+        yield AccountQuestion("user", "Your user name on the cluster", option, found.user or local_user)
+    path = find_placeholder({part: profile.get(part) for part in PATTERNS}, "project")
+    if path and "project" not in account.entry:
+        yield AccountQuestion("project", f"Your project, a part of {path}", "--project NAME")
     for area in profile.get("storage", ()):
-        if "ask" in area and area["name"] not in wish.entry.get("storage", {}):
-            hint = " ".join(str(area["ask"]).split())
-            text = f"Path of your storage '{area['name']}'. {hint}"
-            yield AccountQuestion(f"storage:{area['name']}", text, f"--storage {area['name']}=PATH", needed=False)
+        name = area["name"]
+        if "ask" in area and name not in account.entry.get("storage", {}):
+            text = f"Path of your storage '{name}'. {' '.join(str(area['ask']).split())}"
+            yield AccountQuestion(f"storage:{name}", text, f"--storage {name}=PATH", is_required=False)
     jump = (profile["login"].get("jump") or {}).get("host")
-    if jump and not {"jump_user", "ssh"} & wish.entry.keys():
+    if jump and not {"jump_user", "ssh"} & account.entry.keys():
         text = f"Your user name on the jump host {jump}"
-        yield AccountQuestion("jump_user", text, "--jump-user NAME", wish.found.jump_user or account, needed=False)
+        default = found.jump_user or account.user or "USER"
+        yield AccountQuestion("jump_user", text, "--jump-user NAME", default, is_required=False)
 
 
-def describe_fault(word: str, value: str) -> str:
-    """What is wrong with a value, in the words that an accounts file is refused with; nothing when it is good."""
-    if word == "user":
-        good = bool(USER.fullmatch(value))
-        return "" if good else "A user name has letters, digits, ., - and _ only, and no @."
-    properties = schema("accounts")["$defs"]["account"]["properties"]
-    part, _colon, area = word.partition(":")
-    wanted = properties[part]
+def describe_fault(setting: str, value: str) -> str:
+    """Return the fault of a value for a setting, as DesiredAccount.set_value takes it; empty if the value is valid."""
+    if setting == "user":
+        is_valid = bool(USER.fullmatch(value))
+        return "" if is_valid else "A user name may contain only letters, digits, ., - and _."
+    key, _colon, area = setting.partition(":")
+    value_schema = schema("accounts")["$defs"]["account"]["properties"][key]
     if area:
-        names = wanted["propertyNames"]["pattern"]
-        if not matches(names, area):
-            return f'"{area}" is not the name of a storage area (small letters, digits, - and _).'
-        wanted = wanted["additionalProperties"]
-    good = not any(Checker(wanted).violations(value))
-    said = wanted.get("description", "").rstrip(".")
-    return "" if good else f'"{value}" cannot be used here. Needed: {said}.'
+        if not matches(value_schema["propertyNames"]["pattern"], area):
+            return f'"{area}" is not a valid name of a storage area (lowercase letters, digits, - and _).'
+        value_schema = value_schema["additionalProperties"]
+    is_valid = not any(Checker(value_schema).violations(value))
+    expected = value_schema.get("description", "").rstrip(".")
+    return "" if is_valid else f'"{value}" is invalid. Expected: {expected}.'

@@ -60,7 +60,7 @@ def test_two_accounts_from_an_empty_home_to_an_onboarded_one(bed: Any, person: P
     assert "(lrz in your ssh settings)" in seen
     assert "user name" not in seen, "ssh knows them"
     assert "dssusrinfo all" in answer(run, "storage 'dss'(?s:.*)Press Enter to skip", "dss/x")
-    answer(run, "cannot be used here(?s:.*)Press Enter to skip", area)
+    answer(run, "is invalid(?s:.*)Press Enter to skip", area)
     answer(run, "Write this to ~/.config/hpc.onboard/accounts.yml", "")
     answer(run, "Check the login of each account now", "y")
     code, said = ended(run)
@@ -163,7 +163,7 @@ def test_no_repository_gets_it(bed: Any, person: Person) -> None:
     assert entries(tree / "accounts.yml") == {"ada@dfki": None}, done.stderr
 
 
-QUESTIONS = ["Where do you have accounts", "user name there", "project, a part of", "Write this to"]
+QUESTIONS = ["Where do you have accounts", "user name on the cluster", "project, a part of", "Write this to"]
 
 
 @pytest.mark.parametrize("end", [3, pytest.param(4, marks=pytest.mark.exhaustive)])

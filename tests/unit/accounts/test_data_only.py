@@ -23,9 +23,9 @@ from ansible_collections.hpc.onboard.plugins.action import doctor
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import (
-    ALONE,
     DELEGATE,
     KEEPALIVE,
+    NO_FORWARDING,
     InventoryHost,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
@@ -47,9 +47,9 @@ USRUN = yaml.safe_load((ROLES_FOLDER / "launchers/defaults/main.yml").read_text(
 USRUN = {name.removeprefix("launchers_"): value for name, value in USRUN.items()}
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*")
 JUMP = re.compile(r"ProxyJump=[A-Za-z0-9_][A-Za-z0-9_.@-]*@[A-Za-z0-9][A-Za-z0-9.-]*")
-AGENT = ALONE.replace("ForwardAgent=no", "ForwardAgent=yes")  # where an account asks for it
+AGENT = NO_FORWARDING.replace("ForwardAgent=no", "ForwardAgent=yes")  # where an account asks for it
 OURS = [
-    f"{KEEPALIVE} {alone} {DELEGATE}".split() for alone in (ALONE, AGENT)
+    f"{KEEPALIVE} {alone} {DELEGATE}".split() for alone in (NO_FORWARDING, AGENT)
 ]  # every field is there, that of tickets too
 ENTRY = re.compile(rf"    (?:{'|'.join(entries.ORDER)}) [\w/@.:+-]+")
 READS = re.compile(r"quota|(my|show|get|l|disk-|sh_|hpc|check_)quota|diskusage_report|df|dssusrinfo|lfs|jutil")

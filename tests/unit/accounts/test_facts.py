@@ -183,7 +183,7 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path, old, new, words):
             'families/house.yml:5: "archetype" cannot be "keys"; did you mean "key"?',
         ),
         ("  bytes: 5\n", "  bytes: 5\n  bytes: 6\n", 'families/house.yml:8: "bytes" is a duplicate'),
-        ("    path: /scratch/{user}\n", "", 'attic.yml:17: area "scratch" needs "path"'),
+        ("    path: /scratch/{user}\n", "", 'attic.yml:17: area "scratch" needs exactly one of "path"'),
         ("kind: slurm, source: manual", "kind: slurm", "families/house.yml:18: no source for kind;"),
     ],
 )

@@ -71,7 +71,7 @@ def test_a_new_profile_says_what_was_answered_and_is_right(tmp_path: Path, left_
 
 def test_each_fact_that_a_new_profile_offers_is_right_once_it_is_taken(tmp_path: Path) -> None:
     _head, _line, facts = render_profile("attic", {"host": "a.example.org", "home": "/h"}).partition("\n---\n")
-    offered = facts.partition("\n# Who says all this")[0]
+    offered = facts.partition("\n# Sources of these facts")[0]
     taken = re.sub(r"(?m)^( *)# ?(?=( *- |[a-z_]+: |[a-z_]+:$| +[a-z_]+: ))", r"\1", offered)
     assert taken.count("#") < offered.count("#") - 25
     profile = read_profile(written(tmp_path, taken))
@@ -141,7 +141,7 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line_and_an_example(tmp_path
         10: '"bytes" must be a whole number, not text. Such as:  bytes: 5000000000',
         13: "The account's own folder in the area. Such as:  path: '/scratch/{user}'",
         14: 'item 2 of "storage" has no "name"; add "name: scratch"',
-        15: 'area "work" needs "path", "variable" or "ask"',
+        15: 'area "work" needs exactly one of "path", "variable" and "ask"',
         16: 'area "lost" is a duplicate',
         21: '"policy" cannot be "maybe"',
         24: '"id" is invalid',

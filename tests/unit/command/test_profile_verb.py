@@ -45,7 +45,7 @@ def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...])
         (("new", "At tic", "--host", "a"), '"At tic" is not a valid name'),
         (("new", "../attic", "--host", "a"), '"../attic" is not a valid name'),
         (("new", "attic", "--host", "a", "--from", "wilsn"), 'unknown cluster "wilsn"; did you mean "wilson"?'),
-        (("new", "attic", "--host", "a", "--runtime", "sarus"), "--runtime sarus is invalid: The container runtime"),
+        (("new", "attic", "--host", "a", "--runtime", "sarus"), "--runtime sarus is invalid: Container runtime"),
         (("new", "attic", "--host", "a", "-o", "file"), "file cannot be written: File exists"),
         (("new", "attic", "--host", "a", "-i", "none.yml"), "-i none.yml: file not found"),
     ],

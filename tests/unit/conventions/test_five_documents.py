@@ -98,7 +98,7 @@ def test_what_an_answer_names_is_there(pattern: str, there: set[str]) -> None:
 
 @pytest.mark.parametrize("cluster", TOLD)
 def test_the_cheat_sheet_shows_what_the_page_says_it_tells(cluster: str) -> None:
-    known = Catalogue().known(cluster)
+    known = Catalogue().sourced_profile(cluster)
     assert known
     text = " ".join(join_lines(build_sheet(known.profile, None, Terminal(width=4000))).split())
     assert [words for words in TOLD[cluster].values() if words not in text] == []

@@ -24,7 +24,7 @@ def wish(cluster: str, user: str = "ada", found: SshTraces | None = None, **entr
 
 def asked(one: DesiredAccount) -> dict[str, bool]:
     """The words that are asked for, and whether each is needed."""
-    return {question.word: question.needed for question in list_questions(one, "me")}
+    return {question.setting: question.is_required for question in list_questions(one, "me")}
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_the_hint_is_the_profiles_own() -> None:
     (question,) = list_questions(wish("wilson"), "me")
     assert "/work1/{project}/{user}" in question.text
     (question,) = list_questions(wish("dfki", ""), "me")
-    assert question.usual == "me"
+    assert question.default == "me"
     (question,) = list_questions(wish("dfki_pegasus", found=SshTraces(jump_user="ada01")), "me")
-    assert question.usual == "ada01"
+    assert question.default == "ada01"
 
 
 @pytest.mark.parametrize(

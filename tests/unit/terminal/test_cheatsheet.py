@@ -58,7 +58,7 @@ def test_what_only_people_read_is_shown_and_what_has_a_label():
 @pytest.mark.parametrize("cluster", clusters(CLUSTERS))
 @pytest.mark.parametrize("width", [40, 80, 100])
 def test_it_fits_the_terminal(cluster, width):
-    known = Catalogue().known(cluster)
+    known = Catalogue().sourced_profile(cluster)
     lines = build_sheet(known.profile, None, Terminal(width=width))
     assert max(count_cells(plain_text(line)) for line in lines) <= width
     assert "{" not in join_lines(lines)
@@ -68,7 +68,7 @@ def test_it_fits_the_terminal(cluster, width):
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_what_a_newcomer_needs_first_is_in_25_lines(cluster):
-    known = Catalogue().known(cluster)
+    known = Catalogue().sourced_profile(cluster)
     profile = known.profile
     texts = summarise_sources(known, "2026-11-25")
     lines = [
@@ -87,7 +87,7 @@ def test_what_a_newcomer_needs_first_is_in_25_lines(cluster):
 
 
 def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked():
-    known = Catalogue().known("iris")
+    known = Catalogue().sourced_profile("iris")
     lines = [
         plain_text(line)
         for line in build_one_screen(known.profile, "x", summarise_sources(known, "2026-11-25"), Terminal(100))
@@ -103,16 +103,18 @@ def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked(
 def test_hours_are_those_of_the_partition_that_a_job_gets(cluster, hours):
     lines = [
         plain_text(line)
-        for line in build_one_screen(Catalogue().known(cluster).profile, "x", None, Terminal(width=100))
+        for line in build_one_screen(Catalogue().sourced_profile(cluster).profile, "x", None, Terminal(width=100))
     ]
     assert any(f"Slurm, at most {hours} hours" in line for line in lines)
 
 
 def test_a_soft_limit_is_told_with_the_hard_one():
-    text = " ".join(join_lines(build_sheet(Catalogue().known("nibi").profile, None, Terminal(width=100))).split())
+    profile = Catalogue().sourced_profile("nibi").profile
+    text = " ".join(join_lines(build_sheet(profile, None, Terminal(width=100))).split())
     assert "1 TB (20 TB for 60 days)" in text
 
 
 def test_manual_steps_have_their_addresses():
-    text = " ".join(join_lines(build_sheet(Catalogue().known("daint").profile, None, Terminal(width=100))).split())
+    profile = Catalogue().sourced_profile("daint").profile
+    text = " ".join(join_lines(build_sheet(profile, None, Terminal(width=100))).split())
     assert "Be invited to a project by its principal investigator. https://portal.cscs.ch" in text
