@@ -50,7 +50,7 @@ WRITTEN_DOWN = (
     *("srun", "salloc", "enroot", "apptainer", "singularity", "podman", "module", "sinfo", "sacctmgr", "scontrol"),
 )
 """Programs that write down how they are started, and do nothing."""
-HOSTILE = ("evil", "http.server", "LD_PRELOAD", " --wrap", "prolog", " /home/mallory", "bcast")
+HOSTILE = ("evil", "http.server", "LD_PRELOAD", " --wrap", "prolog", "/home/mallory", "bcast")
 IN_JOB = {"SLURM_JOB_ID": "1", "SLURM_ARRAY_TASK_ID": "1", "SLURM_JOB_NODELIST": "n1", "SLURM_JOB_NUM_NODES": "1"}
 
 
@@ -134,6 +134,11 @@ def shown(host: InventoryHost, answer: Mapping[str, Any] = MappingProxyType({}))
     ]
 
 
+def options_of(command: str) -> str:
+    """Return a command without its paths: a folder of the account may have any name, if nothing takes it for an option."""
+    return " ".join(word for word in command.split() if not word.startswith("/"))
+
+
 class Watch:
     """Looks at what documents create on an account. wrong: the broken promises, each with its document."""
 
@@ -177,7 +182,7 @@ class Watch:
         self.wrong += [
             f"{said}: {one!r} was started"
             for one in ran
-            if one.split()[0] not in self.usual or any(word in one for word in HOSTILE)
+            if one.split()[0] not in self.usual or any(word in options_of(one) for word in HOSTILE)
         ]
         if self.mark.exists():
             self.mark.unlink()
