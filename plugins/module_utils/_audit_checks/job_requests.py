@@ -17,7 +17,7 @@ from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._scan import tool_places
 from .._scan.search import Search
-from .._scan.setting_values import expand_path, find_home_folders, find_started_programs, find_values, is_relative
+from .._scan.setting_values import expand_path, find_home_values, find_started_programs, find_values, is_relative
 from .._scan.start_up import login_shell_files
 from .._scan.walk import Limits
 from .._slurm import job_lines
@@ -147,7 +147,7 @@ class JobRequests(AuditCheck):
 
     def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
         """Report lines of a project's settings that override a folder of hpc-onboard or start a missing program."""
-        for line, name in find_home_folders(text, ours, [host.home, real_home(host)]):
+        for line, name in find_home_values(text, ours, [host.home, real_home(host)]):
             why = "%s is in the home directory here, but hpc-onboard sets a different folder" % name
             self.report("ENV-009", "%s:%d" % (host.shown(path), line), why)
         for line, program in find_started_programs(text) if os.path.basename(os.path.dirname(path)) == VSCODE else ():

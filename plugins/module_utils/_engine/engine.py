@@ -55,9 +55,9 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         outcomes_of_fixes, plan = _apply_fixes(plan, kinds, account)
         task = make_task(plan, kinds, account)
         if plan.get("only_made"):
-            from .ownership import settle_kept  # imported late: few runs remove anything
+            from .ownership import decide_removals  # imported late: few runs remove anything
 
-            task = settle_kept(task)
+            task = decide_removals(task)
         seen = WORKS[plan["work"]](task)
         if plan.get("ticket") and any(outcome["status"] == "failed" for outcome in [seen.receipt, *seen.outcomes]):
             account.check_ticket()  # a missing ticket explains the failure better
@@ -67,7 +67,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         if plan.get("receipt"):
             changes = _collect_note_changes(task, seen.outcomes, True) if plan["work"] == "reconcile" else {}
             copy = not plan.get("only_made") and plan.get("notes")
-            if copy:
+            if copy:  # if the account has lost its receipt, the notes are recovered from the sender's copy
                 from .._receipt import lost_receipt
 
                 if lost_receipt.shows_loss(task.make_host(), notes.parse_notes(seen.receipt["after"]), copy):
@@ -96,7 +96,7 @@ def _open_account(plan: Mapping[str, Any]) -> Account:
 
 
 def _apply_fixes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tuple[List[Document], Mapping[str, Any]]:
-    """Apply the plan's fixes, before a login shell reads the fixed files; return their outcomes and the other plan."""
+    """Apply the plan's fixes, before a login shell reads the files; return their outcomes and the plan without them."""
     number = int(plan.get("fixes") or 0)
     if not number:
         return [], plan
@@ -237,7 +237,7 @@ WORKS = {"reconcile": _reconcile, "foresee": _preview, "examine": _examine, "fol
 
 
 def _collect_note_changes(task: Task, outcomes: List[Document], done: bool) -> NoteChanges:
-    """Return the changed notes after a run or, with done=False, before it: of what the run is about to create.
+    """Return the changed notes after a run or, if not done, before the run: of what it is about to create.
 
     The notes of kept and restored resources are released, except of failed ones: the next run handles these.
     """
@@ -256,7 +256,7 @@ def _collect_note_changes(task: Task, outcomes: List[Document], done: bool) -> N
 def _update_receipt(task: Task, seen: Observation, changes: NoteChanges) -> Document:
     """Write changed notes and marks, if any, to the receipt under the lock, and return the receipt's outcome.
 
-    A rotation begins a receipt of marks alone if the receipt was lost; it is removed with the last resource.
+    After a loss of the receipt, a rotation begins one with marks alone, which is removed with the last resource.
     """
     found = seen.receipt
     marks = task.key_guard.marks_to_write(seen.outcomes) if task.plan["work"] == "reconcile" else {}

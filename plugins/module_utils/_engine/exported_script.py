@@ -51,7 +51,7 @@ def main(script: Mapping[str, Any], kinds: Kinds) -> None:
     name = os.path.basename(sys.argv[0])
     run = ScriptRun(script, kinds, name)
     try:
-        code = run.run(parse_arguments(sys.argv[1:], name, script["account"]))
+        code = run.execute(parse_arguments(sys.argv[1:], name, script["account"]))
     except (AccountError, OSError) as error:
         text = str(error) if isinstance(error, AccountError) else errno_name(error)
         run.output.print_error("%s: %s" % (name, text))
@@ -83,14 +83,14 @@ def parse_arguments(arguments: Sequence[str], name: str, account: str) -> RunReq
 
 
 class ScriptRun:
-    """One run of the script."""
+    """One run of an exported script."""
 
     def __init__(self, script: Mapping[str, Any], kinds: Kinds, name: str) -> None:
         self.output = ScriptOutput(sys.stdout)
         self._script, self._kinds, self._name = script, kinds, name
         self._entries: List[Document] = []
 
-    def run(self, request: RunRequest) -> int:
+    def execute(self, request: RunRequest) -> int:
         """Run the requested part, print its outcomes, write the result, and return the exit code."""
         script, user = self._script, pwd.getpwuid(os.getuid()).pw_name
         if user != script["user"]:
@@ -134,10 +134,10 @@ class ScriptRun:
             raise AccountError(NEEDS_TERMINAL % self._name)
         with warnings.catch_warnings():
             warnings.simplefilter("error", getpass.GetPassWarning)  # raised if the key would be echoed
-            values = {name: self._prompt(self._script["questions"][name]) for name in names}
+            values = {name: self._prompt_for_key(self._script["questions"][name]) for name in names}
         return {name: value for name, value in values.items() if value}
 
-    def _prompt(self, question: str) -> str:
+    def _prompt_for_key(self, question: str) -> str:
         """Prompt for one key, at most TRIES times, and return a valid key; empty if the user skips it."""
         for _try in range(TRIES):
             try:
@@ -181,15 +181,15 @@ class ScriptRun:
         answer = latest = self._call_engine(plan)
         if plan["work"] != "reconcile":
             return answer
-        deadline, shown = time.time() + WAIT_SECONDS, ""
+        deadline, shown_step = time.time() + WAIT_SECONDS, ""
         while any(_is_in_progress(outcome) for outcome in latest["outcomes"]) and time.time() < deadline:
             step = next(str(outcome["progress"]["step"]) for outcome in latest["outcomes"] if _is_in_progress(outcome))
-            if step != shown:
+            if step != shown_step:
                 self.output.print_line("  in progress: %s" % step)
                 sys.stdout.flush()
-                shown = step
+                shown_step = step
             latest = self._call_engine(dict(plan, work="follow", follow_seconds=POLL_SECONDS))
-        if shown:
+        if shown_step:  # examine the results of the jobs, and return the receipt that notes them
             latest = self._call_engine(dict(plan, work="examine"))
             answer["receipt"] = latest["receipt"] or answer["receipt"]
         pairs = zip(answer["outcomes"], latest["outcomes"])

@@ -73,7 +73,7 @@ def run_isolated(resources: List[Resource], one_pass: Pass, settled: Dict[int, D
 def _run_child(resources: List[Resource], one_pass: Pass, done: Dict[int, Document]) -> None:
     """Take the resources without an outcome through the pass in one child, and add their outcomes to done.
 
-    If the child hangs or is killed, the resource that it was working on fails, and those after it remain.
+    If the child hangs or is killed, its present resource becomes unknown or failed; the next child takes the others.
     """
     todo = [position for position in range(len(resources)) if position not in done]
     earlier = [  # examined by an earlier child; the host of this one does not know them
@@ -95,10 +95,10 @@ def _run_child(resources: List[Resource], one_pass: Pass, done: Dict[int, Docume
             seconds = one_pass.seconds
         os.waitpid(child, 0)
     except ChildSilent:
-        import signal
+        import signal  # imported late: few children hang
 
         os.kill(child, signal.SIGKILL)
-        _mark_unknown(resources, position, one_pass, done)
+        _mark_unknown(resources, position, one_pass, done)  # position: of the outcome that did not arrive
     except ChildDied:
         os.waitpid(child, 0)
         text = "the process was killed: does the login node limit memory or run time?"

@@ -49,11 +49,11 @@ class KeptEngine(Resource):
         return [os.path.join(host.home, KEPT_ENGINE + self.digest[:16])]
 
     def desired(self, host: Host) -> State:
-        """Return the name of this engine's file as 'whole'; an empty state if no engine is to be kept."""
+        """Return {file name: "whole"}, or {} if no engine is to be kept."""
         return {os.path.basename(path): "whole" for path in self.touches(host) if self._content}
 
     def inspect(self, host: Host) -> State:
-        """Return if this engine's file is whole; if no engine is to be kept, return all engine files."""
+        """Return {file name: "whole" or "other"} of this engine's file, or of all engines if none is to be kept."""
         if not self._content:
             return {os.path.basename(path): "other" for path in find_engines(host)}
         (path,) = self.touches(host)

@@ -24,6 +24,7 @@ class AccountLock:
         self._host, self._seconds = host, seconds
 
     def __enter__(self) -> "AccountLock":
+        """Take the lock. Raise AccountError if another run still holds it at the end of the wait."""
         path = os.path.join(self._host.home, NAME)
         self._folder = self._host.open_parent(path, "locking ")
         self._file = LockFile(self._folder.handle, NAME, stays=False, shown=self._host.real(path))

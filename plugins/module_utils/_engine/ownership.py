@@ -24,7 +24,7 @@ LOST = (
 DOUBLED = "the file has several entries for this key, and hpc-onboard created one of them; keep one, then run again"
 
 
-def settle_kept(task: Task) -> Task:
+def decide_removals(task: Task) -> Task:
     """Return the task with a decision on each resource: what stays has an outcome in kept, so the run skips it.
 
     What gets former values back is replaced by a RestoredKey or a RestoredThing. All others are removed by the run.

@@ -37,7 +37,7 @@ class ResourceRun:
 
     def produce_outcome(self, resource: Resource) -> Outcome:
         """Take one resource through the loop, and return the outcome; any error becomes a failed or unknown outcome."""
-        self.host.forget_observations()
+        self.host.forget_observations()  # the previous resource may have changed the account
         try:
             bound = resource.bound(self.host)
             failed = self._find_failed_parent(bound) if bound.WAITS else None
@@ -56,6 +56,7 @@ class ResourceRun:
         paths = self._touched_paths(resource) if has_failed or self.host.created_folders else []
         if paths and has_failed:
             self._failed.setdefault(paths[0], resource.identity)
+        # a folder that is itself the resource is noted as such, not as created for the resource
         created, self.host.created_folders = self.host.created_folders, []
         outcome.folders = [self.host.shown(folder) for folder in created if folder not in paths[:1]]
         return outcome

@@ -79,4 +79,4 @@ class RestoredKey(Resource):
             mode = file.mode if file else 0o600
             host.write(key.path, current.encode("latin-1"), restored.encode("latin-1"), mode, private=True)
             former_copies.remove_copy(host, self._note_key)
-        key.restore_modes(host)
+        key.restore_modes(host)  # if the key was not replaced, only modes had been changed

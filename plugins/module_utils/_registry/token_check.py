@@ -27,10 +27,10 @@ NO_TOKEN = "the registry's response contains no token: is a proxy or a login pag
 
 
 class RegistryVerdict(NamedTuple):
-    """A registry's verdict on a key: VALID, REFUSED, NOT_ENTITLED or UNKNOWN. why: quotes nothing of the response."""
+    """A registry's verdict on a key."""
 
-    word: str
-    why: str
+    word: str  # VALID, REFUSED, NOT_ENTITLED or UNKNOWN
+    why: str  # the reason, which quotes nothing of the response
 
 
 class RegistryResponse(NamedTuple):
@@ -93,7 +93,7 @@ def fetch(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) ->
 
     registry: its "ca" has certificates in PEM to trust; without them, those of the system are trusted.
     """
-    import http.client
+    import http.client  # imported late: slow, and few runs ask a registry
     import ssl
     import urllib.error
     import urllib.request

@@ -65,7 +65,7 @@ class MisplacedKeys:
         for path in startup_files + sourced + [home + name for name in key_files.HISTORIES]:
             yield from self._search_file(path)
         for path in self._own:
-            if self._is_in_git(path):
+            if self._is_in_git(path):  # in any other place, these keys are where they belong
                 yield from self._search_again(path)
         yield from self._search_copies([home + name for name in key_files.CREDENTIALS] + self._own, startup_files)
 
@@ -143,10 +143,10 @@ class MisplacedKeys:
             text += ", and on %d more lines" % (len(lines) - 1) if len(lines) > 1 else ""
             text += "; git tracks the file" if in_git else ""
             # a known key is a real one, even in a file that is named as an example
-            broken = "SEC-004" if fingerprint in self._known and rule == "SEC-011" else rule
-            broken = "SEC-005" if in_git and broken != "SEC-011" else broken
+            broken_rule = "SEC-004" if fingerprint in self._known and rule == "SEC-011" else rule
+            broken_rule = "SEC-005" if in_git and broken_rule != "SEC-011" else broken_rule
             line = lines[0] if lines else keys[0].line
-            found = MisplacedKey(broken, path, line, text, frozenset((fingerprint,)), False)
+            found = MisplacedKey(broken_rule, path, line, text, frozenset((fingerprint,)), False)
             yield found._replace(is_allowed=not lines)
 
     def _describe_key(self, word: str) -> str:

@@ -9,7 +9,7 @@ from typing import Iterator, List, Mapping, NamedTuple, Tuple
 from .._formats.lines import split_lines
 from .tool_places import SettingsFile
 
-KEY_VALUE = re.compile(
+KEY_VALUE = re.compile(  # KEY = VALUE, KEY: VALUE, KEY VALUE or, in .pam_environment, KEY DEFAULT=VALUE
     r"^[ \t]*(?:export[ \t]+)?[\"']?([A-Za-z_][\w.-]*)[\"']?[ \t]*(?:[=:]|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$"
 )
 ASSIGNMENT = re.compile(r"\b([A-Z][A-Z0-9_]{4,40})\b[\"'\])]*(?:[ \t]*[=:,][ \t]*|[ \t]+(?=[\"'/~$]))([^\n]{3,400})")
@@ -19,11 +19,12 @@ STARTED_PROGRAM = re.compile(  # in settings of systemd, Jupyter and VS Code
     r"|\b(?:defaultInterpreterPath|python\.pythonPath)\"\s*:\s*\"(/[^\"$]+)\"",
     re.MULTILINE,
 )
+# a value that begins with the home directory; %s: more patterns of its path
 _HOME = r"[\"'(\[ \t]*(?:[\w.]*expanduser\([\"'])?(?:~|%%h|\$\{?HOME\}?|\$\{env:HOME\}%s)(?=[/\"'\s]|\Z)"
 
 
-class SetValue(NamedTuple):
-    """A setting in a file of a tool."""
+class ToolSetting(NamedTuple):
+    """A setting in a settings file."""
 
     line: int
     key: str
@@ -31,7 +32,7 @@ class SetValue(NamedTuple):
     value: str
 
 
-def find_values(file: SettingsFile, text: str) -> Iterator[SetValue]:
+def find_values(file: SettingsFile, text: str) -> Iterator[ToolSetting]:
     """Yield the settings in a file's text that correspond to a variable, as the file's entry in tool_places defines."""
     section = ""
     for number, line in enumerate(split_lines(text), 1):
@@ -40,7 +41,7 @@ def find_values(file: SettingsFile, text: str) -> Iterator[SetValue]:
         key, value = match.groups() if match else ("", "")
         name = file.variables.get(key.replace("_", "-"), "") if file.variables else key
         if name and file.section in ("", section):
-            yield SetValue(number, key, name, value)
+            yield ToolSetting(number, key, name, value)
 
 
 def find_assignments(text: str) -> Iterator[Tuple[int, str, str]]:
@@ -56,7 +57,7 @@ def find_started_programs(text: str) -> Iterator[Tuple[int, str]]:
         yield text.count("\n", 0, match.end()) + 1, next(filter(None, match.groups()))
 
 
-def find_home_folders(text: str, ours: Mapping[str, str], homes: List[str]) -> Iterator[Tuple[int, str]]:
+def find_home_values(text: str, ours: Mapping[str, str], homes: List[str]) -> Iterator[Tuple[int, str]]:
     """Yield line and name of each variable of hpc-onboard that a text sets to a folder in the home.
 
     ours: the variables with hpc-onboard's values; one with a value in the home is skipped. homes: paths of the home.

@@ -80,7 +80,7 @@ class TracedLine(NamedTuple):
     file: str
     line: int  # from 1
     text: str  # the command, after expansion
-    second: int = 0  # of the time when it began
+    second: int = 0  # when it began, counted from any time: compare it with other lines
     printed: Tuple[str, ...] = ()
 
 
@@ -179,7 +179,7 @@ def build_query(way: ShellWay, names: Sequence[str]) -> str:
 
 
 def remove_answer(output: ProgramOutput) -> ProgramOutput:
-    """Return the output of a shell without the answer to the query: the text that its start-up files printed."""
+    """Return a shell's output without the answer to the query: what its files printed at the start and at the end."""
     before, _begun, answer = output.output.partition(BEGIN.encode() + b"\n")
     return output._replace(output=before + answer.partition(END.encode() + b"\n")[2])
 
