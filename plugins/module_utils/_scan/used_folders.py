@@ -21,7 +21,7 @@ def find_used(variables: Mapping[str, Mapping[str, Any]], host: Host) -> Dict[st
     """
     found = {}
     for name, usual in variables.items():
-        for folder in [path for folder in usual["folders"] for path in _resolve_folder(folder, host)]:
+        for folder in [path for option in usual["folders"] for path in _resolve_folder(option, host)]:
             if name not in found and _has_content(os.path.join(folder, usual["below"]).rstrip("/"), host):
                 found[name] = folder
     return found
