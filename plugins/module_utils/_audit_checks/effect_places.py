@@ -13,7 +13,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Pattern
 from .._core.host import Host
 from .._formats import environment, key_files, startup
 from .._formats.lines import split_lines
-from .._scan.shell_views import ShellView, TracedLine, trace
+from .._scan.shell_views import ShellView, TracedLine, trace_start
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import AuditCheck, read_text
 
@@ -169,7 +169,7 @@ class CauseFinder:
         way = view.way
         if way.description not in self._traces:
             environment = dict(view.environment) if way.is_job else {}
-            self._traces[way.description] = trace(way, self._home, self._deadline, environment)
+            self._traces[way.description] = trace_start(way, self._home, self._deadline, environment)
         return self._traces[way.description]
 
     def _is_of_user(self, line: TracedLine) -> bool:

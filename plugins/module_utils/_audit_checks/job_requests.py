@@ -17,7 +17,7 @@ from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._scan import tool_places
 from .._scan.search import Search
-from .._scan.setting_values import expand, find_in_home, find_started, find_values, is_relative
+from .._scan.setting_values import expand_path, find_home_values, find_started_programs, find_values, is_relative
 from .._scan.start_up import login_shell_files
 from .._scan.walk import Limits
 from .._slurm import job_lines
@@ -127,7 +127,9 @@ class JobRequests(AuditCheck):
 
     def _find_files(self, search: Search, places: List[str], host: Host) -> Iterator[str]:
         """Yield the first MOST files that may be job scripts, launchers or settings of workflows."""
-        hidden = [path for path in (os.path.join(host.home, name) for name in HIDDEN_FOLDERS) if search.names(path)]
+        hidden = [
+            path for path in (os.path.join(host.home, name) for name in HIDDEN_FOLDERS) if search.list_names(path)
+        ]
         number = 0
         for listing in chain.from_iterable(map(search.walk_tree, places + hidden)):
             listing.folders = [name for name in listing.folders if not name.startswith(".") or name == VSCODE]
@@ -148,17 +150,17 @@ class JobRequests(AuditCheck):
 
     def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
         """Report lines of a project's settings that override a folder of hpc-onboard or start a missing program."""
-        for line, name in find_in_home(text, ours, [host.home, real_home(host)]):
+        for line, name in find_home_values(text, ours, [host.home, real_home(host)]):
             why = "%s is in the home directory here, but hpc-onboard sets a different folder" % name
             self.report("ENV-009", "%s:%d" % (host.shown(path), line), why)
-        for line, program in find_started(text) if os.path.basename(os.path.dirname(path)) == VSCODE else ():
+        for line, program in find_started_programs(text) if os.path.basename(os.path.dirname(path)) == VSCODE else ():
             if is_missing(program, host):
                 why = "this file starts %s, which does not exist" % host.shown(program)
                 self.report("ENV-009", "%s:%d" % (host.shown(path), line), why)
         file = tool_places.OF_PROJECTS.get(os.path.basename(path))
         # those in the home directory itself are not of a project; tool_settings checks them
         for setting in find_values(file, text) if file and os.path.dirname(path) != host.home else ():
-            name, folder = setting.name, expand(setting.value, host.home)
+            name, folder = setting.name, expand_path(setting.value, host.home)
             if name in ours and folder != ours[name].rstrip("/") and (folder or is_relative(setting.value)):
                 why = "%s sets a different folder than hpc-onboard's %s" % (setting.key, name)
                 self.report("ENV-009", "%s:%d" % (host.shown(path), setting.line), why)

@@ -17,7 +17,7 @@ from .._core.program import ENDLESS, NOT_RUN, ProgramOutput
 from .._formats import startup
 from .._formats.lines import split_lines
 from .._scan import shell_views
-from .._scan.shell_views import ShellView, ShellWay, query, read_view, start_shell, start_with_errors
+from .._scan.shell_views import ShellView, ShellWay, build_query, read_view, start_and_read_errors, start_shell
 from .._scan.start_up import login_shell_files
 from .audit_check import AuditCheck, read_text
 from .effect_places import PRINTS, CauseFinder
@@ -67,7 +67,7 @@ class StartupFiles(AuditCheck):
             names += LAUNCHERS
         deadline = time.time() + TOTAL_SECONDS
         self._causes = CauseFinder(self, host, deadline)
-        command, login, terminal, batch = shell_views.shell_ways(host)
+        command, login, terminal, batch = shell_views.list_shell_ways(host)
         views = [self._read_login_view(login, host)]
         if not self.options["shells"]:
             self.skip(NO_SHELLS)
@@ -102,11 +102,11 @@ class StartupFiles(AuditCheck):
 
     def _start_ssh_command(self, way: ShellWay, names: List[str], host: Host, deadline: float) -> Optional[ShellView]:
         """Start the shell of an ssh command, report its problems, and return its view; None if unknown."""
-        output, errors = start_with_errors(way, host.real(host.home), deadline, query(way, names))
+        output, errors = start_and_read_errors(way, host.real(host.home), deadline, build_query(way, names))
         if output is None or output.why == NOT_RUN:
             return None
         view = read_view(way, output)
-        self._check_start(way, shell_views.without_answer(output), host, deadline)
+        self._check_start(way, shell_views.remove_answer(output), host, deadline)
         if view is None and not self.rules_broken():
             self._report_no_command(way, host)
         self._check_errors(way, errors, host, deadline)
@@ -138,7 +138,7 @@ class StartupFiles(AuditCheck):
         lines = [line for line in errors.split("\n") if line.strip() and not SANDBOX_ERRORS.search(line)]
         lines = [line for line in lines if not way.is_login or CERTAIN_ERRORS.search(line)]
         # errors that occur without the user's files as well are the site's
-        of_site = start_with_errors(way, shell_views.NOWHERE, deadline, "true")[1].split("\n") if lines else []
+        of_site = start_and_read_errors(way, shell_views.NOWHERE, deadline, "true")[1].split("\n") if lines else []
         for line in [line for line in lines if line not in of_site]:
             place = self._causes.locate_error(ShellView(way, {}, None, {}), line)
             if place and startup.refers_to(place.text(self, host), startup.MARK):
@@ -221,11 +221,11 @@ class StartupFiles(AuditCheck):
                 environment = submitter.environment if submitter else host.account.environment()
             except AccountError:
                 return None
-            output = start_shell(way, host.real(host.home), deadline, query(way, names), environment)
+            output = start_shell(way, host.real(host.home), deadline, build_query(way, names), environment)
         elif shell_views.starts_session(host):
             return None  # a start-up file may start a session of tmux, which would stay
         else:
-            output, errors = start_with_errors(way, host.real(host.home), deadline, query(way, names))
+            output, errors = start_and_read_errors(way, host.real(host.home), deadline, build_query(way, names))
             self._check_errors(way, errors, host, deadline)
         return read_view(way, output) if output else None
 

@@ -19,8 +19,8 @@ from .._formats.settings import find_settings
 from .._scan import tool_places
 from .._scan.included_files import find_included
 from .._scan.search import Search
-from .._scan.setting_values import expand, find_set, find_started, find_values, is_relative
-from .._scan.start_up import site_settings
+from .._scan.setting_values import expand_path, find_assignments, find_started_programs, find_values, is_relative
+from .._scan.start_up import find_site_settings
 from .._scan.tool_places import ENROOT, FILES, IN_COMMON, OUTRANKED, STARTER_FILES, STARTERS, SettingsFile
 from .audit_check import (
     AuditCheck,
@@ -116,7 +116,7 @@ class ToolSettings(AuditCheck):
         try:
             variables = host.account.environment()
             found = [name for name in OUTRANKED if name in variables and name not in self._set_by_user]
-            for path, setting in site_settings(host, found):
+            for path, setting in find_site_settings(host, found):
                 where = "%s:%d" % (path, setting.line)
                 self._check_outranked(setting.name, variables[setting.name], where, ours, host)
         except AccountError as error:
@@ -184,7 +184,7 @@ class ToolSettings(AuditCheck):
         """Report settings of a folder other than hpc-onboard's, or in the home directory against the site's advice."""
         path = os.path.join(host.home, file.path)
         for setting in find_values(file, read_text(self, host, path)):
-            name, key, folder = setting.name, setting.key, expand(setting.value, host.home)
+            name, key, folder = setting.name, setting.key, expand_path(setting.value, host.home)
             where = "%s:%d" % (host.shown(path), setting.line)
             if name in ours and not folder and is_relative(setting.value):
                 self.report(
@@ -210,11 +210,11 @@ class ToolSettings(AuditCheck):
     def _check_starter(self, path: str, ours: Mapping[str, str], host: Host) -> None:
         """Report a line that overrides a variable of hpc-onboard, or starts a program that does not exist."""
         text = read_text(self, host, path)
-        for number, program in find_started(text):
+        for number, program in find_started_programs(text):
             if not is_node_local(program, host) and is_missing(program, host):
                 where = "%s:%d" % (host.shown(path), number)
                 self.report("ENV-009", where, "this file starts %s, which does not exist" % host.shown(program))
-        for number, name, value in find_set(text):
+        for number, name, value in find_assignments(text):
             if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
                 why = "%s is set here to a different folder than hpc-onboard sets" % name
                 self.report("ENV-009", "%s:%d" % (host.shown(path), number), why)
@@ -262,7 +262,7 @@ class ToolSettings(AuditCheck):
         text = read_text(self, host, path)
         for key in ("pkgs_dirs", "envs_dirs"):
             for item in (condarc.read_list(text, key) or [])[:1]:
-                folder = expand(item.value, host.home)
+                folder = expand_path(item.value, host.home)
                 if folder and is_in(folder, host.home):
                     self._report_in_home("%s:%d" % (host.shown(path), item.line), key, folder, host)
 
@@ -270,7 +270,7 @@ class ToolSettings(AuditCheck):
         """Report missing folders in pip's settings."""
         for number, line in enumerate(split_lines(read_text(self, host, path)), 1):
             found = PIP_FOLDERS.match(line)
-            folder = expand(found.group(2), host.home) if found else ""
+            folder = expand_path(found.group(2), host.home) if found else ""
             try:
                 required = os.path.dirname(folder) if found and found.group(1) in CREATED_BY_PIP else folder
                 if found and folder and host.resolved_kind(required) == "nothing":

@@ -21,7 +21,7 @@ from .._core.values import note_key
 from .._receipt import notes, receipt, rotations
 from .isolation import Document, Pass, run_isolated
 from .plan import LOCK, SECONDS, Kinds, Loop, build_resource
-from .task import News, Observation, Task, mark_adopted
+from .task import NoteChanges, Observation, Task, mark_adopted
 
 SCHEMA = "hpc.onboard/answer/1.0"
 PLAN = "hpc.onboard/plan/1.0"
@@ -33,63 +33,61 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
 
     plan: schema, resources [{kind, capability, options}], work, fingerprint_key (hex), and where given:
     sandbox: {root, home, shell, environment, folders}. seconds: for one resource.
-    work: reconcile changes what differs; foresee previews that; examine only compares; follow examines for
-    follow_seconds at most, until work that goes on by itself gets further.
+    work: reconcile changes what differs; foresee previews that; examine only compares; follow examines until a
+    background job reaches its next step, for follow_seconds at most.
     receipt (true): note what is created, for cluster (its id), and return the notes. What cannot be noted is not
-    created. notes: the sender's copy of the receipt, which counts if the account has none.
-    only_made: keep what hpc-onboard did not create, or created for another cluster too.
+    created. notes: the sender's copy of the receipt, used if the account has no receipt.
+    only_made: for offboarding, keep what hpc-onboard did not create, or also created for another cluster.
     keys: by name, the rotations that the sender knows; others are not undone. replace: replace keys that the sender
     does not recognise, and keep a private copy of their files.
-    fixes: how many of the first resources to reconcile before the others are examined, or to preview (fixes_work).
-    ticket: the home opens only with a forwarded Kerberos ticket. found: what an earlier run learned (account.py).
+    fixes: how many of the first resources are fixes, to apply or preview (fixes_work) before the others are examined.
+    ticket: the home needs a forwarded Kerberos ticket. found: facts from an earlier run (Account.found).
     engine: keep or drop, see kept_engine.py.
     """
     started = time.time()
     result: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
     try:
-        why = refusal(plan.get("schema", PLAN), PLAN, "the plan", "send it again")
-        if why:
-            raise AccountError(why)
+        problem = refusal(plan.get("schema", PLAN), PLAN, "the plan", "send it again")
+        if problem:
+            raise AccountError(problem)
         account = _open_account(plan)
         result["account"] = {"home": account.home, "shell": account.shell}
-        fixed, plan = _apply_fixes(plan, kinds, account)
+        outcomes_of_fixes, plan = _apply_fixes(plan, kinds, account)
         task = make_task(plan, kinds, account)
         if plan.get("only_made"):
-            from .ownership import settle_kept  # few runs remove anything
+            from .ownership import decide_removals  # imported late: few runs remove anything
 
-            task = settle_kept(task)
+            task = decide_removals(task)
         seen = WORKS[plan["work"]](task)
-        if plan.get("ticket") and any(one["status"] == "failed" for one in [seen.receipt, *seen.documents] if one):
-            account.check_ticket()
+        if plan.get("ticket") and any(outcome["status"] == "failed" for outcome in [seen.receipt, *seen.outcomes]):
+            account.check_ticket()  # a missing ticket explains the failure better
         if plan.get("receipt") and seen.receipt["status"] not in FAILURES:
             mark_adopted(task, seen)
-        result["outcomes"] = fixed + _public_outcomes(plan, seen.documents)
+        result["outcomes"] = outcomes_of_fixes + _public_outcomes(plan, seen.outcomes)
         if plan.get("receipt"):
-            news = _collect_news(task, seen.documents, True) if plan["work"] == "reconcile" else {}
-            lost = not plan.get("only_made") and plan.get("notes")
-            if lost:
+            changes = _collect_note_changes(task, seen.outcomes, True) if plan["work"] == "reconcile" else {}
+            copy = not plan.get("only_made") and plan.get("notes")
+            if copy:  # if the account has lost its receipt, the notes are recovered from the sender's copy
                 from .._receipt import lost_receipt
 
-                if lost_receipt.shows_loss(task.make_host(), notes.parse_notes(seen.receipt["after"]), lost):
-                    news = {**news, **lost_receipt.recover_notes(news, lost)}
-            result["receipt"] = receipt.to_answer(_update_receipt(task, seen, news))
+                if lost_receipt.shows_loss(task.make_host(), notes.parse_notes(seen.receipt["after"]), copy):
+                    changes = {**changes, **lost_receipt.recover_notes(changes, copy)}
+            result["receipt"] = receipt.to_answer(_update_receipt(task, seen, changes))
     except AccountError as error:
         result["error"] = str(error)
     except OSError as error:
         result["error"] = str(as_account_error(error, "starting the work on the account"))
     except Exception as error:
         result["error"] = describe_bug(error)
-    result["python"] = "%d.%d.%d" % sys.version_info[:3]
-    result["host"] = os.uname().nodename
-    result["seconds"] = round(time.time() - started, 3)
-    return result
+    result.update(python="%d.%d.%d" % sys.version_info[:3], host=os.uname().nodename)
+    return dict(result, seconds=round(time.time() - started, 3))
 
 
 def _open_account(plan: Mapping[str, Any]) -> Account:
-    """Return the account of the plan. If it is only examined, its start-up files cannot write anything."""
+    """Return the account of the plan. If the plan only examines, the user's start-up files run without write access."""
     guard = None
     if plan["work"] == "examine":
-        from .._core.sandboxed_program import enter_sandbox  # most runs do without
+        from .._core.sandboxed_program import enter_sandbox  # imported late: most runs need no sandbox
 
         guard = enter_sandbox
     account = Account.of_this_process(plan.get("sandbox"), guard)
@@ -98,16 +96,16 @@ def _open_account(plan: Mapping[str, Any]) -> Account:
 
 
 def _apply_fixes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tuple[List[Document], Mapping[str, Any]]:
-    """Apply the fixes of a plan, before the login shell is started; return their outcomes and the rest of the plan."""
+    """Apply the plan's fixes, before a login shell reads the files; return their outcomes and the plan without them."""
     number = int(plan.get("fixes") or 0)
     if not number:
         return [], plan
-    from .fixing import apply_fixes  # few runs fix
+    from .fixing import apply_fixes  # imported late: few runs apply fixes
 
-    first = dict(plan, resources=plan["resources"][:number])
-    task = make_task(first, kinds, account)
+    plan_of_fixes = dict(plan, resources=plan["resources"][:number])
+    task = make_task(plan_of_fixes, kinds, account)
     outcomes = apply_fixes(task.resources, task.make_host, task.seconds, plan.get("fixes_work") == "foresee")
-    return _public_outcomes(first, outcomes), dict(plan, resources=plan["resources"][number:])
+    return _public_outcomes(plan_of_fixes, outcomes), dict(plan, resources=plan["resources"][number:])
 
 
 def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
@@ -125,30 +123,29 @@ def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
         host.receipt_copy = receipt_copy
         return host
 
-    for resource in resources:  # resolves the site's variables once, for all child processes
+    for resource in resources:  # loads the site's variables here, so that no child process has to
         try:
             resource.bound(make_host())
         except AccountError:
             pass  # becomes the resource's own outcome
-    own, replaces = notes.fingerprint_key_id(plan["fingerprint_key"]), bool(plan.get("replace"))
-    guard = rotations.KeyGuard(plan["resources"], resources, plan.get("keys") or {}, own, replaces)
+    key_id, may_replace = notes.fingerprint_key_id(plan["fingerprint_key"]), bool(plan.get("replace"))
+    guard = rotations.KeyGuard(plan["resources"], resources, plan.get("keys") or {}, key_id, may_replace)
     return Task(plan, resources, make_host, float(plan.get("seconds") or SECONDS), guard)
 
 
 def create_sandbox(root: str, sandbox: Mapping[str, Any]) -> None:
-    """Create below root what a site itself would provide: home and storage areas."""
+    """Create the folders below root that a site itself would provide: the home and the storage areas."""
     for folder in [sandbox["home"], *sandbox.get("folders", [])]:
-        inside = root + os.path.normpath("/" + folder.lstrip("/"))  # ".." leads to no place outside
-        if not os.path.isdir(inside):
-            os.makedirs(inside, 0o755)
+        path = root + os.path.normpath("/" + folder.lstrip("/"))  # with ".." resolved, the path stays below root
+        if not os.path.isdir(path):
+            os.makedirs(path, 0o755)
 
 
-def _public_outcomes(plan: Mapping[str, Any], documents: List[Document]) -> List[Document]:
-    """Return the outcomes for the answer, each with the capability that declared its resource."""
-    pairs = zip(plan["resources"], documents)
+def _public_outcomes(plan: Mapping[str, Any], outcomes: List[Document]) -> List[Document]:
+    """Return the outcomes for the answer: without 'folders', and with the role ('capability') of each resource."""
     return [
-        {**{name: value for name, value in one.items() if name != "folders"}, "capability": entry["capability"]}
-        for entry, one in pairs
+        {**{name: value for name, value in outcome.items() if name != "folders"}, "capability": entry["capability"]}
+        for entry, outcome in zip(plan["resources"], outcomes)
     ]
 
 
@@ -156,55 +153,58 @@ def _public_outcomes(plan: Mapping[str, Any], documents: List[Document]) -> List
 
 
 def _examine(task: Task) -> Observation:
-    """Return what is on the account, without changes."""
-    return task.run_all(task.make_host, examine, False, task.kept.documents)
+    """Compare the account with the desired state, without changes."""
+    return task.run_all(task.make_host, examine, False, task.kept.outcomes)
 
 
 def _preview(task: Task) -> Observation:
-    """Return what a run would do; all is blocked if its notes could not be written to the receipt."""
-    seen = _dry_run(task, task.kept.documents)
-    if not task.plan.get("receipt") or not _has_changes(seen):
-        return seen
-    outcome = task.examine_only([receipt.Receipt(_collect_news(task, seen.documents, False), task.cluster)])[0]
-    return Observation(outcome, _block_all(seen.documents), False) if outcome["status"] in FAILURES else seen
+    """Return what a run would do. If the receipt could not note its changes, all changes are blocked."""
+    preview = _simulate_run(task, task.kept.outcomes)
+    if not task.plan.get("receipt") or not _has_changes(preview):
+        return preview
+    changes = _collect_note_changes(task, preview.outcomes, False)
+    outcome = task.examine_only([receipt.Receipt(changes, task.cluster)])[0]
+    return Observation(outcome, _block_changes(preview.outcomes), False) if outcome["status"] in FAILURES else preview
 
 
-def _dry_run(task: Task, settled: Dict[int, Document]) -> Observation:
-    """Return what a run would do, by the same loop."""
-    from .._core.dry_run import DryRunHost  # most runs only examine, and wait for what Python compiles
+def _simulate_run(task: Task, settled: Dict[int, Document]) -> Observation:
+    """Return what a run would do: reconcile on a host that keeps changes in memory. settled: see Task.run_all."""
+    from .._core.dry_run import DryRunHost  # imported late: compiling takes time, and most runs only examine
 
     return task.run_all(lambda: DryRunHost(task.make_host()), reconcile, False, settled)
 
 
 def _reconcile(task: Task) -> Observation:
-    """Change what differs, after it was noted in the receipt, and return what was done."""
+    """Note in the receipt what will be created, change what differs, and return the outcomes."""
     seen = _examine(task)
-    if not _has_changes(seen) and not _has_lock_file(task.make_host()):
+    if not _has_changes(seen) and not _has_lock_file(task.make_host()):  # taking the lock removes a stale file
         return seen
-    settled = {position: one for position, one in enumerate(seen.documents) if one["status"] == "unknown"}
-    settled.update(task.kept.documents)
+    # on a file system that hangs, a second attempt would only cost time
+    settled = {position: outcome for position, outcome in enumerate(seen.outcomes) if outcome["status"] == "unknown"}
+    settled.update(task.kept.outcomes)
     loop: Loop = reconcile
-    if task.plan.get("receipt") or task.key_guard.names:
-        from .write_ahead import plan_records, restrict_to_planned  # most runs only examine
+    if task.plan.get("receipt") or task.key_guard.names:  # the receipt also has the marks of rotations
+        from .write_ahead import plan_records, restrict_to_planned  # imported late: most runs only examine
 
-        ahead = _dry_run(task, settled)
-        planned = plan_records(seen, ahead)
-        outcome = _update_receipt(task, seen, _collect_news(task, planned, False) if task.plan.get("receipt") else {})
+        preview = _simulate_run(task, settled)
+        planned = plan_records(seen, preview)
+        changes = _collect_note_changes(task, planned, False) if task.plan.get("receipt") else {}
+        outcome = _update_receipt(task, seen, changes)
         if outcome["status"] in FAILURES:  # what cannot be noted is not created
-            return Observation(outcome, _block_all(planned), False)
+            return Observation(outcome, _block_changes(planned), False)
         if task.plan.get("receipt"):
-            loop = restrict_to_planned(loop, task, seen, ahead)
+            loop = restrict_to_planned(loop, task, seen, preview)
     return task.run_all(task.make_host, loop, True, settled)
 
 
 def _has_changes(seen: Observation) -> bool:
     """Return True if a run would change or remove something."""
-    return seen.has_drafts or any(one["status"] in CHANGES for one in seen.documents)
+    return seen.has_drafts or any(outcome["status"] in CHANGES for outcome in seen.outcomes)
 
 
-def _block_all(documents: List[Document]) -> List[Document]:
-    """Return the outcomes of a run that may change nothing."""
-    return [receipt.blocked_outcome(one) if one["status"] in CHANGES else one for one in documents]
+def _block_changes(outcomes: List[Document]) -> List[Document]:
+    """Return the outcomes, with every change blocked by the receipt."""
+    return [receipt.blocked_outcome(outcome) if outcome["status"] in CHANGES else outcome for outcome in outcomes]
 
 
 def _has_lock_file(host: Host) -> bool:
@@ -212,11 +212,11 @@ def _has_lock_file(host: Host) -> bool:
     try:
         return host.entry(os.path.join(host.home, LOCK)) is not None
     except FileSystemHangs:
-        return False  # nothing in that home can be changed
+        return False  # no run can change a home that hangs
 
 
 def _follow(task: Task) -> Observation:
-    """Examine until a step is done, nothing is in progress any more, or the time is up."""
+    """Examine repeatedly until a background job reaches its next step, none is running, or the time is up."""
     deadline = time.time() + float(task.plan["follow_seconds"])
     first = seen = _examine(task)
     while time.time() < deadline and _current_steps(seen) == _current_steps(first) and any(_current_steps(seen)):
@@ -226,8 +226,8 @@ def _follow(task: Task) -> Observation:
 
 
 def _current_steps(seen: Observation) -> List[Any]:
-    """Return the step that each resource's work is at; None if nothing is in progress."""
-    return [one["progress"] and one["progress"].get("step") for one in seen.documents]
+    """Return the step of each resource's background job; None for a resource without one."""
+    return [outcome["progress"] and outcome["progress"].get("step") for outcome in seen.outcomes]
 
 
 WORKS = {"reconcile": _reconcile, "foresee": _preview, "examine": _examine, "follow": _follow}
@@ -236,65 +236,65 @@ WORKS = {"reconcile": _reconcile, "foresee": _preview, "examine": _examine, "fol
 # -- the receipt -------------------------------------------------------------------------------
 
 
-def _collect_news(task: Task, documents: List[Document], done: bool) -> News:
-    """Return the notes of a run, or, before it is done, of what it is about to create.
+def _collect_note_changes(task: Task, outcomes: List[Document], done: bool) -> NoteChanges:
+    """Return the changed notes after a run or, if not done, before the run: of what it is about to create.
 
-    A kept or restored resource gets no note any more, unless it failed: then the next run handles it.
+    The notes of kept and restored resources are released, except of failed ones: the next run handles these.
     """
-    kept = task.kept.documents
+    kept = task.kept.outcomes
     entries = task.plan["resources"]
-    pairs = [(entry, one) for at, (entry, one) in enumerate(zip(entries, documents)) if at not in kept]
-    own = notes.fingerprint_key_id(task.plan["fingerprint_key"])
-    news = notes.notes_of_run(pairs, own, task.cluster, done)
-    released: News = {
-        note_key(entries[at]["kind"], documents[at]["identity"]): notes.RELEASED
-        for at in set(kept) | set(task.kept.restored if done else ())
-        if documents[at]["status"] not in FAILURES
+    pairs = [pair for position, pair in enumerate(zip(entries, outcomes)) if position not in kept]
+    key_id = notes.fingerprint_key_id(task.plan["fingerprint_key"])
+    released: NoteChanges = {
+        note_key(entries[position]["kind"], outcomes[position]["identity"]): notes.RELEASED
+        for position in set(kept) | set(task.kept.restored if done else ())
+        if outcomes[position]["status"] not in FAILURES
     }
-    return {**released, **news}
+    return {**released, **notes.notes_of_run(pairs, key_id, task.cluster, done)}
 
 
-def _update_receipt(task: Task, seen: Observation, news: News) -> Document:
-    """Write the news into the receipt, under the lock, if they differ from what was seen; return its outcome.
+def _update_receipt(task: Task, seen: Observation, changes: NoteChanges) -> Document:
+    """Write changed notes and marks, if any, to the receipt under the lock, and return the receipt's outcome.
 
-    A rotation begins a receipt of marks alone if the receipt was lost; it is removed with the last resource.
+    After a loss of the receipt, a rotation begins one with marks alone, which is removed with the last resource.
     """
     found = seen.receipt
-    keys = task.key_guard.marks_to_write(seen.documents) if task.plan["work"] == "reconcile" else {}
+    marks = task.key_guard.marks_to_write(seen.outcomes) if task.plan["work"] == "reconcile" else {}
     if found["status"] in FAILURES:
         return found
-    merged = notes.merge_changes(found["after"], news, task.cluster, keys)
-    is_over = news and not merged["resources"] and not any(one["status"] in FAILURES for one in seen.documents)
-    if notes.to_state(merged) == found["after"] and not (is_over and found["after"]):
+    merged = notes.merge_changes(found["after"], changes, task.cluster, marks)
+    has_failure = any(outcome["status"] in FAILURES for outcome in seen.outcomes)
+    removes_last = changes and not merged["resources"] and not has_failure
+    if notes.to_state(merged) == found["after"] and not (removes_last and found["after"]):
         return found
-    things = {note_key(one.KIND, one.identity): one for one in task.resources}
-    update: Resource = receipt.Receipt(news, task.cluster, keys, _deciding_receipt(task, found["after"]), things)
+    resources = {note_key(resource.KIND, resource.identity): resource for resource in task.resources}
+    decided_by = _receipt_at_decision(task, found["after"])
+    update: Resource = receipt.Receipt(changes, task.cluster, marks, decided_by, resources)
     outcome = task.examine_only([update])[0]
     if outcome["status"] in CHANGES:
         outcome = run_isolated([update], Pass(task.make_host, reconcile, True, task.seconds), {})[0]
     return outcome
 
 
-def _deciding_receipt(task: Task, found: State) -> State:
-    """Return the receipt that decides which notes are removed: of this run; for kept resources, as it was before."""
-    kept = [note_key(one.KIND, one.identity) for at, one in enumerate(task.resources) if at in task.kept.documents]
+def _receipt_at_decision(task: Task, found: State) -> State:
+    """Return the notes by which this run decided what to remove: those found; for kept resources, the earlier ones."""
+    kept = [note_key(task.resources[place].KIND, task.resources[place].identity) for place in task.kept.outcomes]
     earlier = {key: task.kept.receipt[key] for key in kept if key in task.kept.receipt}
     return dict({key: text for key, text in found.items() if key not in kept}, **earlier)
 
 
 def main(payload: Mapping[str, Any], kinds: Kinds) -> None:
-    """Print the framed answer and end. A child that hangs in a file system is not waited for."""
+    """Print the answer between two lines with the frame, and end without waiting for a child that hangs."""
     result = answer(payload["plan"], kinds)
-    wish, noted = payload["plan"].get("engine"), result["receipt"] or {"notes": {}, "problem": "not noted"}
-    if (wish == "keep" and noted["notes"]) or (wish == "drop" and not noted["problem"]):
-        from .kept_engine import keep_engine  # once for each version
+    request, noted = payload["plan"].get("engine"), result["receipt"] or {"notes": {}, "problem": "not noted"}
+    # an engine is kept only next to a receipt: offboarding removes both
+    if (request == "keep" and noted["notes"]) or (request == "drop" and not noted["problem"]):
+        from .kept_engine import keep_or_drop_engine  # imported late: used once for each version
 
         try:
-            result["engine"] = keep_engine(payload)
+            result["engine"] = keep_or_drop_engine(payload)
         except Exception:
             result["engine"] = None  # the work is done, and is reported; the next session sends the engine
-    text = json.dumps(result)
-    frame = payload["frame"]
-    sys.stdout.write("\n%s %d\n%s\n%s\n" % (frame, len(text), text, frame))
-    sys.stdout.flush()
+    text, frame = json.dumps(result), payload["frame"]
+    print("\n%s %d\n%s\n%s" % (frame, len(text), text, frame), flush=True)
     os._exit(0)

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The program of an exported script, which the user runs on a login node that allows no automation: the same engine.
+"""The program of an exported script: the engine for login nodes that allow no automation, where the user runs it.
 
-It prompts for keys on a terminal, without echo; they are in no argument, variable or file but their own. It prints what
-was done and writes it as a signed result, so that importing it shows if it was changed.
+The program prompts for keys on a terminal, without echo, and writes them only to their own files, never to arguments or
+variables. It prints what was done, and writes a signed result. The signature lets import-result detect a changed file.
 """
 
 import argparse
@@ -31,8 +31,7 @@ from .script_output import ScriptOutput
 SCHEMA = "hpc.onboard/script-result/1.0"
 FAILED, INTERRUPTED = 2, 130  # exit codes
 TRIES = 3  # to type a valid key
-NO_KEY = "unknown"  # placeholder for a key that was not typed, in a resource that is only named
-POLL_SECONDS, WAIT_SECONDS = 10.0, 3600.0  # for work that goes on by itself: between two reports, and in all
+POLL_SECONDS, WAIT_SECONDS = 10.0, 3600.0  # for background jobs: between two reports, and in total
 NEEDS_TERMINAL = (
     "this script prompts for keys and needs a terminal. Nothing was done. Log in and run the script there, or run:"
     " ssh -t HOST python3 %s"
@@ -44,15 +43,15 @@ class RunRequest(NamedTuple):
 
     part: str  # onboard, audit or offboard
     work: str  # the engine's: reconcile, foresee or examine
-    is_confirmed: bool
+    is_confirmed: bool  # by --sure
 
 
 def main(script: Mapping[str, Any], kinds: Kinds) -> None:
-    """Do what the command line requests and end. script: the data in the script (export-script.schema.json)."""
+    """Run the exported script and end the process. script: the script's data (export-script.schema.json)."""
     name = os.path.basename(sys.argv[0])
     run = ScriptRun(script, kinds, name)
     try:
-        code = run.run(parse_arguments(sys.argv[1:], name, script["account"]))
+        code = run.execute(parse_arguments(sys.argv[1:], name, script["account"]))
     except (AccountError, OSError) as error:
         text = str(error) if isinstance(error, AccountError) else errno_name(error)
         run.output.print_error("%s: %s" % (name, text))
@@ -68,31 +67,31 @@ def parse_arguments(arguments: Sequence[str], name: str, account: str) -> RunReq
     """Return what the command line requests; argparse ends the program if it is invalid."""
     parser = argparse.ArgumentParser(
         prog="python3 " + name,
-        description="Sets up the account %s; run it on a login node. Prompts for keys without echo." % account,
+        description="Set up the account %s. Run this script on a login node. Keys are read without echo." % account,
     )
-    parser.add_argument("--check", action="store_true", help="show the changes, but make none")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--audit", action="store_true", help="report drift (read-only)")
-    what.add_argument("--offboard", action="store_true", help="remove what hpc-onboard created, keys first")
+    parser.add_argument("--check", action="store_true", help="show the changes without making them")
+    parts = parser.add_mutually_exclusive_group()
+    parts.add_argument("--audit", action="store_true", help="report drift (read-only)")
+    parts.add_argument("--offboard", action="store_true", help="remove what hpc-onboard created, keys first")
     parser.add_argument("--sure", action="store_true", help="with --offboard: do not ask for confirmation")
-    found = parser.parse_args(arguments)
-    if found.audit:
+    options = parser.parse_args(arguments)
+    if options.audit:
         return RunRequest("audit", "examine", False)
     return RunRequest(
-        "offboard" if found.offboard else "onboard", "foresee" if found.check else "reconcile", found.sure
+        "offboard" if options.offboard else "onboard", "foresee" if options.check else "reconcile", options.sure
     )
 
 
 class ScriptRun:
-    """One run of the script."""
+    """One run of an exported script."""
 
     def __init__(self, script: Mapping[str, Any], kinds: Kinds, name: str) -> None:
         self.output = ScriptOutput(sys.stdout)
         self._script, self._kinds, self._name = script, kinds, name
         self._entries: List[Document] = []
 
-    def run(self, request: RunRequest) -> int:
-        """Do what is requested and return the exit code."""
+    def execute(self, request: RunRequest) -> int:
+        """Run the requested part, print its outcomes, write the result, and return the exit code."""
         script, user = self._script, pwd.getpwuid(os.getuid()).pw_name
         if user != script["user"]:
             raise AccountError("this script is for the user %s; you are %s. Nothing was done" % (script["user"], user))
@@ -106,38 +105,40 @@ class ScriptRun:
                 self.output.print_line("Cancelled. Nothing was removed.")
                 return FAILED
         started = time.time()
-        answer = self._answer(plan, keys)
-        is_bad = self.output.print_account(script["account"], request.part, request.work, answer, time.time() - started)
+        answer = self._run_plan(plan, keys)
+        has_failed = self.output.print_account(
+            script["account"], request.part, request.work, answer, time.time() - started
+        )
         if request.work == "foresee":
             self.output.print_line("Nothing was changed.")
         else:
             self._write_result(request, answer)
-        return FAILED if is_bad else 0
+        return FAILED if has_failed else 0
 
     def _confirm_removal(self, plan: Document) -> bool:
-        """Show what would be removed, and return True if the user agrees."""
+        """Show what would be removed, ask for confirmation, and return True if the user agrees."""
         if not sys.stdin.isatty():
             raise AccountError(
                 "confirmation needs a terminal. Nothing was done. To remove without confirmation, add --sure"
             )
-        preview = self._answer(dict(plan, work="foresee"), {})
+        preview = self._run_plan(dict(plan, work="foresee"), {})
         self.output.print_account(self._script["account"], "offboard", "foresee", preview, 0.0)
         return input("Remove this? yes or no: ").strip().lower() in ("y", "yes")
 
     # -- keys --------------------------------------------------------------------------------------
 
     def _prompt_for_keys(self) -> Dict[str, str]:
-        """Return the keys that the entries need, by NAME@VERSION, without those that were not typed."""
+        """Prompt for the keys that the entries need, and return those that were typed, by NAME@VERSION."""
         names = sorted({entry["key"] for entry in self._entries if entry.get("key")})
         if names and not sys.stdin.isatty():
             raise AccountError(NEEDS_TERMINAL % self._name)
         with warnings.catch_warnings():
             warnings.simplefilter("error", getpass.GetPassWarning)  # raised if the key would be echoed
-            values = {name: self._prompt(self._script["questions"][name]) for name in names}
+            values = {name: self._prompt_for_key(self._script["questions"][name]) for name in names}
         return {name: value for name, value in values.items() if value}
 
-    def _prompt(self, question: str) -> str:
-        """Return a valid key; empty if the user has none."""
+    def _prompt_for_key(self, question: str) -> str:
+        """Prompt for one key, at most TRIES times, and return a valid key; empty if the user skips it."""
         for _try in range(TRIES):
             try:
                 value = getpass.getpass("%s (not shown; Enter to skip): " % question).strip()
@@ -148,58 +149,62 @@ class ScriptRun:
             try:
                 check_secret(value)
             except AccountError:
-                self.output.print_line("That is not a valid key: it contains an invalid character. Copy it again.")
+                self.output.print_line("That is not a valid key: it contains an invalid character. Copy the key again.")
             else:
                 return value
         raise AccountError("no valid key was entered. Nothing was done")
 
     # -- the work ----------------------------------------------------------------------------------
 
-    def _answer(self, plan: Document, keys: Mapping[str, str]) -> Document:
-        """Return the engine's answer when no work is in progress, with an outcome for each entry, in their order.
+    def _run_plan(self, plan: Document, keys: Mapping[str, str]) -> Document:
+        """Run the plan with the entries whose keys were typed, and return the answer with an outcome for every entry.
 
         Raises AccountError for an error of the whole plan.
         """
-        ready = [entry for entry in self._entries if not entry.get("key") or entry["key"] in keys]
-        sent = [_with_password(one, keys[one["key"]]) if one.get("key") else one for one in ready]
+        incomplete = [entry for entry in self._entries if entry.get("key") and entry["key"] not in keys]
+        sent = [
+            _with_password(entry, keys[entry["key"]]) if entry.get("key") else entry
+            for entry in self._entries
+            if entry not in incomplete
+        ]
         sys.stdout.flush()  # before the engine forks
-        answer = self._run_to_end(dict(plan, resources=sent))
+        answer = self._run_until_done(dict(plan, resources=sent))
         outcomes = iter(answer["outcomes"])
         answer["outcomes"] = [
-            next(outcomes) if any(entry is one for one in ready) else _missing_key_outcome(entry, self._kinds)
+            _missing_key_outcome(entry, self._kinds) if entry in incomplete else next(outcomes)
             for entry in self._entries
         ]
         return answer
 
-    def _run_to_end(self, plan: Document) -> Document:
-        """Return the answer after the work that goes on by itself has ended."""
-        answer = seen = self._call_engine(plan)
+    def _run_until_done(self, plan: Document) -> Document:
+        """Run the plan, report on its background jobs until they end or the time is up, and return the answer."""
+        answer = latest = self._call_engine(plan)
         if plan["work"] != "reconcile":
             return answer
-        deadline, shown = time.time() + WAIT_SECONDS, ""
-        while any(_is_in_progress(one) for one in seen["outcomes"]) and time.time() < deadline:
-            step = next(str(one["progress"]["step"]) for one in seen["outcomes"] if _is_in_progress(one))
-            if step != shown:
+        deadline, shown_step = time.time() + WAIT_SECONDS, ""
+        while any(_is_in_progress(outcome) for outcome in latest["outcomes"]) and time.time() < deadline:
+            step = next(str(outcome["progress"]["step"]) for outcome in latest["outcomes"] if _is_in_progress(outcome))
+            if step != shown_step:
                 self.output.print_line("  in progress: %s" % step)
                 sys.stdout.flush()
-                shown = step
-            seen = self._call_engine(dict(plan, work="follow", follow_seconds=POLL_SECONDS))
-        if shown:
-            seen = self._call_engine(dict(plan, work="examine"))
-            answer["receipt"] = seen["receipt"] or answer["receipt"]
-        pairs = zip(answer["outcomes"], seen["outcomes"])
-        answer["outcomes"] = [_final_outcome(first, then) if first["progress"] else first for first, then in pairs]
+                shown_step = step
+            latest = self._call_engine(dict(plan, work="follow", follow_seconds=POLL_SECONDS))
+        if shown_step:  # examine the results of the jobs, and return the receipt that notes them
+            latest = self._call_engine(dict(plan, work="examine"))
+            answer["receipt"] = latest["receipt"] or answer["receipt"]
+        pairs = zip(answer["outcomes"], latest["outcomes"])
+        answer["outcomes"] = [_add_job_result(first, last) if first["progress"] else first for first, last in pairs]
         return answer
 
     def _call_engine(self, plan: Document) -> Document:
-        """Return the engine's answer. Raise AccountError for an error of the whole plan."""
+        """Run the engine on a plan, and return the answer. Raise AccountError for an error of the whole plan."""
         answer = engine.answer(plan, self._kinds)
         if answer["error"]:
             raise AccountError(answer["error"])
         return answer
 
     def _write_result(self, request: RunRequest, answer: Document) -> None:
-        """Write the result into the home, for its owner alone, and print how to import it."""
+        """Write the result to the home, readable by its owner alone, and print how to import it."""
         name = "hpc-onboard-%s-%s.json" % (self._script["plan"]["cluster"], request.part)
         folder = os.open(answer["account"]["home"], os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -216,10 +221,10 @@ class ScriptRun:
 
 
 def _with_fingerprints(plan: Mapping[str, Any], keys: Mapping[str, str]) -> Dict[str, Document]:
-    """Return what the plan knows of keys, each with the fingerprint of the one that was typed."""
+    """Return the plan's "keys", with the fingerprint of each typed key as the one that the sender has ("held")."""
     known = dict(plan["keys"])
     paths = AccountPaths(Account("", ""), bytes.fromhex(plan["fingerprint_key"]))
-    for name, value in reversed(list(keys.items())):  # of several versions the first
+    for name, value in reversed(list(keys.items())):  # the first one of several versions overwrites the others
         secret = name.partition("@")[0]
         if secret in known:
             known[secret] = dict(known[secret], held=[paths.fingerprint(value)])
@@ -233,9 +238,8 @@ def _with_password(entry: Document, value: str) -> Document:
 def _missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
     """Return the outcome of an entry whose key was not typed."""
     why = "the key '%s' was not entered: run the script again when you have the key" % entry["key"].partition("@")[0]
-    outcome = Outcome.of_failure(
-        build_resource(_with_password(entry, NO_KEY), kinds).identity, "failed", why
-    ).document()
+    resource = build_resource(_with_password(entry, "unknown"), kinds)  # built only to get the identity
+    outcome = Outcome.of_failure(resource.identity, "failed", why).document()
     outcome.pop("folders")
     return dict(outcome, capability=entry["capability"])
 
@@ -244,22 +248,22 @@ def _is_in_progress(outcome: Document) -> bool:
     return bool(outcome["progress"]) and "failed" not in outcome["progress"]
 
 
-def _final_outcome(first: Document, then: Document) -> Document:
-    """Return what was found first, with the result of the work that was in progress."""
-    progress = then["progress"]
+def _add_job_result(first: Document, last: Document) -> Document:
+    """Return the first outcome of a resource with a background job, with the result of the job from the last one."""
+    progress = last["progress"]
     if progress and "failed" in progress:
         return dict(first, status="failed", reason=progress["failed"], progress=None)
     if progress:
-        why = "the work continues by itself (%s): run the script again to see the result" % progress["step"]
+        why = "the work continues in the background (%s): run the script again to see the result" % progress["step"]
         return dict(first, status="unknown", reason=why, progress=None)
-    if then["status"] in FAILURES or then["fields"]:
-        why = then["reason"] or "the work ended, but these fields still differ: " + ", ".join(then["fields"])
+    if last["status"] in FAILURES or last["fields"]:
+        why = last["reason"] or "the work ended, but these fields still differ: " + ", ".join(last["fields"])
         return dict(first, status="failed", reason=why, progress=None)
     return dict(first, progress=None)
 
 
 def seal_result(script: Mapping[str, Any], part: str, work: str, answer: Document) -> bytes:
-    """Return the result as JSON, with an HMAC over it under the key that only this script has."""
+    """Return the result as JSON with its seal: an HMAC with a key that only the script and its sender have."""
     document = {
         "schema": SCHEMA,
         "script": script["script"],

@@ -19,41 +19,42 @@ from .isolation import Document, Pass, run_isolated
 def apply_fixes(
     resources: List[Resource], make_host: Callable[[], Host], seconds: float, is_preview: bool
 ) -> List[Document]:
-    """Apply the fixes, or preview them, and return their outcomes in order. seconds: for one of them."""
+    """Apply the fixes, or preview them, and return their outcomes in order. seconds: for one fix."""
     examining = Pass(make_host, examine, False, seconds)
-    settled = _protect_noted(resources, make_host(), run_isolated([receipt.Receipt({})], examining, {})[0])
-    seen = run_isolated(resources, examining, settled)
-    if not any(one["status"] in CHANGES for one in seen):
-        return seen
+    blocked = _block_noted_removals(resources, make_host(), run_isolated([receipt.Receipt({})], examining, {})[0])
+    examined = run_isolated(resources, examining, blocked)
+    if not any(outcome["status"] in CHANGES for outcome in examined):
+        return examined
     if is_preview:
-        from .._core.dry_run import DryRunHost
+        from .._core.dry_run import DryRunHost  # imported late: few runs preview fixes
 
-        return run_isolated(resources, Pass(lambda: DryRunHost(make_host()), reconcile, False, seconds), settled)
-    done = run_isolated(resources, Pass(make_host, reconcile, True, seconds), settled)
-    for variable in (name for one in done if one["status"] in CHANGES for name in one["before"]):
-        os.environ.pop(variable, None)  # the shell that started this process had read it in the fixed file
-    return done
+        return run_isolated(resources, Pass(lambda: DryRunHost(make_host()), reconcile, False, seconds), blocked)
+    outcomes = run_isolated(resources, Pass(make_host, reconcile, True, seconds), blocked)
+    for variable in (name for outcome in outcomes if outcome["status"] in CHANGES for name in outcome["before"]):
+        os.environ.pop(variable, None)  # this process has inherited it from a shell that read the file before the fix
+    return outcomes
 
 
-def _protect_noted(resources: List[Resource], host: Host, outcome: Document) -> Dict[int, Document]:
-    """Return the outcomes of fixes that would remove noted resources; of all removals, if the receipt is unknown.
+def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome: Document) -> Dict[int, Document]:
+    """Return blocked outcomes, by position, for the fixes that would remove a resource noted in the receipt.
 
-    outcome: the receipt's.
+    If the receipt cannot be read, all fixes that remove something are blocked.
     """
-    noted = []
-    for note in notes.parse_notes(outcome["after"]).values():
+    noted_paths = []
+    for note in notes.parse_notes(receipt_outcome["after"]).values():
         paths = [str(note["options"].get(name) or "$") for name in ("path", "prefix")]
-        noted += [host.expand(path) for path in paths if not path.startswith("$")]  # a site's variable is in no home
-    found = {}
+        # fixes remove paths in the home only, and no site's variable points there
+        noted_paths += [host.expand(path) for path in paths if not path.startswith("$")]
+    blocked = {}
     for position, resource in enumerate(resources):
         try:
             removed = resource.bound(host).paths_to_remove(host)
         except (AccountError, OSError):
-            continue  # the fix itself says so
-        why = "waits for: " + receipt.IDENTITY if removed and outcome["status"] in FAILURES else ""
-        for path in noted:
-            if any(path == one or path.startswith(one + "/") for one in removed):
+            continue  # the outcome of the fix reports the error
+        why = "waits for: " + receipt.IDENTITY if removed and receipt_outcome["status"] in FAILURES else ""
+        for path in noted_paths:
+            if any(path == top or path.startswith(top + "/") for top in removed):
                 why = host.shown(path) + " was set up by hpc-onboard; fixes do not remove it"
         if why:
-            found[position] = Outcome.of_failure(resource.identity, "blocked", why).document()
-    return found
+            blocked[position] = Outcome.of_failure(resource.identity, "blocked", why).document()
+    return blocked

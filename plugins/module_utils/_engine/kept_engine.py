@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The engine as a file on the account, so that later sessions send the plan alone and compile nothing.
 
-It is next to the receipt. Its first line is NUL, so that no search reads it as text, and an index: module -> [offset
-after the line, bytes, SHA-256]; the modules follow as Python's bytecode. The sender knows the digest of the index and
-the loader checks every module that it takes, so a file that anybody has changed is not run. The name is made of the
-digest: what another machine kept is the same file. A session that was told of a file and does not find it ends, and is
-sent the engine.
+The file is next to the receipt. Its first line begins with NUL, so that no search reads the file as text, and contains
+an index: module -> [offset after the line, bytes, SHA-256]. The modules follow as Python's bytecode. The sender knows
+the digest of the index, and the loader checks every module that it loads, so a changed file is not run. The file is
+named after the digest, so machines with the same engine share the file. If a session does not find the expected file,
+the session ends, and the sender sends the whole engine in a second one.
 """
 
 import json
@@ -25,12 +25,12 @@ from .._receipt.engine_files import find_engines
 from .isolation import Document, Pass, run_isolated
 from .plan import SECONDS
 
-PLAIN = 2  # of marshal's formats the last without references, which differ from one run of Python to the next
-MOST = 3  # files: of other versions of Python or of hpc-onboard, which other machines use
+MARSHAL_FORMAT = 2  # the newest format without references, which differ from one run of Python to the next
+MOST_FILES = 3  # other machines may use other versions of Python or of hpc-onboard, each with its own file
 
 
 class KeptEngine(Resource):
-    """The file. content: None if the account is to have none."""
+    """The engine's file as a resource. content: None if the account must not have any such file."""
 
     KIND = "kept_engine"
 
@@ -49,11 +49,11 @@ class KeptEngine(Resource):
         return [os.path.join(host.home, KEPT_ENGINE + self.digest[:16])]
 
     def desired(self, host: Host) -> State:
-        """Return that the file of this engine is whole; nothing if no engine is to be kept."""
+        """Return {file name: "whole"}, or {} if no engine is to be kept."""
         return {os.path.basename(path): "whole" for path in self.touches(host) if self._content}
 
     def inspect(self, host: Host) -> State:
-        """Return the file; of an account that is to have none, all such files."""
+        """Return {file name: "whole" or "other"} of this engine's file, or of all engines if none is to be kept."""
         if not self._content:
             return {os.path.basename(path): "other" for path in find_engines(host)}
         (path,) = self.touches(host)
@@ -67,9 +67,9 @@ class KeptEngine(Resource):
         return None
 
     def apply(self, host: Host) -> None:
-        """Write the file, and remove engines if there are more than MOST, or all if none is to be kept."""
+        """Write the file and remove surplus files of other engines; if no engine is to be kept, remove all files."""
         others = [path for path in find_engines(host) if path not in self.touches(host)]
-        for path in others[MOST - 1 :] if self._content else others:
+        for path in others[MOST_FILES - 1 :] if self._content else others:
             host.remove(path)
         if self._content:
             (path,) = self.touches(host)
@@ -78,34 +78,38 @@ class KeptEngine(Resource):
 
 
 def pack_engine(sources: Mapping[str, Optional[str]]) -> bytes:
-    """Return the content of the file. sources: module -> source, None for a package."""
+    """Return the content of the engine's file. sources: module -> source, None for a package."""
     index: Dict[str, Optional[List[Any]]] = {}
     parts: List[bytes] = []
     for name in sorted(sources):
         source = sources[name]
         index[name] = None
         if source is not None:
-            part = _dump(compile(source, name + ".py", "exec"))
+            part = _dump_code(compile(source, name + ".py", "exec"))
             index[name] = [sum(map(len, parts)), len(part), digest(part).hex()]
             parts.append(part)
     return b"".join([b"\0", json.dumps(index, sort_keys=True).encode("ascii"), b"\n", *parts])
 
 
-def _dump(code: CodeType) -> bytes:
+def _dump_code(code: CodeType) -> bytes:
     """Return compiled code as bytes that are the same in every run."""
     try:
-        return marshal.dumps(code, PLAIN)
-    except ValueError:  # newer code has what the old format cannot say
+        return marshal.dumps(code, MARSHAL_FORMAT)
+    except ValueError:  # some code of newer Pythons cannot be written in the old format
         return marshal.dumps(code)
 
 
-def keep_engine(payload: Mapping[str, Any]) -> Optional[Document]:
-    """Keep the engine of this payload, or remove what is kept, as the plan says; return which file there is now."""
+def keep_or_drop_engine(payload: Mapping[str, Any]) -> Optional[Document]:
+    """Keep the engine of this payload on the account, or remove all kept ones, as plan["engine"] says.
+
+    Return version of Python and digest of the kept file; None if no file was kept.
+    """
     plan = payload["plan"]
     account = Account.of_this_process(plan.get("sandbox"))
     fingerprint_key, root = bytes.fromhex(plan["fingerprint_key"]), str((plan.get("sandbox") or {}).get("root", ""))
     is_kept = plan["engine"] == "keep"
-    sources = {name: source for name, source in payload.items() if name.split(".")[0] == __name__.split(".")[0]}
+    package = __name__.split(".")[0]  # the payload contains the modules by name, next to other fields
+    sources = {name: source for name, source in payload.items() if name.split(".")[0] == package}
     engine = KeptEngine(pack_engine(sources) if is_kept else None)
     seconds = float(plan.get("seconds") or SECONDS)
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One run at a time on an account, over every login node that shares its home."""
+"""The lock that lets one run at a time change an account, over all login nodes that share its home."""
 
 import os
 from types import TracebackType
@@ -14,20 +14,22 @@ from .plan import WAIT_SECONDS
 
 
 class AccountLock:
-    """A context manager that holds the account's lock; its file is removed afterwards.
+    """A context manager that holds the account's lock, and removes the lock file at the end.
 
-    The file is created in the opened home: its path may point elsewhere by then if others can rename folders above.
+    The file is created through a handle of the home: its path could change if others can rename a folder above it.
     """
 
-    def __init__(self, host: Host, wait: float = WAIT_SECONDS) -> None:
-        self._host, self._wait = host, wait
+    def __init__(self, host: Host, seconds: float = WAIT_SECONDS) -> None:
+        """Prepare a lock. seconds: to wait for another run that holds the lock."""
+        self._host, self._seconds = host, seconds
 
     def __enter__(self) -> "AccountLock":
+        """Take the lock. Raise AccountError if another run still holds it at the end of the wait."""
         path = os.path.join(self._host.home, NAME)
         self._folder = self._host.open_parent(path, "locking ")
         self._file = LockFile(self._folder.handle, NAME, stays=False, shown=self._host.real(path))
         try:
-            self._file.acquire(self._wait)
+            self._file.acquire(self._seconds)
         except LockBusy as error:
             self._folder.close()
             text = "another run is working on this account (%s): wait until it ends, or end it, then run again"

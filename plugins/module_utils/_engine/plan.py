@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Take the resources of a plan through a loop in order, so that a failure costs only what depends on it.
 
-This is the pure part. Processes and time limits are in isolation.py.
+Everything here happens in one process; isolation.py adds child processes and time limits.
 """
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Type
@@ -12,15 +12,15 @@ from .._core.host import Host
 from .._core.resource import Outcome, Resource
 
 LOCK = ".hpc.onboard.lock"  # name of the lock file in the home
-WAIT_SECONDS = 60  # for a run that holds the lock
+WAIT_SECONDS = 60  # for another run to release the lock
 SECONDS = 30.0  # for one resource
 
-Kinds = Mapping[str, Type[Resource]]
-Loop = Callable[[Resource, Host], Outcome]
+Kinds = Mapping[str, Type[Resource]]  # the resource types by their names
+Loop = Callable[[Resource, Host], Outcome]  # examine or reconcile, perhaps restricted
 
 
 def build_resource(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
-    """Return the resource for one entry of a plan, {kind, capability, options}: options completed and checked."""
+    """Return the resource for one entry of a plan, with checked options and defaults. Raise AccountError if invalid."""
     kind = str(declared.get("kind"))
     if kind not in kinds:
         raise AccountError("unknown resource type %r; available: %s" % (kind, ", ".join(sorted(kinds))))
@@ -28,19 +28,19 @@ def build_resource(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
 
 
 class ResourceRun:
-    """Produces outcomes one by one and remembers what failed, for the resources that depend on it."""
+    """Takes resources through a loop one by one. Those that depend on a failed one are blocked."""
 
     def __init__(self, host: Host, loop: Loop) -> None:
         self.host = host
         self.loop = loop
-        self._failed: Dict[str, str] = {}  # path -> identity
+        self._failed: Dict[str, str] = {}  # own path of each failed resource -> its identity
 
-    def outcome(self, resource: Resource) -> Outcome:
-        """Take one resource through the loop. Any error becomes its outcome."""
-        self.host.forget_observations()
+    def produce_outcome(self, resource: Resource) -> Outcome:
+        """Take one resource through the loop, and return the outcome; any error becomes a failed or unknown outcome."""
+        self.host.forget_observations()  # the previous resource may have changed the account
         try:
             bound = resource.bound(self.host)
-            failed = self._find_failed(bound) if bound.WAITS else None
+            failed = self._find_failed_parent(bound) if bound.WAITS else None
             if failed:
                 return Outcome.of_failure(resource.identity, "blocked", "waits for: " + failed)
             outcome = self.loop(bound, self.host)
@@ -52,24 +52,27 @@ class ResourceRun:
             outcome = Outcome.of_failure(resource.identity, "failed", str(as_account_error(error, resource.identity)))
         except Exception as error:
             outcome = Outcome.of_failure(resource.identity, "failed", describe_bug(error))
-        paths: List[str] = []
-        if outcome.status in ("blocked", "failed") or self.host.created_folders:
-            paths = self._paths(resource)
-        if paths and outcome.status in ("blocked", "failed"):
+        has_failed = outcome.status in ("blocked", "failed")
+        paths = self._touched_paths(resource) if has_failed or self.host.created_folders else []
+        if paths and has_failed:
             self._failed.setdefault(paths[0], resource.identity)
+        # a folder that is itself the resource is noted as such, not as created for the resource
         created, self.host.created_folders = self.host.created_folders, []
         outcome.folders = [self.host.shown(folder) for folder in created if folder not in paths[:1]]
         return outcome
 
-    def _paths(self, resource: Resource) -> List[str]:
+    def _touched_paths(self, resource: Resource) -> List[str]:
         """Return the paths that a resource touches; none if its paths cannot be expanded."""
         try:
             return resource.bound(self.host).touches(self.host)
         except AccountError:
             return []
 
-    def _find_failed(self, resource: Resource) -> Optional[str]:
-        """Return a failed resource that this one is in or points to; another entry of the same file does not count."""
+    def _find_failed_parent(self, resource: Resource) -> Optional[str]:
+        """Return the identity of a failed resource that this one is in or points to, or None.
+
+        A failed resource with the same own path does not count: it is another entry of the same file.
+        """
         paths = resource.touches(self.host)
         for path in paths:
             for failed, identity in self._failed.items():

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file, link or folder of the user that was moved away for a resource, and is moved back when that is removed."""
+"""A file, link or folder of the user that was moved away for a resource, and is moved back at offboarding."""
 
 from typing import List, Optional
 
@@ -9,40 +9,40 @@ from .._core.resource import Resource, State
 from .._core.values import note_key
 from .._receipt import former_copies
 
-COPY = "former content"  # the field that is set while it is in the private folder
+COPY = "former content"  # the field of the state that exists until the move back is done
 
 
 class RestoredThing(Resource):
-    """Removes the resource and moves the user's thing back. Done when the private folder does not contain it."""
+    """Removes a resource, and moves what the user had in its place back from the private folder."""
 
-    def __init__(self, thing: Resource) -> None:
-        """Take a resource whose removal is declared."""
-        self._thing = thing
-        self.options, self.identity, self.KIND = thing.options, thing.identity, thing.KIND
+    def __init__(self, resource: Resource) -> None:
+        """Take the resource whose removal is declared."""
+        self._resource = resource
+        self.options, self.identity, self.KIND = resource.options, resource.identity, resource.KIND
 
     def bound(self, host: Host) -> "RestoredThing":
-        return RestoredThing(self._thing.bound(host))
+        return RestoredThing(self._resource.bound(host))
 
     def touches(self, host: Host) -> List[str]:
-        return self._thing.touches(host)
+        return self._resource.touches(host)
 
     def desired(self, host: Host) -> State:
         """Return nothing: neither the resource nor the private copy is desired."""
         return {}
 
     def inspect(self, host: Host) -> State:
-        """Return the state of the resource as long as the user's thing is in the private folder."""
+        """Return the state of the resource, with COPY; an empty state once the user's file was moved back."""
         if not former_copies.has_copy(host, self):
             return {}
-        return dict(self._thing.inspect(host), **{COPY: "kept"})
+        return dict(self._resource.inspect(host), **{COPY: "kept"})
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the resource in the place must not be removed, or None."""
-        found = self._thing.inspect(host)
-        return self._thing.obstacle(found, host) if before and found else None
+        """Return why the resource must not be removed, or None; a missing resource has no obstacle."""
+        state = self._resource.inspect(host)
+        return self._resource.obstacle(state, host) if before and state else None
 
     def apply(self, host: Host) -> None:
-        """Remove the resource, and move the user's thing back."""
-        if self._thing.inspect(host):
-            self._thing.apply(host)
+        """Remove the resource, if it exists, and move the user's file, link or folder back."""
+        if self._resource.inspect(host):
+            self._resource.apply(host)
         former_copies.move_back(host, note_key(self.KIND, self.identity), str(self.options["path"]))

@@ -10,8 +10,8 @@ from .._core.errors import printable
 from .._core.resource import CHANGES, FAILURES
 
 Document = Dict[str, Any]
-WIDTH, COLUMN = 80, 17
-WORDS = {
+WIDTH, COLUMN = 80, 17  # of a line, and of the statuses in front of the texts
+WORDS = {  # the statuses as the user reads them, after a run
     "ok": "unchanged",
     "missing": "created",
     "different": "changed",
@@ -20,16 +20,16 @@ WORDS = {
     "failed": "failed",
     "unknown": "unknown",
 }
-PLANNED = {"missing": "to create", "different": "to change", "extra": "to remove"}
-FOUND = {"missing": "missing", "different": "different", "extra": "found"}
-WORDS_OF_WORK = {"foresee": dict(WORDS, **PLANNED), "examine": dict(WORDS, **FOUND)}
+PLANNED = {"missing": "to create", "different": "to change", "extra": "to remove"}  # in a preview
+FOUND = {"missing": "missing", "different": "different", "extra": "found"}  # in an audit
+WORDS_OF_WORK = {"foresee": dict(WORDS, **PLANNED), "examine": dict(WORDS, **FOUND)}  # by the engine's work
 MARKS = {"ok": "=", "missing": "+", "different": "~", "extra": "-", "unknown": "?"}
-GRAVE = ("critical", "high")  # severities of audit checks that fail an audit
+GRAVE = ("critical", "high")  # severities that make an audit fail
 WATCH = "watch"  # the capability of audit checks
 
 
 class ScriptOutput:
-    """Prints to a stream, in ASCII unless it takes UTF-8."""
+    """Prints to a stream, in ASCII if the stream's encoding is not UTF-8."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -41,60 +41,65 @@ class ScriptOutput:
         self._stream.write(safe + "\n")
 
     def print_error(self, text: str) -> None:
-        """Print to stderr why the program ends."""
+        """Print to stderr, wrapped and in ASCII, why the program ends."""
         self._stream.flush()
         for line in textwrap.wrap(text.strip(), WIDTH, break_long_words=False, break_on_hyphens=False):
             sys.stderr.write(line.encode("ascii", "replace").decode("ascii") + "\n")
 
     def print_account(self, name: str, part: str, work: str, answer: Mapping[str, Any], seconds: float) -> bool:
-        """Print the outcomes of an account; return True if something is not up to date."""
+        """Print the totals and the outcomes of an account; return True if the script must fail.
+
+        part: onboard, audit or offboard. work: the engine's. seconds: the duration.
+        """
         outcomes = answer["outcomes"]
-        if part == "offboard":  # what did not exist before is not mentioned
+        if part == "offboard":  # a resource that did not exist before is not mentioned
             outcomes = [
-                one for one in outcomes if one["before"] or one["after"] or one["remarks"] or one["status"] != "ok"
+                outcome
+                for outcome in outcomes
+                if outcome["before"] or outcome["after"] or outcome["remarks"] or outcome["status"] != "ok"
             ]
         problem = (answer["receipt"] or {}).get("problem")
-        is_bad = bool(problem) or any(_is_bad(one, part) for one in outcomes)
+        has_failed = bool(problem) or any(_is_failure(outcome, part) for outcome in outcomes)
         words = WORDS_OF_WORK.get(work, WORDS)
-        counts = [(sum(one["status"] == status for one in outcomes), word) for status, word in words.items()]
+        counts = [(sum(outcome["status"] == status for outcome in outcomes), word) for status, word in words.items()]
         totals = ", ".join("%d %s" % pair for pair in reversed(counts) if pair[0]) or "nothing to do"
         marks = ("*", "x") if self._is_ascii else ("\u2713", "\u2717")
-        self.print_line("%s %s  %s  (%.1f s)" % (marks[is_bad], name, totals, seconds))
-        for line in (line for outcome in outcomes for line in _outcome_lines(outcome, words)):
+        self.print_line("%s %s  %s  (%.1f s)" % (marks[has_failed], name, totals, seconds))
+        for line in (line for outcome in outcomes for line in _render_outcome(outcome, words)):
             self.print_line(line)
-        for line in _row("!", "failed", "the receipt: %s" % problem) if problem else ():
+        for line in _render_row("!", "failed", "the receipt: %s" % problem) if problem else ():
             self.print_line(line)
-        return is_bad
+        return has_failed
 
 
-def _is_bad(outcome: Mapping[str, Any], part: str) -> bool:
-    """Return True if the outcome makes the script fail: a failure, or a grave finding of an audit."""
+def _is_failure(outcome: Mapping[str, Any], part: str) -> bool:
+    """Return True if the outcome makes the script fail: a failure, a difference in an audit, or a grave finding."""
     if outcome["status"] in FAILURES:
         return True
     if part != "audit" or outcome["status"] == "ok":
         return False
     severities = outcome["evidence"].get("severities", {})
-    return outcome["capability"] != WATCH or any(one in GRAVE for one in severities.values())
+    return outcome["capability"] != WATCH or any(severity in GRAVE for severity in severities.values())
 
 
-def _outcome_lines(outcome: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:
+def _render_outcome(outcome: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of an outcome: its row if something differs or failed, and its notes."""
     status = outcome["status"]
     if status in CHANGES or status in FAILURES:
         text = outcome["identity"]
         if outcome["after"].get("target"):
             text += " -> " + outcome["after"]["target"]
-        yield from _row(MARKS.get(status, "!"), words[status], text)
+        yield from _render_row(MARKS.get(status, "!"), words[status], text)
         if outcome["reason"]:
-            yield from _row("", "", outcome["reason"])
+            yield from _render_row("", "", outcome["reason"])
         if outcome["capability"] == WATCH:
             for place, value in outcome["before"].items():
-                yield from _row("", "", "%s: %s" % (place, value))
+                yield from _render_row("", "", "%s: %s" % (place, value))
     for remark in outcome["remarks"]:
-        yield from _row("", "note", remark)
+        yield from _render_row("", "note", remark)
 
 
-def _row(mark: str, word: str, text: str) -> Iterator[str]:
+def _render_row(mark: str, word: str, text: str) -> Iterator[str]:
     """Yield the lines of a row: mark and word in the first column, the text in the second."""
     head = ("  %s %s" % (mark or " ", word)).ljust(COLUMN)
     for line in _wrap(printable(text, 2000), WIDTH - COLUMN):
@@ -103,7 +108,7 @@ def _row(mark: str, word: str, text: str) -> Iterator[str]:
 
 
 def _wrap(text: str, width: int) -> List[str]:
-    """Return the text in lines; a word longer than a line is broken after a slash if it has any."""
+    """Return the text in lines. A word longer than a line is broken, after a slash if possible."""
     lines = [""]
     for word in text.split(" "):
         joined = "%s %s" % (lines[-1], word) if lines[-1] else word
@@ -113,7 +118,7 @@ def _wrap(text: str, width: int) -> List[str]:
         if lines[-1]:
             lines.append("")
         while len(word) > width:
-            end = word.rfind("/", 1, width) + 1 or width
+            end = word.rfind("/", 1, width) + 1 or width  # rfind returns -1 without a slash
             lines[-1], word = word[:end], word[end:]
             lines.append("")
         lines[-1] = word

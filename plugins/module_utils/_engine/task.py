@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The values that the engine's steps pass on: the task, and the observations on the account."""
+"""The values that the steps of the engine exchange: the task, and the outcomes found on the account."""
 
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional
 
@@ -10,30 +10,30 @@ from .._receipt import notes, receipt, rotations
 from .isolation import Document, Pass, run_isolated
 from .plan import Loop
 
-News = Mapping[str, Optional[Document]]  # the changes of a receipt, by key: see notes.merge_changes
+NoteChanges = Mapping[str, Optional[Document]]  # changed notes of a receipt, by key: see notes.merge_changes
 
 
 class Observation(NamedTuple):
-    """The outcomes of one pass: of the receipt, as it was found, and of the resources."""
+    """The outcomes of one pass, as JSON objects: of the receipt, and of each resource of the plan, in order."""
 
     receipt: Document
-    documents: List[Document]
+    outcomes: List[Document]
     has_drafts: bool  # a killed run has left drafts
 
 
 class KeptResources(NamedTuple):
-    """What stays although its removal is declared: outcomes by position, and the receipt that decided it.
+    """The resources that stay although their removal is declared: their outcomes, by position in the plan.
 
-    restored: positions of resources that stay and get the user's former values back.
+    receipt: its notes when that was decided. restored: positions of resources that get the user's former values back.
     """
 
-    documents: Dict[int, Document]
+    outcomes: Dict[int, Document]
     receipt: State
     restored: FrozenSet[int] = frozenset()
 
 
 class Task(NamedTuple):
-    """A plan, its resources, and how to reach the account."""
+    """A plan, its resources in the same order, and what is needed to examine or reconcile them."""
 
     plan: Mapping[str, Any]
     resources: List[Resource]
@@ -48,31 +48,32 @@ class Task(NamedTuple):
         return str(self.plan.get("cluster") or "")
 
     def examine_only(self, resources: List[Resource]) -> List[Document]:
-        """Return the outcomes of examining these resources."""
+        """Examine these resources, and return their outcomes."""
         return run_isolated(resources, Pass(self.make_host, examine, False, self.seconds), {})
 
     def run_all(
         self, make_host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]
     ) -> Observation:
-        """Take everything through a loop, in one child. The receipt is first, so that it waits for nothing that fails.
+        """Take the receipt and all resources through a loop. The receipt is first, so it waits for no failed resource.
 
-        settled: outcomes by position of resources that are not touched again.
+        settled: outcomes, by position, that are already final: their resources are not accessed again.
         """
-        own = [receipt.Receipt({})]  # type: List[Resource]
+        added = [receipt.Receipt({})]  # type: List[Resource]
         if self.plan.get("only_made"):
-            from .._receipt.stale_drafts import StaleDrafts  # few runs remove anything
+            from .._receipt.stale_drafts import StaleDrafts  # imported late: few runs remove anything
 
-            own.append(StaleDrafts(self.resources))
-        shifted = {position + len(own): document for position, document in settled.items()}
+            added.append(StaleDrafts(self.resources))
+        shifted = {position + len(added): outcome for position, outcome in settled.items()}
         guarded = Pass(make_host, self.key_guard.guard_keys(loop), locked, self.seconds, 1)
-        documents = run_isolated(own + self.resources, guarded, shifted)
-        has_drafts = len(own) > 1 and documents[1]["status"] in CHANGES
-        return Observation(documents[0], documents[len(own) :], has_drafts)
+        outcomes = run_isolated(added + self.resources, guarded, shifted)
+        has_drafts = len(added) > 1 and outcomes[1]["status"] in CHANGES
+        return Observation(outcomes[0], outcomes[len(added) :], has_drafts)
 
 
 def mark_adopted(task: Task, seen: Observation) -> None:
-    """Add to the outcomes which resources were there before hpc-onboard, by the receipt of this run or its copy."""
-    things = [at for at, resource in enumerate(task.resources) if resource.IS_KEPT]
+    """Mark the outcomes of resources that existed before hpc-onboard, by the receipt of this run or its copy."""
+    kept = [position for position, resource in enumerate(task.resources) if resource.IS_KEPT]
     noted = notes.parse_notes(seen.receipt["after"]) or task.make_host().receipt_copy
     recorded = notes.parse_notes(seen.receipt["before"])
-    notes.mark_adopted([(task.plan["resources"][at], seen.documents[at]) for at in things], noted, recorded)
+    results = [(task.plan["resources"][position], seen.outcomes[position]) for position in kept]
+    notes.mark_adopted(results, noted, recorded)

@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Note what a run is about to create before it does, and let it create nothing else.
+"""Note the resources that a run is about to create in the receipt first, and let the run create no others.
 
-Between the preview and the run the account may change: another run removes something, a folder answers only the second
-time, a process ends. What was not previewed is not noted, so the receipt would not show that hpc-onboard created it: it
-waits for the next run.
+Between preview and run, the account may change: another run removes something, or a file system responds again. A
+resource that the preview would not create has no note, so the receipt could not show that hpc-onboard created it. Such
+a resource waits for the next run.
 """
 
 from typing import Dict, List
@@ -20,37 +20,40 @@ from .task import Observation, Task
 CHANGED_SINCE = "the resource has changed since this run began; run again"
 
 
-def plan_records(seen: Observation, ahead: Observation) -> List[Document]:
+def plan_records(seen: Observation, preview: Observation) -> List[Document]:
     """Return the outcomes to note before anything is created, with the folders that will be created for them.
 
-    An outcome is the examined one, unless the resource depends on others: then the preview knows whether it will be
-    missing or blocked. The receipt's own folders are noted with the receipt.
+    seen: the account as examined; its outcomes are returned, except of resources that depend on others. Only the
+    preview shows if these will be changed or blocked. The receipt's own folders are noted with the receipt.
     """
     planned = []
-    for one, preview in zip(seen.documents, ahead.documents):
-        will_change = preview["status"] in CHANGES and one["status"] not in CHANGES
-        will_wait = preview["status"] == "blocked" and one["status"] in CHANGES
-        folders = [folder for folder in preview["folders"] if folder not in receipt.FOLDERS]
-        planned.append(dict(preview if will_change or will_wait else one, folders=folders))
+    for present, expected in zip(seen.outcomes, preview.outcomes):
+        will_change = expected["status"] in CHANGES and present["status"] not in CHANGES
+        will_wait = expected["status"] == "blocked" and present["status"] in CHANGES
+        folders = [folder for folder in expected["folders"] if folder not in receipt.FOLDERS]
+        planned.append(dict(expected if will_change or will_wait else present, folders=folders))
     return planned
 
 
-def restrict_to_planned(loop: Loop, task: Task, seen: Observation, ahead: Observation) -> Loop:
-    """Return the loop, which only examines a resource that the preview would not create or change."""
-    held: Dict[str, str] = {}
-    pairs = zip(ahead.documents, seen.documents)
-    for entry, resource, (preview, one) in zip(task.plan["resources"], task.resources, pairs):
-        if entry["options"].get("state") != "absent" and preview["status"] not in CHANGES:
-            failed = [each for each in (preview, one) if each["status"] in FAILURES]
-            held[note_key(resource.KIND, resource.identity)] = failed[0]["reason"] if failed else CHANGED_SINCE
+def restrict_to_planned(loop: Loop, task: Task, seen: Observation, preview: Observation) -> Loop:
+    """Return a loop that only examines the resources that the preview would not change; others go through the loop.
+
+    A resource that differs although no change was expected fails. Removals are not restricted: they need no new note.
+    """
+    reasons: Dict[str, str] = {}  # of resources that must not be changed, by the keys of their notes
+    pairs = zip(preview.outcomes, seen.outcomes)
+    for entry, resource, (expected, present) in zip(task.plan["resources"], task.resources, pairs):
+        if entry["options"].get("state") != "absent" and expected["status"] not in CHANGES:
+            failures = (outcome["reason"] for outcome in (expected, present) if outcome["status"] in FAILURES)
+            reasons[note_key(resource.KIND, resource.identity)] = next(failures, CHANGED_SINCE)
 
     def restricted(resource: Resource, host: Host) -> Outcome:
-        why = held.get(note_key(resource.KIND, resource.identity))
-        if why is None:
+        reason = reasons.get(note_key(resource.KIND, resource.identity))
+        if reason is None:
             return loop(resource, host)
         outcome = examine(resource, host)
         if outcome.fields and not outcome.reason and not is_in_progress(outcome):
-            outcome.status, outcome.reason = "failed", why
+            outcome.status, outcome.reason = "failed", reason
         return outcome
 
     return restricted

@@ -58,7 +58,7 @@ class OpenKeys(AuditCheck):
             text = "" if path in own else search.read_text(path)
             if text.strip() and (_contains_secret(text) or not name.endswith(SETTINGS_FILES)):
                 yield path
-        for name in search.names(host.home + "/.ssh"):
+        for name in search.list_names(host.home + "/.ssh"):
             path = host.home + "/.ssh/" + name
             if not name.endswith(".pub") and PRIVATE_KEY.match(search.read_text(path)[:80]):
                 yield path

@@ -48,8 +48,8 @@ class ScatteredKeys(AuditCheck):
         search = Search(host, [host.home, folder], Limits(self.options["entries"], self.options["most_seconds"]))
         own, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
         keys = MisplacedKeys(search, own, _select_caches(host, folder, caches), self.options["known"])
-        found = list(islice(keys.in_home(), SHOWN)) if folder == host.home else []
-        found += islice(chain(keys.in_tree(folder), keys.in_caches()), SHOWN)
+        found = list(islice(keys.search_home(), SHOWN)) if folder == host.home else []
+        found += islice(chain(keys.search_tree(folder), keys.search_caches()), SHOWN)
         found = [key for key in found if not key.is_allowed]
         kept = self._find_key_files(host, search)
         by_place: Dict[Tuple[str, str], List[MisplacedKey]] = {}

@@ -16,7 +16,7 @@ from .._core.host import Host
 from .._fixes import offers
 from .._formats.settings import Setting, find_settings
 from .._scan.search import Search
-from .._scan.start_up import site_settings
+from .._scan.start_up import find_site_settings
 
 VALUES = {  # resource type of the file -> variables that contain a key or its user
     "ngc_config": ("NGC_API_KEY", "NGC_CLI_API_KEY"),
@@ -81,7 +81,7 @@ class ShadowedKeys(AuditCheck):
     def _add_site_exports(self, exports: Dict[str, VariableExport], names: List[str], host: Host) -> None:
         """Add the lines of the site's start-up files that set these variables."""
         try:
-            for path, setting in site_settings(host, names):
+            for path, setting in find_site_settings(host, names):
                 exports.setdefault(setting.name, VariableExport(path, setting))
         except AccountError as error:
             self.skip(str(error))

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The query for a tag's digest and size, from the account and with the key of the container tool.
+"""Look up an image's digest and size at its registry, from the account and with the key of the container tool.
 
-A key that the registry refuses is reported before a job waits in a queue for the import.
+So a key that the registry refuses is reported before a job waits in a queue to import the image.
 
 Source: https://distribution.github.io/distribution/spec/api/#pulling-an-image
 """
@@ -24,15 +24,15 @@ from .._formats.token_challenge import (
     token_address,
 )
 from .._options.image_name import ImageName
-from .token_check import RegistryResponse, RegistryUnclear, fetch
+from .token_check import NO_TOKEN, NO_TOKEN_ADDRESS, RegistryResponse, RegistryUnclear, fetch
 
-MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le"}
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le"}  # names of the kernel -> of registries
 
 
 class ImageLookup(NamedTuple):
-    """The digest of an image and the bytes of its layers (0 if unknown), or why there is none.
+    """The digest of an image and the bytes of its layers (0 if unknown), or why the digest is unknown.
 
-    is_certain: True if the registry itself refused the image, False if it gave no answer.
+    is_certain: True if the registry refused the image, so that a second request would change nothing.
     """
 
     digest: str
@@ -42,27 +42,31 @@ class ImageLookup(NamedTuple):
 
 
 def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
-    """Query the registry for an image. login: user and key of the tool's file; both empty for none."""
+    """Look up an image at its registry. login: user and key from the tool's file; both are empty without a key."""
     try:
         header = _fetch_token_header(image, login)
-        answer = _fetch_manifest(image, image.digest or image.tag, header)
-        if answer.status != 200:
-            return ImageLookup("", 0, _describe_refusal(image, answer.status, login), answer.status in (401, 403, 404))
-        digest = image.digest or "sha256:" + hashlib.sha256(answer.body).hexdigest()
-        document = _parse_json(answer.body)
-        for one in document.get("manifests") or []:
-            if one.get("platform", {}).get("architecture") == MACHINES.get(os.uname().machine):
-                document = _parse_json(_fetch_manifest(image, str(one.get("digest")), header).body)
+        response = _fetch_manifest(image, image.digest or image.tag, header)
+        status = response.status
+        if status != 200:
+            return ImageLookup("", 0, _describe_refusal(image, status, login), status in (401, 403, 404))
+        digest = image.digest or "sha256:" + hashlib.sha256(response.body).hexdigest()
+        manifest = _parse_json(response.body)
+        for entry in manifest.get("manifests") or []:  # an index names a manifest with layers for each architecture
+            if entry.get("platform", {}).get("architecture") == ARCHITECTURES.get(os.uname().machine):
+                manifest = _parse_json(_fetch_manifest(image, str(entry.get("digest")), header).body)
                 break
-        return ImageLookup(digest, sum(int(layer.get("size", 0)) for layer in document.get("layers") or []))
+        return ImageLookup(digest, sum(int(layer.get("size", 0)) for layer in manifest.get("layers") or []))
     except RegistryUnclear as error:
         return ImageLookup("", 0, str(error))
     except (AttributeError, TypeError, ValueError):
-        return ImageLookup("", 0, "the registry's response is not a manifest: does a proxy answer in its place?")
+        return ImageLookup("", 0, "the registry's response is not an image manifest: is a proxy answering instead?")
 
 
 def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
-    """Return the header with a token, or with the login if the registry wants that. Raises RegistryUnclear."""
+    """Return the header with a token, or with the login if the registry has no token service; {} if none is needed.
+
+    Raises RegistryUnclear.
+    """
     first = _fetch_manifest(image, image.digest or image.tag, {})
     if first.status != 401:
         return {}
@@ -71,17 +75,15 @@ def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, s
     if needs_basic_login(first.challenges) and image.registry in hosts:
         return headers
     try:
-        where = token_address(read_challenge(first.challenges), hosts, image.repository)
+        address = token_address(read_challenge(first.challenges), hosts, image.repository)
     except ChallengeRefused:
-        raise RegistryUnclear(
-            "the registry names no token address, or one on a host that is not allowed to get the key"
-        ) from None
-    answer = fetch(where, headers, {})
-    if answer.status != 200:
-        return {}  # without a token, the registry refuses the image itself
-    token = read_token(answer.body)
+        raise RegistryUnclear(NO_TOKEN_ADDRESS) from None
+    response = fetch(address, headers, {})
+    if response.status != 200:
+        return {}  # the next request, without a token, is refused with a status for the message
+    token = read_token(response.body)
     if token is None:
-        raise RegistryUnclear("the response contains no token: does a proxy or a login page answer for the registry?")
+        raise RegistryUnclear(NO_TOKEN)
     return {"Authorization": "Bearer " + token}
 
 
@@ -100,22 +102,19 @@ def _parse_json(body: bytes) -> Dict[str, Any]:
 
 
 def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> str:
-    """Return why the registry gave no image, from its HTTP status."""
-    what = "%s:%s" % (image.repository, image.tag)
+    """Return why the registry refused the image, from its HTTP status."""
+    name = "%s:%s" % (image.repository, image.tag)
     if status == 404:
-        return "%s has no image %s: check its name and tag" % (image.registry, what)
-    if status in (401, 403):
-        key = (
-            "refuses %s for the key in the tool's file"
-            if login[1]
-            else "needs a key for %s, but the tool's file has none"
-        )
-        return ("%s " + key) % (image.registry, what)
-    return "%s answers %d" % (image.registry, status)
+        return "%s has no image %s: check its name and tag" % (image.registry, name)
+    if status not in (401, 403):
+        return "%s returned HTTP status %d" % (image.registry, status)
+    denied = "%s refuses access to %s with the key in the container tool's file"
+    required = "%s requires a key for %s, but the container tool's file has none"
+    return (denied if login[1] else required) % (image.registry, name)
 
 
 def find_login(text: Optional[str], is_enroot: bool, registry: str) -> Tuple[str, str]:
-    """Return user and key for a registry as the container tool finds them in its file, or two empty texts."""
+    """Return user and key for a registry as the container tool finds them in its file's text; both empty if none."""
     if not text:
         return "", ""
     if is_enroot:

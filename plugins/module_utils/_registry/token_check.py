@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check of a key by a registry, from the account: only the token exchange of a container tool.
+"""Test a key at a container registry, from the account: request a token with the key, as a container tool does.
 
 The key is sent only to hosts that the plan names, and no redirect is followed. Source of the protocol:
 https://distribution.github.io/distribution/spec/auth/token/
@@ -17,17 +17,20 @@ from .._formats.token_challenge import (
     token_address,
 )
 
-SECONDS = 10
-LARGEST = 1024 * 1024
+SECONDS = 10  # for one request
+LARGEST = 1024 * 1024  # bytes of a response that are read
 
-TAKEN, REFUSED, NOT_ENTITLED, NOT_MEASURED = "valid", "invalid", "not_entitled", "unknown"
+VALID, REFUSED, NOT_ENTITLED, UNKNOWN = "valid", "invalid", "not_entitled", "unknown"
+
+NO_TOKEN_ADDRESS = "the registry names no token address, or one on a host that is not allowed to get the key"
+NO_TOKEN = "the registry's response contains no token: is a proxy or a login page answering instead?"
 
 
 class RegistryVerdict(NamedTuple):
-    """valid, invalid, not_entitled or unknown, and the reason, which quotes nothing of the response."""
+    """A registry's verdict on a key."""
 
-    word: str
-    why: str
+    word: str  # VALID, REFUSED, NOT_ENTITLED or UNKNOWN
+    why: str  # the reason, which quotes nothing of the response
 
 
 class RegistryResponse(NamedTuple):
@@ -39,49 +42,58 @@ class RegistryResponse(NamedTuple):
 
 
 def check_key(registry: Mapping[str, Any], login: str, password: str) -> RegistryVerdict:
-    """Return the registry's verdict. registry: address, repository, realms (hosts that may get the key), ca (PEM)."""
+    """Return the registry's verdict on a key. To prove that the registry checks keys, try a wrong one as well.
+
+    registry: address, repository, realms (hosts that may get the key), ca (PEM).
+    """
     try:
-        where = find_token_address(registry)
-        own = _fetch_token_status(where, registry, login, password)
-        wrong = _fetch_token_status(where, registry, login, "nvapi-" + "0" * 64)
+        address = _find_token_address(registry)
+        status = _fetch_token_status(address, registry, login, password)
+        status_of_wrong_key = _fetch_token_status(address, registry, login, "nvapi-" + "0" * 64)
     except RegistryUnclear as error:
-        return RegistryVerdict(NOT_MEASURED, str(error))
-    if own == 200 and wrong == 200:
-        return RegistryVerdict(NOT_MEASURED, "the registry accepts a wrong key as well, so this test proves nothing")
-    words = {200: TAKEN, 401: REFUSED, 403: NOT_ENTITLED}
-    return RegistryVerdict(words[own], "the registry answers %d to the key in the file" % own)
+        return RegistryVerdict(UNKNOWN, str(error))
+    if status == 200 and status_of_wrong_key == 200:
+        return RegistryVerdict(UNKNOWN, "the registry accepts a wrong key as well, so this test proves nothing")
+    words = {200: VALID, 401: REFUSED, 403: NOT_ENTITLED}
+    return RegistryVerdict(words[status], "the registry returned HTTP status %d for the key in the file" % status)
 
 
 class RegistryUnclear(Exception):
-    """The registry gave no usable answer. The message says why."""
+    """The registry gave no usable response; the text says why."""
 
 
-def find_token_address(registry: Mapping[str, Any]) -> str:
-    """Return the token address, which the registry names if asked without a key. Raises RegistryUnclear."""
-    answer = fetch("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
+def _find_token_address(registry: Mapping[str, Any]) -> str:
+    """Return the token address that the registry names in response to a request without a key.
+
+    Raises RegistryUnclear if it names none, or one on a host that is not allowed to get the key.
+    """
+    response = fetch("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
     host = registry["address"].partition("://")[2]
     try:
-        if answer.status == 401:
+        if response.status == 401:
             hosts = allowed_hosts(host, registry.get("realms") or ())
-            return token_address(read_challenge(answer.challenges), hosts, registry["repository"])
+            return token_address(read_challenge(response.challenges), hosts, registry["repository"])
     except ChallengeRefused:
-        pass  # its message quotes the registry
-    raise RegistryUnclear("the registry names no token address, or one on a host that is not allowed to get the key")
+        pass  # the text of this error quotes the registry, which may be hostile
+    raise RegistryUnclear(NO_TOKEN_ADDRESS)
 
 
-def _fetch_token_status(where: str, registry: Mapping[str, Any], login: str, password: str) -> int:
-    """Return the HTTP status for a token with this key: 200, 401 or 403. Raise RegistryUnclear for others."""
-    answer = fetch(where, {"Authorization": basic_authorization(login, password)}, registry)
-    if answer.status == 200 and not read_token(answer.body):
-        raise RegistryUnclear("the response contains no token: does a proxy or a login page answer for the registry?")
-    if answer.status not in (200, 401, 403):
-        raise RegistryUnclear("the registry answers %d" % answer.status)
-    return answer.status
+def _fetch_token_status(address: str, registry: Mapping[str, Any], login: str, password: str) -> int:
+    """Request a token with this key, and return the HTTP status: 200, 401 or 403. Raise RegistryUnclear for others."""
+    response = fetch(address, {"Authorization": basic_authorization(login, password)}, registry)
+    if response.status == 200 and not read_token(response.body):
+        raise RegistryUnclear(NO_TOKEN)
+    if response.status not in (200, 401, 403):
+        raise RegistryUnclear("the registry returned HTTP status %d" % response.status)
+    return response.status
 
 
 def fetch(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) -> RegistryResponse:
-    """Return the response of a server, without following redirects. registry: its ca (PEM). Raises RegistryUnclear."""
-    import http.client
+    """Send a GET request, and return the response; redirects are not followed. Raises RegistryUnclear without one.
+
+    registry: its "ca" has certificates in PEM to trust; without them, those of the system are trusted.
+    """
+    import http.client  # imported late: slow, and few runs ask a registry
     import ssl
     import urllib.error
     import urllib.request
@@ -89,15 +101,15 @@ def fetch(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) ->
     class RedirectRefusal(urllib.request.HTTPRedirectHandler):
         """Refuses redirects, which could send the key elsewhere."""
 
-        def redirect_request(self, *_arguments: Any, **_more: Any) -> Optional[Any]:
+        def redirect_request(self, *_arguments: Any, **_options: Any) -> Optional[Any]:
             return None
 
     context = ssl.create_default_context(cadata=registry.get("ca") or None)
     opener = urllib.request.build_opener(RedirectRefusal, urllib.request.HTTPSHandler(context=context))
     try:
-        with opener.open(urllib.request.Request(address, headers=headers), timeout=SECONDS) as answer:
-            return RegistryResponse(answer.status, [], answer.read(LARGEST))
+        with opener.open(urllib.request.Request(address, headers=headers), timeout=SECONDS) as response:
+            return RegistryResponse(response.status, [], response.read(LARGEST))
     except urllib.error.HTTPError as error:
         return RegistryResponse(error.code, error.headers.get_all("WWW-Authenticate") or [], b"")
     except (OSError, ValueError, http.client.HTTPException):
-        raise RegistryUnclear("the registry cannot be reached from the account") from None
+        raise RegistryUnclear("the registry cannot be reached from this account") from None

@@ -58,7 +58,12 @@ class KeyLeftovers(Resource):
             self._search = Search(host, [host.home] + caches)
             keys = MisplacedKeys(self._search, own, caches, self.options["known"])
             replaced = set(self.options["known"])
-            searches = (keys.in_home(), keys.in_credentials(), keys.in_tree(host.home), keys.in_caches())
+            searches = (
+                keys.search_home(),
+                keys.search_credentials(),
+                keys.search_tree(host.home),
+                keys.search_caches(),
+            )
             found = [key for search in searches for key in search]
             self._found = [key for key in found if key.is_removable or key.fingerprints & replaced][:SHOWN]
         return self._found

@@ -159,7 +159,7 @@ class RotatedKey(Resource):
         part = self._parts_with_key(host)[0]
         found = part.find_entry(read_latin1(host, self.options["path"]))
         if found is None:
-            return token_check.RegistryVerdict(token_check.NOT_MEASURED, "its programs find no key in the file")
+            return token_check.RegistryVerdict(token_check.UNKNOWN, "its programs find no key in the file")
         return token_check.check_key(self.options["registry"], part.options["login"], found.passwords[0])
 
     # -- changes -------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Folders that programs fill: packages, environments, caches, containers, objects of git. Nobody writes a key there."""
+"""Folders that programs fill, such as packages, caches, containers and git objects; no user writes a key there."""
 
 from typing import Dict, FrozenSet, List
 
@@ -19,7 +19,7 @@ ALWAYS = frozenset(
         ".zfs",
     )
 )
-"""By their names; those of a site's snapshots have every file once more."""
+"""Names of folders that programs fill anywhere. The snapshots of a file system contain every file again."""
 
 BELOW: Dict[str, FrozenSet[str]] = {
     ".apptainer": frozenset(("cache",)),
@@ -34,22 +34,22 @@ BELOW: Dict[str, FrozenSet[str]] = {
     "containers": frozenset(("storage",)),
     "pkg": frozenset(("mod",)),
 }
-"""By the names of the folder above and their own."""
+"""Names of folders that programs fill, by the name of their parent folder."""
 
-ROOT = frozenset(("etc", "usr", "var"))  # of an unpacked container
-HUB = frozenset(("blobs", "snapshots"))  # of a model of Hugging Face
+ROOT = frozenset(("etc", "usr", "var"))  # folders in an unpacked container
+HUB = frozenset(("blobs", "snapshots"))  # folders in a cached model of Hugging Face
 
 
 def is_filled(listing: FolderListing) -> bool:
-    """Return True if a folder is a conda or Python environment, a container, or a cache that says so."""
-    names, folders = set(listing.files), set(listing.folders)
-    return "conda-meta" in folders or bool(names & {"pyvenv.cfg", "CACHEDIR.TAG"}) or folders >= ROOT or folders >= HUB
+    """Return True if a folder is a conda or Python environment, an unpacked container, a model or a marked cache."""
+    files, folders = set(listing.files), set(listing.folders)
+    return "conda-meta" in folders or bool(files & {"pyvenv.cfg", "CACHEDIR.TAG"}) or folders >= ROOT or folders >= HUB
 
 
 def folders_to_enter(listing: FolderListing) -> List[str]:
-    """Return the folders in one that may have files that were written by hand."""
-    name = listing.folder.rpartition("/")[2]
-    skipped = ALWAYS | BELOW.get(name, frozenset())
-    if "HEAD" in listing.files and "objects" in listing.folders:  # of git
+    """Return the names of the subfolders that programs do not fill, so that a user may have written files there."""
+    parent = listing.folder.rpartition("/")[2]
+    skipped = ALWAYS | BELOW.get(parent, frozenset())
+    if "HEAD" in listing.files and "objects" in listing.folders:  # a git repository
         skipped |= {"objects", "lfs"}
-    return [one for one in listing.folders if one not in skipped]
+    return [name for name in listing.folders if name not in skipped]

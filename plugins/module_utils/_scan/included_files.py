@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings files that those of git and ssh include (git-config(1), ssh_config(5))."""
+"""Find the files that the settings files of git and ssh include (git-config(1), ssh_config(5))."""
 
 import fnmatch
 import os
@@ -12,7 +12,7 @@ from .._core.host import Host
 
 MOST = 50  # files of one folder
 _GIT = re.compile(r"^[ \t]*path[ \t]*=[ \t]*\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
-INCLUDES: Dict[str, Tuple[Pattern[str], str]] = {  # file -> the lines, and the folder from which relative paths count
+INCLUDES: Dict[str, Tuple[Pattern[str], str]] = {  # file -> pattern of its include lines, folder of relative paths
     ".gitconfig": (_GIT, ""),
     ".config/git/config": (_GIT, ".config/git"),
     ".ssh/config": (re.compile(r"^[ \t]*Include[ \t=]+(\S.*)", re.IGNORECASE | re.MULTILINE), ".ssh"),
@@ -20,17 +20,17 @@ INCLUDES: Dict[str, Tuple[Pattern[str], str]] = {  # file -> the lines, and the 
 
 
 def find_included(name: str, text: str, host: Host) -> Iterator[str]:
-    """Yield the existing files that a settings file includes. name: of that file, below the home."""
+    """Yield the paths of the existing files that a settings file includes. name: of that file, as in INCLUDES."""
     pattern, folder = INCLUDES.get(name, (None, ""))
     words = [word for line in pattern.findall(text) for word in line.split()] if pattern else []
     for word in words:
         path = re.sub(r"^(?:~|\$\{?HOME\}?)/", lambda _found: host.home + "/", word.strip("\"'"))
         path = os.path.normpath(os.path.join(host.home, folder, path))
-        yield from _matching(path, host)
+        yield from _expand_pattern(path, host)
 
 
-def _matching(path: str, host: Host) -> Iterator[str]:
-    """Yield the paths of a pattern of names in one folder."""
+def _expand_pattern(path: str, host: Host) -> Iterator[str]:
+    """Yield the existing files whose names match the last part of the path, which may contain wildcards."""
     folder, pattern = os.path.split(path)
     try:
         names = host.names(folder) if re.search(r"[*?\[]", pattern) else [pattern]

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A search through many files of an account, within limits, that reads regular files of the account's owner only.
+"""A search through many files of an account, within limits of time and size.
 
-It follows no link out of its areas, opens no pipe or device and reads no file of another user. It records what it
-skipped, so that nothing counts as checked that was not.
+It reads only regular files that belong to the account: no file of another user, no pipe or device, and no file outside
+its areas, even if a link in an area points there. It records what it skipped, so that this is not taken for checked.
 """
 
 import os
@@ -18,16 +18,16 @@ from .filled_folders import folders_to_enter, is_filled
 from .text_file import read_text_file, to_utf_8, unescape_fish
 from .walk import USUAL, FolderListing, Limits, Walk
 
-LARGEST = 4 * 1024 * 1024
-MOST_BYTES = 256 * 1024 * 1024  # of the texts of one search
+LARGEST = 4 * 1024 * 1024  # bytes of one file
+MOST_BYTES = 256 * 1024 * 1024  # of all texts of one search
 FISH_VARIABLES = "fish_variables"
-TOO_MUCH = "too many files for one search, or it took too long"
+TOO_MUCH = "too many files, or the search took too long"
 DENIED = "permission denied"
-GONE = ("ENOENT", "ELOOP", "ENXIO")  # removed since then, or replaced by a link or a socket
+GONE = ("ENOENT", "ELOOP", "ENXIO")  # errors if the file was removed, or replaced by a link or a socket
 
 
 def expand_paths(host: Host, paths: Iterable[str]) -> Tuple[List[str], List[str]]:
-    """Return the absolute paths, and a sentence for each path that names an unset variable of the site."""
+    """Return the absolute paths, and a sentence for each path that contains an unset variable of the site."""
     absolute, problems = [], []
     for path in paths:
         try:
@@ -38,7 +38,7 @@ def expand_paths(host: Host, paths: Iterable[str]) -> Tuple[List[str], List[str]
 
 
 class Search:
-    """One search. areas: the folders that it covers; links are followed as long as they stay inside."""
+    """One search. areas: the folders that it covers; links are followed if their targets are in an area."""
 
     def __init__(self, host: Host, areas: List[str], limits: Limits = USUAL) -> None:
         self.host = host
@@ -57,7 +57,7 @@ class Search:
     # -- files ---------------------------------------------------------------------------------
 
     def resolve_file(self, path: str) -> Optional[str]:
-        """Return the regular file of the account that path names, perhaps by a link inside the areas; else None."""
+        """Return the real path of a regular file of the account in the areas; None for anything else."""
         try:
             real = self.host.resolve(path)
             entry = self.host.entry(real) if real else None
@@ -69,11 +69,11 @@ class Search:
         return real if self.covers(real) else None
 
     def covers(self, real: str) -> bool:
-        """Return True if a path is in the areas, by its name: links must have been followed before."""
+        """Return True if a real path is in the areas, by its name alone."""
         return any(real == area or real.startswith(area.rstrip("/") + "/") for area in self._areas)
 
     def read_text(self, path: str, largest: int = LARGEST) -> str:
-        """Return up to largest bytes of a file as latin-1; empty if there is no file to read."""
+        """Return up to largest bytes of a file as latin-1; empty if the file is missing or must not be read."""
         real = self.resolve_file(path)
         if real is None:
             return ""
@@ -89,12 +89,12 @@ class Search:
             with os.fdopen(handle, "rb") as stream:
                 return stream.read(largest) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
         except (AccountError, OSError):
-            self.skip("permission denied, or removed since then", real)
+            self.skip("permission denied, or removed during the search", real)
             return b""
 
     # -- folders -------------------------------------------------------------------------------
 
-    def names(self, folder: str) -> List[str]:
+    def list_names(self, folder: str) -> List[str]:
         """Return the names in a folder; none if it is missing, outside the areas or cannot be listed."""
         try:
             real = self.host.resolve(folder)
@@ -107,12 +107,12 @@ class Search:
         """Return the paths of the start-up files of every shell, whether they exist or not."""
         home = self.host.home + "/"
         paths = [home + name for name in key_files.START_UPS]
-        for folder, end in key_files.START_UP_FOLDERS:
-            paths += [home + folder + "/" + name for name in self.names(home + folder) if name.endswith(end)]
+        for folder, ending in key_files.START_UP_FOLDERS:
+            paths += [home + folder + "/" + name for name in self.list_names(home + folder) if name.endswith(ending)]
         return paths
 
     def walk_tree(self, folder: str) -> Iterator[FolderListing]:
-        """Yield the folders of a tree level by level, names in order, without those that programs fill."""
+        """Yield the folders of a tree, except those that programs fill: level by level, sorted by name."""
         for listing in self._walk.folders(folder):
             if self._walk.cut:
                 self.skip(TOO_MUCH, listing.folder)
@@ -124,10 +124,10 @@ class Search:
         if self._walk.cut:
             self.skip(TOO_MUCH, self._walk.cut_at)
 
-    def texts(self, folder: str, is_meant: Callable[[str], bool]) -> Iterator[Tuple[str, bytes]]:
-        """Yield path and content of the account's own texts in a tree. is_meant: says so of a file's name."""
+    def read_texts(self, folder: str, is_searched: Callable[[str], bool]) -> Iterator[Tuple[str, bytes]]:
+        """Yield path and content of each text of the account in a tree. is_searched: decides by the file's name."""
         for listing in self.walk_tree(folder):
-            for name in filter(is_meant, listing.files):
+            for name in filter(is_searched, listing.files):
                 if self._walk.is_over() or self._bytes_left <= 0:
                     self.skip(TOO_MUCH, listing.folder)
                     return
@@ -136,11 +136,11 @@ class Search:
                     yield listing.path(name), unescape_fish(content) if name == FISH_VARIABLES else content
 
     def _read_own_text(self, path: str) -> bytes:
-        """Return up to LARGEST bytes of a text of the account. Only its name may have become another thing by now."""
+        """Return up to LARGEST bytes of a text of the account; none if the file is not a text, or cannot be read."""
         try:
             content = read_text_file(self.host.real(path), LARGEST + 1)
         except AccountError:
-            return b""  # its file system hangs, which the walk reports
+            return b""  # the file system hangs; the walk reports that
         except OSError as error:
             if errno_name(error) not in GONE and self._is_mine(path):
                 self.skip(DENIED if errno_name(error) == "EACCES" else errno_name(error), path)
@@ -151,7 +151,7 @@ class Search:
         return to_utf_8(content[:LARGEST])
 
     def _why_not_entered(self, path: str, error: OSError) -> str:
-        """Return the reason to record; empty for a folder of another user, which is not part of the account."""
+        """Return the reason to record for a folder; empty for one of another user, which is not part of the account."""
         exists = errno_name(error) not in ("ENOENT", "ENOTDIR")
         return DENIED if exists and (path in self._areas or self._is_mine(path)) else ""
 
@@ -159,5 +159,5 @@ class Search:
         try:
             entry = self.host.entry(path)
         except AccountError:
-            return True  # in doubt it is recorded
+            return True  # the file system hangs, and the reason must be recorded
         return entry is not None and entry.mine

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings files of tools, and files that start programs, by their names below the home, as the tools document them."""
+"""Tables of files below the home, as tools document them: settings files, and files that start programs."""
 
 import re
 from typing import Dict, Mapping, NamedTuple
@@ -13,9 +13,10 @@ PODMAN = {"graphroot": "CONTAINERS_GRAPHROOT", "rootless-storage-path": "CONTAIN
 
 
 class SettingsFile(NamedTuple):
-    """A settings file of a tool, and the variable of each setting in it; none: every setting is a variable.
+    """A settings file of a tool.
 
-    section: the only part of the file that counts.
+    variables: setting -> environment variable with the same effect; if empty, the file sets variables by their names.
+    section: the only section of the file whose settings are read; "" for all.
     """
 
     path: str
@@ -52,13 +53,13 @@ FILES = (
     SettingsFile(".config/wandb/settings", {"cache-dir": "WANDB_CACHE_DIR"}),
     SettingsFile(".config/ccache/ccache.conf", {"cache-dir": "CCACHE_DIR"}),
 )
-OF_PROJECTS: Dict[str, SettingsFile] = {  # by their names, in the folders of projects
+OF_PROJECTS: Dict[str, SettingsFile] = {  # file name -> file, in the folders of projects
     "uv.toml": SettingsFile("", UV),
     "pyproject.toml": SettingsFile("", UV, "[tool.uv]"),
     "pip.conf": SettingsFile("", PIP),
     ".npmrc": SettingsFile("", NPM),
 }
-POINTERS = {  # variables that name a settings file, and its settings
+POINTERS = {  # variable that contains the path of a settings file -> the settings in that file
     "PIP_CONFIG_FILE": PIP,
     "UV_CONFIG_FILE": UV,
     "NPM_CONFIG_USERCONFIG": NPM,
@@ -66,7 +67,7 @@ POINTERS = {  # variables that name a settings file, and its settings
     "CONTAINERS_STORAGE_CONF": PODMAN,
 }
 CONDARC, CONDARC_FOLDERS = "CONDARC", (".conda/condarc.d", ".config/conda/condarc.d", ".condarc.d")
-STARTERS = (  # folders whose files start programs or set variables for them, and the names of these files
+STARTERS = (  # folders whose files start programs or set variables for them, with patterns of these files
     (".config/systemd/user", r".*\.(?:service|timer|socket|path)\Z|[^/]+\.d/[^/]+\.conf\Z"),
     (".config/autostart", r".*\.desktop\Z"),
     (".ipython/profile_default/startup", r".*\.(?:py|ipy)\Z"),
@@ -84,7 +85,7 @@ STARTER_FILES = (
     *(".Rprofile", ".vscode/settings.json", ".tmux.conf", ".config/tmux/tmux.conf", ".screenrc", ".vimrc"),
     *(".vim/vimrc", ".config/nvim/init.vim", ".config/nvim/init.lua", ".emacs", ".emacs.d/init.el"),
 )
-EXISTING = re.compile(  # settings of tools that name a file, a folder or a program which has to exist
+EXISTING = re.compile(  # settings of tools with the path of a file, a folder or a program that must exist
     r"^[ \t]*(?:c\.\w+\.)?[\"']?(?:(?:animation\.)?ffmpeg_path|ca_bundle|cafile|capath|sslCAInfo|ssl_verify|cert"
     r"|root_dir|notebook_dir|hooksPath|helper|credential\.helper|additionalimagestores|find-links|R_LIBS_USER"
     r"|ca_certificate|init_module)[\"']?[ \t]*[=:][ \t\[\"'!]*(/[\w./+@%-]+)",
@@ -104,15 +105,15 @@ WITH_EXISTING = (
     *(".jupyter/jupyter_server_config.py", ".jupyter/jupyter_notebook_config.py", ".jupyter/jupyter_lab_config.py"),
     *(".jupyter/jupyter_server_config.json", ".condarc", ".config/conda/.condarc", ".wgetrc"),
 )
-CREATED = ("PYTHONUSERBASE", "R_LIBS_USER", "ZDOTDIR")  # by their programs or users, in a folder that exists
-NAMES_EXISTING = re.compile(  # variables of start-up files that name a file or a folder which has to exist
+CREATED = ("PYTHONUSERBASE", "R_LIBS_USER", "ZDOTDIR")  # with folders created later, if the parent folder exists
+NAMES_EXISTING = re.compile(  # variables of start-up files with the path of a file or a folder that must exist
     r"(?:REQUESTS_CA_BUNDLE|SSL_CERT_(?:FILE|DIR)|CURL_CA_BUNDLE|NODE_EXTRA_CA_CERTS|GIT_SSL_CAINFO|PIP_CERT"
     r"|PYTHONSTARTUP|GIT_CONFIG_GLOBAL|PIP_CONFIG_FILE|UV_CONFIG_FILE|CONDARC|SHELL|BASH_ENV|%s)\Z" % "|".join(CREATED)
 )
 MOUNTS = re.compile(r"^[ \t]*(/[\w./+@%-]+)[ \t]+/\S*", re.MULTILINE)  # of enroot's fstab files
 HUB = ("HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_XET_CACHE")
 CACHES = HUB + ("PIP_CACHE_DIR", "UV_CACHE_DIR", "TORCH_HOME", "WANDB_CACHE_DIR", "ENROOT_CACHE_PATH")
-OUTRANKED = {  # a variable, and those that count in its place for what it moves
+OUTRANKED = {  # a variable -> the variables that override it for a part of its tools
     "HF_HOME": HUB,
     "HUGGINGFACE_HUB_CACHE": HUB[:1],
     "TRANSFORMERS_CACHE": HUB[:1],
@@ -123,7 +124,7 @@ OUTRANKED = {  # a variable, and those that count in its place for what it moves
     "XDG_CACHE_HOME": CACHES,
     "XDG_DATA_HOME": ("ENROOT_DATA_PATH",),
 }
-IN_COMMON = {  # folders of variables that many programs share -> what the tools have in them
+IN_COMMON = {  # a variable that many programs share -> subfolders of these programs in its folder
     "XDG_CACHE_HOME": ("huggingface", "pip", "uv", "torch", "wandb", "enroot"),
     "XDG_DATA_HOME": ("enroot",),
 }

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Folders of tools with content of the user's, which a variable that leads elsewhere would hide."""
+"""Find folders of tools that contain data of the user, which a variable with another path would hide."""
 
 import os
 from typing import Any, Dict, List, Mapping
@@ -11,21 +11,27 @@ from .._core.host import Host
 from .._formats.settings import find_settings
 from .start_up import login_shell_files
 
-MOST = 100  # names in a folder that are looked at
+MOST = 100  # names in a folder that are examined
 
 
-def find_used(asked: Mapping[str, Mapping[str, Any]], host: Host) -> Dict[str, str]:
-    """Return the variables that would hide content, each with the folder of that. asked: as in unless_used."""
+def find_used(variables: Mapping[str, Mapping[str, Any]], host: Host) -> Dict[str, str]:
+    """Return the variables that would hide content, each with the folder that has the content.
+
+    variables: the option unless_used, variable -> {folders: used without the variable, below: subfolder with content}.
+    """
     found = {}
-    for name, one in asked.items():
-        for folder in [place for shown in one["folders"] for place in _resolve(shown, host)]:
-            if name not in found and _has_content(os.path.join(folder, one["below"]).rstrip("/"), host):
+    for name, usual in variables.items():
+        for folder in [path for option in usual["folders"] for path in _resolve_folder(option, host)]:
+            if name not in found and _has_content(os.path.join(folder, usual["below"]).rstrip("/"), host):
                 found[name] = folder
     return found
 
 
-def _resolve(folder: str, host: Host) -> List[str]:
-    """Return the path of a folder. One that begins with a variable is where the start-up files certainly say."""
+def _resolve_folder(folder: str, host: Host) -> List[str]:
+    """Return the absolute path of a folder; none or several if it begins with a variable.
+
+    The value of a variable is read from the user's start-up files, if they set it unconditionally.
+    """
     if not folder.startswith("$"):
         return [host.expand(folder)]
     name, _slash, rest = folder[1:].partition("/")
@@ -34,14 +40,14 @@ def _resolve(folder: str, host: Host) -> List[str]:
         try:
             text = read_edited_file(host, file).text
         except AccountError:
-            continue  # an unreadable file is reported elsewhere
-        settings = find_settings(text) if name in text else ()
-        paths += [one.value(host.home) for one in settings if one.name == name and one.is_certain(host.home)]
+            continue  # an audit check reports unreadable files
+        settings = [setting for setting in find_settings(text) if setting.name == name]
+        paths += [setting.value(host.home) for setting in settings if setting.is_certain(host.home)]
     return [os.path.join(path, rest).rstrip("/") for path in paths if path.startswith("/")]
 
 
 def _has_content(folder: str, host: Host) -> bool:
-    """Return True if it holds a folder, as of a container or a model, or cannot be read."""
+    """Return True if a folder has a subfolder, such as a container or a model, or cannot be read."""
     try:
         names = [name for name in host.names(folder) if not name.startswith(".")][:MOST]
         return any(host.resolved_kind(os.path.join(folder, name)) == "folder" for name in names)

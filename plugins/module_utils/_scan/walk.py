@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A walk through folder trees that ends in time, follows no link, opens no file and stays on its file system.
+"""A walk through folder trees within limits. It follows no link, opens no file and stays on one file system.
 
-A scratch area may hold millions of files on a slow file server. A walk counts what it passes, and records which folders
-it did not enter and whether it ended before the trees did.
+A scratch area may contain millions of files on a slow file server. So a walk counts the entries that it passes, and
+records which folders it did not enter, and if it ended early.
 """
 
 import itertools
@@ -26,18 +26,18 @@ class WalkedEntry(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Where a walk ends: entries and seconds in all its trees together, nested folders in each."""
+    """The limits of a walk."""
 
-    entries: int = 20000
-    seconds: float = 15.0
-    depth: int = 40
+    entries: int = 20000  # in all trees together
+    seconds: float = 15.0  # for all trees together
+    depth: int = 40  # of nested folders in each tree
 
 
 USUAL = Limits()
 
 
 class SkippedPaths:
-    """Paths that were not examined, as the user reads them, each with the reason."""
+    """Paths that were not examined, as messages show them, each with the reason."""
 
     def __init__(self) -> None:
         self.paths: List[Tuple[str, str]] = []
@@ -57,7 +57,7 @@ class SkippedPaths:
 
 
 class FolderListing:
-    """A folder and the names in it. Removing a name from folders keeps the walk out of that folder."""
+    """A folder and its entries. If a name is removed from folders, the walk does not enter that folder."""
 
     def __init__(self, folder: str, entries: List["os.DirEntry[str]"]) -> None:
         self.folder = folder
@@ -66,7 +66,7 @@ class FolderListing:
         self.folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
     def path(self, name: str) -> str:
-        """Return the path of one of the names."""
+        """Return the path of an entry."""
         return self.folder.rstrip("/") + "/" + name
 
 
@@ -75,11 +75,11 @@ def _reason_by_error(_path: str, error: OSError) -> str:
 
 
 class Walk:
-    """A budget for several trees, and how the walk through the last one ended.
+    """A walk through one or more trees, with common limits.
 
-    cut says why it ended early: "" (it did not), "entries" or "time"; cut_at says in which folder. Only a walk that was
-    cut by entries gives the same result the next time. reason(path, error): why a folder could not be entered, as
-    skipped records it; empty if that is not worth recording.
+    cut: why the last tree was not completed: "entries" or "time", or "" if it was; cut_at: in which folder. Only a walk
+    that was cut by entries has the same result the next time. skipped: the folders that were not entered.
+    reason(path, error): returns the reason to record for a folder that cannot be read, or "" to record nothing.
     """
 
     def __init__(
@@ -97,22 +97,22 @@ class Walk:
         return bool(self.cut) or time.time() > self._deadline
 
     def folders(self, top: str, deep_first: bool = False) -> Iterator[FolderListing]:
-        """Yield the folders of a tree, names in order.
+        """Yield the folders of a tree, sorted by name.
 
-        By default level by level: the upper levels are seen even if the tree is too large. With deep_first, each folder
-        comes with all below it before the next one.
+        By default level by level, so that a walk through a large tree completes at least the upper levels. With
+        deep_first, all folders below a folder come before the next one.
         """
         self.cut = self.cut_at = ""
         pending: Deque[Tuple[str, int]] = deque([(top, 0)])
         device = self._device(top)
         while pending:
-            place, depth = pending.popleft()
-            if place != top and self._stays_out(place, depth, device):
+            path, depth = pending.popleft()
+            if path != top and self._is_out_of_bounds(path, depth, device):
                 continue
             if time.time() > self._deadline:
-                self.cut, self.cut_at = "time", place
+                self.cut, self.cut_at = "time", path
                 return
-            listing = self._list(place)
+            listing = self._list(path)
             yield listing
             if self.cut:
                 return
@@ -123,7 +123,7 @@ class Walk:
                 pending.extend(below)
 
     def below(self, top: str) -> Iterator[WalkedEntry]:
-        """Yield everything below a folder without the folder itself, each folder before its contents."""
+        """Yield every entry below a folder, but not the folder itself; each folder before its contents."""
         for listing in self.folders(top, deep_first=True):
             for entry in listing.entries:
                 if time.time() > self._deadline:
@@ -137,24 +137,25 @@ class Walk:
                     yield WalkedEntry(listing.path(entry.name), status)
 
     def _device(self, folder: str) -> int:
+        """Return the number of a folder's file system; -1 if the folder cannot be read, which _list records."""
         try:
             return os.lstat(self._host.real(folder) or "/").st_dev
         except OSError:
-            return -1  # listing it will say why
+            return -1
 
-    def _stays_out(self, place: str, depth: int, device: int) -> bool:
+    def _is_out_of_bounds(self, path: str, depth: int, device: int) -> bool:
         """Return True, and record the reason, if a folder is too deep or on another file system."""
-        if self._mounts is None:
+        if self._mounts is None:  # a bind mount has the same device number
             self._mounts = set(mount_points())
         why = "too deep" if depth > self._depth else ""
-        if self._host.root + place in self._mounts or self._device(place) not in (device, -1):
+        if self._host.root + path in self._mounts or self._device(path) not in (device, -1):
             why = "another file system"
         if why:
-            self.skipped.add(self._host.shown(place), why)
+            self.skipped.add(self._host.shown(path), why)
         return bool(why)
 
     def _list(self, folder: str) -> FolderListing:
-        """Return the contents of a folder, cut to the entries that are left of the budget."""
+        """Return the entries of a folder, as many as the limit still allows; none if it cannot be read."""
         try:
             with os.scandir(self._host.real(folder) or "/") as scan:
                 entries = list(itertools.islice(scan, self._entries_left + 1))
@@ -174,6 +175,9 @@ class Walk:
 
 
 def format_walked(number: int, noun: str, walk: Walk) -> str:
-    """Return a number that stays true when the walk was cut: '12 files', 'at least 12 files', or just 'files'."""
+    """Return a number for a message: '12 files', or for a walk that was cut 'at least 12 files' or just 'files'.
+
+    A walk that was cut by time would find another number the next time, so its number is not shown.
+    """
     text = format_count(number, noun)
     return {"": text, "entries": "at least " + text, "time": noun + "s"}[walk.cut]

@@ -163,7 +163,7 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ("bash", ".bashrc", "", "ulimit -f 2048", {"ENV-011 ~/.bashrc:2": "this line limits every program"}),
         ("bash", ".bashrc", "", "ulimit -c 0 -n 4096", {}),
         ("tcsh", ".cshrc", "", "limit filesize 2m", {"ENV-011 ~/.cshrc:2": "this line limits every program"}),
-        ("bash", ".bashrc", "", "export CDPATH=.:/usr", {"ENV-011 ~/.bashrc:2": "CDPATH: cd in a script goes"}),
+        ("bash", ".bashrc", "", "export CDPATH=.:/usr", {"ENV-011 ~/.bashrc:2": "CDPATH: cd in scripts may change"}),
         ("bash", ".bashrc", "", "CDPATH=.:/usr", {}),
         ("bash", ".bashrc", "", "export TMPDIR=~/tmp", {"ENV-011 ~/.bashrc:2": "TMPDIR is in the home directory"}),
         ("bash", ".bashrc", "", "sbatch() { command sbatch -x; }", {"ENV-005 ~/.bashrc:2": "hides the site's sbatch"}),

@@ -42,7 +42,7 @@ def stub(folder: Path, more: str = "") -> tuple[str, Path]:
 
 def outcomes_of(plan: dict[str, Any], shell: str) -> list[dict[str, Any]]:
     """What came of a plan on an account with that login shell."""
-    return engine.WORKS[plan["work"]](engine.make_task(plan, KINDS, Account(HOME, shell))).documents
+    return engine.WORKS[plan["work"]](engine.make_task(plan, KINDS, Account(HOME, shell))).outcomes
 
 
 def test_a_home_that_is_not_the_passwd_one_stops_everything(monkeypatch: pytest.MonkeyPatch) -> None:

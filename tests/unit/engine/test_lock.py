@@ -36,7 +36,7 @@ def holder(scene: Scene) -> int:
 def test_a_second_run_says_who_is_at_work(scene: Scene) -> None:
     pid = holder(scene)
     try:
-        with pytest.raises(AccountError) as refused, AccountLock(scene.host(), wait=0.3):
+        with pytest.raises(AccountError) as refused, AccountLock(scene.host(), seconds=0.3):
             pass
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -47,7 +47,7 @@ def test_a_second_run_says_who_is_at_work(scene: Scene) -> None:
 def test_a_second_run_waits_for_the_first(scene: Scene) -> None:
     pid = child(lambda: AccountLock(scene.host()).__enter__() and time.sleep(0.5))  # type: ignore[func-returns-value]  # one expression for a lambda
     time.sleep(0.2)
-    with AccountLock(scene.host(), wait=20):
+    with AccountLock(scene.host(), seconds=20):
         assert scene.at("~/" + NAME).exists()
     os.waitpid(pid, 0)
 
@@ -61,7 +61,7 @@ def test_a_file_left_behind_goes_with_the_next_run_even_if_it_has_nothing_to_do(
 def test_a_link_in_place_of_the_lock_is_not_followed(scene: Scene) -> None:
     scene.make({"~/mine": Plain(b"precious\n")})
     scene.at("~/" + NAME).symlink_to("mine")
-    with pytest.raises(AccountError, match="locking the account"), AccountLock(scene.host(), wait=0):
+    with pytest.raises(AccountError, match="locking the account"), AccountLock(scene.host(), seconds=0):
         pass
     assert scene.at("~/mine").read_bytes() == b"precious\n"
 

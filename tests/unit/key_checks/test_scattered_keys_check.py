@@ -280,7 +280,7 @@ def test_an_index_that_cannot_be_read_is_said(scene: Scene, content: bytes) -> N
     scene.make({"~/p": Folder(), "~/p/.git": Folder(), "~/p/.git/index": Plain(content), "~/p/a.sh": line(NVAPI)})
     report = looked(scene)
     assert list(report.found) == ["SEC-004 ~/p/a.sh:1"]
-    assert report.remarks == ["not checked: ~/p/.git (git's index cannot be read)"]
+    assert report.remarks == ["not checked: ~/p/.git (the git index cannot be read)"]
 
 
 # -- copies and stores -----------------------------------------------------------------------------
@@ -327,7 +327,7 @@ def test_enroots_store_of_tokens_is_found_and_an_empty_one_is_none(scene: Scene)
     assert list(looked(scene, folder="/data", caches=["/data"]).found) == ["SEC-009 /data/.tokens.1000"]
     scene.make({"~/.cache": Folder(), "~/.cache/enroot": Folder(), "~/.cache/enroot/.tokens.1000": Folder(0o700)})
     scene.make({"~/.cache/enroot/.tokens.1000/abc": Plain(b"token", 0o600)})
-    text = "1 file with tokens that enroot got for its pulls"
+    text = "1 file with tokens from enroot's image pulls"
     assert looked(scene, caches=["~/.cache/enroot"]).found == {"SEC-009 ~/.cache/enroot/.tokens.1000": text}
     assert looked(scene, folder="/data", caches=["~/.cache/enroot"]).found == {}, "it is for the look at the home"
 

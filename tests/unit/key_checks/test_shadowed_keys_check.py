@@ -122,7 +122,7 @@ def test_a_login_shell_that_does_not_answer_is_said(kept: Scene) -> None:
     entry = {"kind": "shadowed_keys", "capability": "watch", "options": complete_options(ShadowedKeys, {"kept": KEPT})}
     plan = {"resources": [entry], "work": "examine", "fingerprint_key": "00" * 32}
     account = Account(str(kept.at("~")), "/no/such/shell")
-    document = engine.WORKS["examine"](engine.make_task(plan, {"shadowed_keys": ShadowedKeys}, account)).documents[0]
+    document = engine.WORKS["examine"](engine.make_task(plan, {"shadowed_keys": ShadowedKeys}, account)).outcomes[0]
     assert "SEC-008 ~/.bashrc:1" in document["before"]
     assert document["remarks"] == [
         "the login environment was not checked: the login shell /no/such/shell cannot be started."

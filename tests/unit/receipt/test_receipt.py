@@ -109,7 +109,7 @@ def test_only_what_we_made_is_taken_out(scene: Scene) -> None:
 def test_what_another_login_node_makes_meanwhile_stays_noted(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a thing is ours was decided before it was there: what is noted of it since is not this run's to drop."""
     scene.make(AREA)
-    decided = ownership.settle_kept
+    decided = ownership.decide_removals
 
     def and_then_another_run(task: Any) -> Any:
         monkeypatch.undo()
@@ -117,7 +117,7 @@ def test_what_another_login_node_makes_meanwhile_stays_noted(scene: Scene, monke
         said(scene, LINK)
         return found
 
-    monkeypatch.setattr(ownership, "settle_kept", and_then_another_run)
+    monkeypatch.setattr(ownership, "decide_removals", and_then_another_run)
     told = said(scene, {**LINK, "state": "absent"}, only_made=True)
     assert [note["made"] for note in notes(scene).values()] == [True]
     assert told["receipt"]["notes"] == noted(scene)
