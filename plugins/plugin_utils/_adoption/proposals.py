@@ -123,8 +123,8 @@ def _list_variable_uses(variable: ExistingThing, desired: dict[str, str]) -> Ite
     thing = f"{name} in {variable['at']}"
     if name == "XDG_CACHE_HOME":
         tools = {tool: f"{path}/{tool}" for tool in CACHE_HOME_TOOLS if tool_caches.TOOLS[tool].keys() & desired.keys()}
-        if tools and any(desired[name] != f"{path}/{below}" for tool in tools
-                         for name, below in tool_caches.TOOLS[tool].items() if name in desired):  # fmt: skip
+        if tools and any(desired[key] != f"{path}/{folder}" for tool in tools
+                         for key, folder in tool_caches.TOOLS[tool].items() if key in desired):  # fmt: skip
             yield _build_use("equivalent", thing, f"{path} stays in use", {"tool_caches": {"paths": tools}})
     elif name == "TRANSFORMERS_CACHE":
         if "HF_HUB_CACHE" in desired:
@@ -145,7 +145,7 @@ def _list_hidden_folders(hidden: Iterable[tuple[str, str]], chosen: Container[st
         if name in CONTAINER_VARIABLES:
             setting: AccountSettings = {"container_caches": {"paths": {name: folder}}}
             yield _build_use("equivalent", f"containers in {folder}", "used as they are", setting)
-        else:
+        else:  # a variable of Hugging Face
             setting = {"tool_caches": {"paths": {"huggingface": folder}}}
             yield _build_use("equivalent", f"models in {folder}", "used as they are", setting)
 

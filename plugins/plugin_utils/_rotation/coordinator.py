@@ -101,7 +101,7 @@ class Coordinator:
 
         At the end of the run, or if the next step is not for the accounts, report the rotation instead. previous: the
         state whose request the accounts have just handled in this run; None at the start, which begins a rotation if
-        none is open. is_last: the playbook calls the accounts no more.
+        none is open. is_last: no task of the accounts follows in this run.
         """
         with self._store.lock_rotation():
             checks = [] if previous else self._start()
@@ -116,21 +116,21 @@ class Coordinator:
 
     def _take_own_steps(self, requested: RequestedStep, is_last: bool) -> RotationStep:
         """Take steps until one has to wait for the accounts, the user or time, or has no effect. Return that step."""
-        before: RotationStep | None = None
+        last: RotationStep | None = None
         while True:
             step = next_step(self._rotation.situation())
             if step.name == "grace" and self._options.retired:
                 self._rotation.end_grace()
                 continue
-            if step == before or not step.name or self._has_to_wait(step, requested, is_last):
+            if step == last or not step.name or self._has_to_wait(step, requested, is_last):
                 return step
             self._rotation.take_step(self._limit_plan(step))
-            before = step
+            last = step
 
     def _has_to_wait(self, step: RotationStep, requested: RequestedStep, is_last: bool) -> bool:
         """Return True if the step has to wait for the accounts, the user or time."""
         was_requested = step.name in READING_STEPS and requested.get("name") == step.name
-        if step.obstacle and (step.name != "plan" or was_requested):
+        if step.obstacle and (step.name != "plan" or was_requested):  # a plan is tried once more: accounts may be ready
             return True
         if step.name in ACCOUNT_STEPS and step.targets:
             return not was_requested
@@ -139,7 +139,10 @@ class Coordinator:
         )
 
     def _is_deactivated(self, step: RotationStep, is_last: bool) -> bool:
-        """Return True if the user reports that the key is deactivated. Ask only about a compromised current key."""
+        """Return True if the user reports that the key is deactivated.
+
+        The user is asked only about a compromised key, because the same run then continues with the new key.
+        """
         secret = self._rotation.situation().secret
         if self._options.retired or is_last or secret is None or step.version != secret.current.id:
             return self._options.retired
@@ -169,7 +172,7 @@ class Coordinator:
         for target in self._options.excuse:
             self._rotation.excuse(target)
         self._rotation.recheck_absent_targets()
-        if self._needs_new_reads():
+        if self._needs_new_reads():  # after this record, every target counts as unread
             self._rotation.note("settle", "begun", self._rotation.situation().version)
         return checks
 
@@ -220,6 +223,7 @@ class Coordinator:
         return (step.name, requested.get("name")) != ("spread", "settle")
 
     def _result(self, checks: Sequence[TargetCheck], step: RequestedStep, command: str = "") -> RotationState:
+        """Return the state with these rows. step: to request from the accounts, or {}. command: to continue with."""
         situation = self._rotation.situation()
         failed = [check for check in checks if check["status"] == "failed"]
         return {

@@ -37,16 +37,10 @@ STATE_TEXTS = {  # state of a target -> text for the user
     "rolled_back": "old key, as before",
     "unreachable": "unreachable",
     "excused": "excused",
-    "absent": "holds no key",
+    "absent": "contains no key",
     "foreign": "unchanged: the file contains a key that hpc-onboard does not know",
     "refused": "unchanged: another machine has rotated this key in the meantime",
 }
-NOT_TESTED = "new key, not tested from the account"
-NEW_KEY = "new key"
-NOT_READY = "old key, not ready for the new key"
-CHANGED = "changed since the rotation: the file contains a different key, or none"
-NOT_READ_AGAIN = "new key when it was installed, not read again since"
-RESTORED = "old key, restored"
 RECOVERED = (
     "the ledger has no record of this rotation, but the record of key versions has: hpc-onboard asks every account "
     "which key it has"
@@ -99,14 +93,16 @@ def _describe_target(name: str, target: str, state: str, last: Record | None, is
         excuse = command_line.describe_options("rotate", "--resume", "--excuse", target)
         return f"{STATE_TEXTS['foreign']}; to continue without it: {excuse}"
     if is_cancelled and state in ("staged", "rolled_back"):
-        return RESTORED if state == "rolled_back" else "old key"
+        return "old key, restored" if state == "rolled_back" else "old key"
     if last and last.step == "plan" and state == "failed":
-        return NOT_READY
-    # no verdict: the account was only read, and the key was not tested
-    if last and last.step == "settle" and state in ("failed", "unreachable") and not last.verdict:
-        return CHANGED if state == "failed" else NOT_READ_AGAIN
+        return "old key, not ready for the new key"
+    if last and last.step == "settle" and not last.verdict:  # the file does not have the new key, or was not read
+        if state == "failed":
+            return "changed since the rotation: the file contains a different key, or none"
+        if state == "unreachable":
+            return "new key when it was installed, not read again since"
     if state == "verified" and last and last.verdict != "valid":
-        return NOT_TESTED if is_tested_on_account(target) else NEW_KEY
+        return "new key, not tested from the account" if is_tested_on_account(target) else "new key"
     return STATE_TEXTS[state]
 
 
@@ -132,7 +128,7 @@ def exposure_checks(situation: Situation, holders: Iterable[str]) -> list[Target
 def describe_remaining_work(
     situation: Situation, step: RotationStep, service: str, sentence: str, key_file: str
 ) -> RemainingWork:
-    """Return the remaining work before or in this step: an obstacle, a task of the user, or unfinished work.
+    """Return the remaining work of a rotation. step: the next one, which this run could not complete.
 
     sentence: the services' last response about the version, or empty. key_file: the option of this run, or empty.
     """
