@@ -44,8 +44,8 @@ PRACTICE = COLLECTION / "inventory" / "practice.yml"
 def ask_what_to_keep(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> AdoptChosen | AdoptPart:
     """Ask about each existing resource that differs, and return the changed accounts file. Raise AccountError.
 
-    ask: None without a terminal. Such resources are then skipped, and counted in "left". With --yes, all existing
-    resources are kept without a question.
+    ask: None without a terminal. Such resources are then skipped, and counted in "left". With --yes and in check mode,
+    all existing resources are kept without a question.
     """
     uses = _list_uses(variables)
     is_asking = AGREEMENT.is_needed(variables, value)
@@ -76,7 +76,10 @@ def ask_what_to_keep(variables: Variables, value: extra_vars.Value, ask: Ask | N
 def write_accounts_file(
     variables: Variables, value: extra_vars.Value, options: Mapping[str, Any], ask: Ask
 ) -> AdoptWritten | AdoptPart:
-    """Write the changed accounts file that was shown, if the user agrees. Raise AccountError."""
+    """Write the changed accounts file that was shown, if the user agrees. Raise AccountError.
+
+    options: of Ansible's command line.
+    """
     chosen = variables.get(CHOSEN) or {}
     if not chosen.get("changed") or variables.get("ansible_check_mode"):
         return NOTHING

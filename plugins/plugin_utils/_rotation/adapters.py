@@ -166,7 +166,7 @@ class AccountEffects(RotationEffects):
         """Write the version, read the file again, and test the key there. After a failure the file is unchanged."""
         return self._report(self._find_outcome(target, version, "reconcile"))
 
-    verify = install  # returns the outcome of the installation, in which the account has tested the key
+    verify = install  # after install, this is the same outcome: the account has also tested the key
 
     def read(self, target: str, version: str) -> EffectReport:
         """Check that the file has the version, whatever else is in it. Raise StepRefused."""
@@ -180,7 +180,7 @@ class AccountEffects(RotationEffects):
         """Write the current version in place of this one, in this file only."""
         files = [file for file in self._files if file.target == target]
         (self.outcomes[target, version],) = self._send(files, self._current, "reconcile")
-        self._report(self.outcomes[target, version])
+        self._report(self.outcomes[target, version])  # raises if the file was not written
 
     def _report(self, outcome: ResourceOutcome) -> EffectReport:
         """Return the verdict of an outcome. Raise StepRefused or OutcomeUnknown if the file was not written."""

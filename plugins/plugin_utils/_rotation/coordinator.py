@@ -38,7 +38,7 @@ READING_STEPS = ("plan", "settle")  # steps that a run requests once, even if so
 
 
 class RotationRequest(NamedTuple):
-    """The subject of a run. targets: in the inventory. stdin: what was read from standard input.
+    """The subject of a run. targets: in the inventory. stdin: the content of standard input.
 
     by_hand: the accounts that no program may log in to.
     """

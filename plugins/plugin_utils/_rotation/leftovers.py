@@ -42,7 +42,7 @@ class LeftoverSearch:
     def for_step(
         cls, situation: Situation, step: str, files: Iterable[SecretFile], cluster: Cluster, marks: Marks
     ) -> LeftoverSearch:
-        """Return the search for a step: only after the old key was deactivated, once the account has the new key.
+        """Return the search for a step; without options unless the old key is deactivated and the new key installed.
 
         files: of the account, with the key. marks: fingerprints of versions on the account, by secret and version.
         """
@@ -73,7 +73,7 @@ class LeftoverSearch:
         return self.outcome["evidence"].get("leftovers", 0) if self.outcome else 0
 
     def add_to(self, share: ShareResult) -> ShareResult:
-        """Return the account's share with what the search removed and what is left. The share does not fail by that."""
+        """Return the account's share with what the search removed and what is left; both are no failure."""
         if not (self.outcome or self.not_searched):
             return share
         texts = list(self.outcome["remarks"]) if self.outcome else []

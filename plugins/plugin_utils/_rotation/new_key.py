@@ -20,7 +20,7 @@ STDIN = "-"  # as a file name: standard input
 def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str = "") -> CheckedKey:
     """Read the new key, and check its form. Raise AccountError, whose text never contains the key.
 
-    stdin: what was read from standard input. hint: to show before the question at the terminal.
+    stdin: the content of standard input. hint: to show before the question at the terminal.
     """
     if file == STDIN:
         if not stdin:

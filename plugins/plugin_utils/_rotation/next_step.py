@@ -40,7 +40,7 @@ class RotationStep:
 
 
 def next_step(situation: Situation) -> RotationStep:
-    """Return the next step. Raises RotationError if the ledger and the labels contradict each other."""
+    """Return the next step. Raise RotationError if the ledger and the labels contradict each other."""
     _check_labels(situation)
     return _opening_step(situation) or _closing_step(situation) or RotationStep()
 

@@ -36,7 +36,7 @@ class RotationOpening:
     def __init__(
         self, secret: str, service: str, targets: tuple[str, ...], options: RotationOptions, stdin: bytes
     ) -> None:
-        """targets: in the inventory. stdin: what was read from it. Raise AccountError for invalid settings."""
+        """targets: in the inventory. stdin: the content of standard input. Raise AccountError for invalid settings."""
         self._secret, self._service, self._targets = secret, service, targets
         self._options, self._stdin = options, stdin
         self.settings = options.validation_settings(service)
@@ -70,7 +70,7 @@ class RotationOpening:
 
     def cancel(self, situation: Situation) -> None:
         """Cancel the open rotation. Raise AccountError if accounts would get back an old key that is refused."""
-        if situation.version and situation.is_cancelled(situation.version):  # by an earlier run: it only continues
+        if situation.version and situation.is_cancelled(situation.version):  # an earlier run began this, and it only continues
             return
         old = situation.fallback_version
         if old and situation.possible_holders(situation.version):
@@ -148,7 +148,7 @@ class RotationOpening:
         return key, make_check("new key", "ok", text)
 
     def _explain_lost_rights(self, new: Judgement, situation: Situation) -> str:
-        """Return what the old key gives access to, but not the new key; empty for nothing, or if the issuer is silent.
+        """Return the access that the new key lacks and the old key has, or empty, as the issuer reports it.
 
         new: the judgement of the new key, with the issuer's details.
         """
