@@ -34,11 +34,11 @@ class ActionModule(AccountAction):
         """Run the part that the task names. Only the part account connects to an account."""
         ask = prompt.ask_to_agree
         if arguments["part"] == "account":
-            return look.look_at_account(session)
+            return look.inspect_account(session)
         if arguments["part"] == "ask":
-            return adopt_run.choose(session.variables, session.value, ask if IS_AT_TERMINAL else None)
+            return adopt_run.ask_what_to_keep(session.variables, session.value, ask if IS_AT_TERMINAL else None)
         if arguments["part"] == "write":
-            return adopt_run.write(session.variables, session.value, context.CLIARGS, ask)
+            return adopt_run.write_accounts_file(session.variables, session.value, context.CLIARGS, ask)
         adopt_run.AGREEMENT.settings(session.variables, session.value)
         return adopt_run.NOTHING
 

@@ -27,7 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import Coordinator, RotationRequest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import LeftoverSearch
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import WORDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import STATE_TEXTS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import LARGEST, STDIN
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError, RotationStep
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import PREFIX, parse_options
@@ -85,7 +85,7 @@ class ActionModule(AccountAction):
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the result after one of ERRORS."""
         if arguments["part"] == "lead":
-            return results.refused_lead(arguments["secret"], message)
+            return results.failed_lead(arguments["secret"], message)
         return {"kind": "rotation_share", "failed": True, "msg": message}
 
     def _take_lead(self, arguments: Mapping[str, Any], session: AccountSession) -> RotationState:
@@ -138,12 +138,12 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
         return outcomes[: len(files)]
 
     known = store.load()
-    by_program = AccountEffects(secret, own_files, lambda: str(lead["current"]), send_files)
+    by_program = AccountEffects(secret, own_files, str(lead["current"]), send_files)
     effects = ImportedTargets(session.name, known, own_files) if _is_by_hand(session.variables) else by_program
     rotation = Rotation(secret, Ledger(key), store, effects, tuple(lead["wanted"]))
     marks = account_marks({secret: known} if known else {}, session.name, key)
     cluster = session.variables.get("cluster") or {}
-    search = LeftoverSearch.of_step(rotation.situation(), step.name, files, cluster, marks)
+    search = LeftoverSearch.for_step(rotation.situation(), step.name, files, cluster, marks)
     for target in step.targets:
         _apply_step(rotation, target, step)
     situation = rotation.situation()
@@ -155,11 +155,11 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
 
 def _apply_step(rotation: Rotation, target: str, step: RotationStep) -> None:
     if step.name == "plan":
-        rotation.look(target, step)
+        rotation.check_target(target, step)
     elif step.name == "settle":
-        rotation.read(target, step)
+        rotation.read_target(target, step)
     elif step.name == "retire":
-        rotation.confirm(target)
+        rotation.confirm_target(target)
     elif step.name == "abort":
         rotation.put_back(target, "abort", step.version)
     else:
@@ -205,7 +205,7 @@ def _preview_share(
     try:
         outcomes = _send_entries(entries, session.key(keyring_name) if version else PREVIEW_KEY, "foresee", session)
     except (TargetUnreachable, OutcomeUnknown):
-        return {"kind": "rotation_share", "changed": False, "failed": True, "msg": WORDS["unreachable"]}
+        return {"kind": "rotation_share", "changed": False, "failed": True, "msg": STATE_TEXTS["unreachable"]}
     return results.preview_result(secret, files, outcomes)
 
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts of adopt.yml on this machine: ask about what is different, and write the accounts file."""
+"""The parts of adopt.yml on this machine: ask about existing resources that differ, and write the accounts file."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .accounts_edit import add_settings, merge
 if TYPE_CHECKING:
     from .._documents.adoption import AccountSettings, AdoptChosen, AdoptPart, AdoptWritten, ExistingUse
 
-Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
-Ask = Callable[[str], str | None]  # None: no answer
-LOOKED, CHOSEN = "hpc_onboard_existing", "hpc_onboard_chosen"
-"""The variables in which playbooks/adopt.yml registers the looks and the choices."""
+Variables = Mapping[str, Any]  # Ansible's variables of a host
+Ask = Callable[[str], str | None]  # prompts with a question, and returns the answer; None without an answer
+INSPECTED, CHOSEN = "hpc_onboard_existing", "hpc_onboard_chosen"
+"""The variables in which playbooks/adopt.yml registers the results of the parts account and ask."""
 AGREEMENT = Agreement(
     "adopt",
     {"adopt_sure": extra_vars.read_bool},
@@ -41,28 +41,28 @@ NOES = ("n", "no")
 PRACTICE = COLLECTION / "inventory" / "practice.yml"
 
 
-def choose(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> AdoptChosen | AdoptPart:
-    """Return the changed accounts file, after a question for each different thing. Raise AccountError.
+def ask_what_to_keep(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> AdoptChosen | AdoptPart:
+    """Ask about each existing resource that differs, and return the changed accounts file. Raise AccountError.
 
-    ask: prompts and returns the answer; None without a terminal. Then what is different is left, unless the user wants
-    no questions: then everything of theirs is kept.
+    ask: None without a terminal. Such resources are then skipped, and counted in "left". With --yes and in check mode,
+    all existing resources are kept without a question.
     """
-    things = _list_things(variables)
-    is_asked = AGREEMENT.is_needed(variables, value)
+    uses = _list_uses(variables)
+    is_asking = AGREEMENT.is_needed(variables, value)
     settings: dict[str, AccountSettings] = {}
     left = 0
-    for account, thing in things:
-        chosen = thing["keep"]
-        if thing["replace"] is not None and is_asked:
-            chosen = _ask_about(account, thing, ask) if ask else {}
+    for account, use in uses:
+        chosen = use["keep"]
+        if use["replace"] is not None and is_asking:
+            chosen = _ask_settings(account, use, ask) if ask else {}
             left += not ask
         if chosen:
             settings[account] = merge(settings.get(account), chosen)
-    if not things:
+    if not uses:
         return NOTHING
     file = _find_file(variables)
-    before = _read(file)
-    after = _edit(file, before, settings)
+    before = _read_accounts_file(file)
+    after = _edit_accounts_file(file, before, settings)
     return {
         "kind": "adopt_chosen",
         "changed": before != after,
@@ -73,10 +73,13 @@ def choose(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> Ad
     }
 
 
-def write(
+def write_accounts_file(
     variables: Variables, value: extra_vars.Value, options: Mapping[str, Any], ask: Ask
 ) -> AdoptWritten | AdoptPart:
-    """Write the accounts file that was shown, once the user agrees. Raise AccountError."""
+    """Write the changed accounts file that was shown, if the user agrees. Raise AccountError.
+
+    options: of Ansible's command line.
+    """
     chosen = variables.get(CHOSEN) or {}
     if not chosen.get("changed") or variables.get("ansible_check_mode"):
         return NOTHING
@@ -89,53 +92,55 @@ def write(
     return {"kind": "adopt_written", "changed": True, "file": chosen["file"], "next": command}
 
 
-def _list_things(variables: Variables) -> list[tuple[str, ExistingUse]]:
-    """Return account and thing, of all accounts that were looked at."""
-    looks = ((host, variables["hostvars"][host].get(LOOKED) or {}) for host in variables["ansible_play_hosts_all"])
-    return [(host, thing) for host, look in looks for thing in look.get("things", ())]
+def _list_uses(variables: Variables) -> list[tuple[str, ExistingUse]]:
+    """Return the existing resources of all accounts that were inspected, each with its account."""
+    hosts = variables["ansible_play_hosts_all"]
+    results = {host: variables["hostvars"][host].get(INSPECTED) or {} for host in hosts}
+    return [(host, use) for host, result in results.items() for use in result.get("things", ())]
 
 
-def _ask_about(account: str, thing: ExistingUse, ask: Ask) -> AccountSettings:
-    answer = ask(f"{account}, {thing['thing']}. Keep yours? [Y/n] ")  # the list says the rest
+def _ask_settings(account: str, use: ExistingUse, ask: Ask) -> AccountSettings:
+    """Ask whether to keep a resource, and return the settings for the answer. Raise AccountError without an answer."""
+    answer = ask(f"{account}, {use['thing']}. Keep yours? [Y/n] ")  # the difference was shown before
     if answer is None:
         raise AccountError(
             describe_no_answer(AGREEMENT.not_done, shlex.join(command_line.command_for("adopt", ["--yes"])))
         )
-    return (thing["replace"] or {}) if answer.lower() in NOES else thing["keep"]
+    return (use["replace"] or {}) if answer.lower() in NOES else use["keep"]
 
 
 def _find_file(variables: Variables) -> Path:
-    """Return the accounts file. Raise AccountError if there is not one."""
+    """Return the accounts file. Raise AccountError unless all accounts are in the same file."""
     files = {variables["hostvars"][host].get("inventory_file") for host in variables["ansible_play_hosts_all"]}
     paths = [Path(str(file)) for file in files if file]
     if len(paths) != 1 or not paths[0].is_file():
-        raise AccountError("the accounts are not in one file; name one by -i FILE")
+        raise AccountError("the accounts are not in a single file; set the accounts file with -i FILE")
     return paths[0]
 
 
-def _read(file: Path) -> str:
+def _read_accounts_file(file: Path) -> str:
     try:
         return read_text(file)
     except Mistakes as error:
         raise AccountError(str(error)) from None
 
 
-def _edit(file: Path, text: str, settings: Mapping[str, AccountSettings]) -> str:
-    """Return the changed text, checked as every run does. Raise AccountError with the lines to add by hand."""
+def _edit_accounts_file(file: Path, text: str, settings: Mapping[str, AccountSettings]) -> str:
+    """Return the text with the settings, checked as at every run. Raise AccountError with the lines to add by hand."""
     try:
         if settings and PRACTICE.exists() and os.path.samefile(file, PRACTICE):
-            raise NotAdded("it is the practice file of this checkout")
-        made = add_settings(file, text, settings)
-        build_hosts(AccountsFile.parse(file, made))
+            raise NotAdded("this file is for practice, and is not edited")
+        edited = add_settings(file, text, settings)
+        build_hosts(AccountsFile.parse(file, edited))
     except NotAdded as error:
-        lines = "\n".join(_lines_to_add(settings))
+        lines = "\n".join(_render_settings(settings))
         raise AccountError(f"{abbreviate_home(file)}: {error}. Add this to your accounts by hand:\n{lines}") from None
     except Mistakes as error:
         raise AccountError(f"{error}\nNothing was written.") from None
-    return made
+    return edited
 
 
-def _lines_to_add(settings: Mapping[str, AccountSettings]) -> Iterator[str]:
-    for account, one in settings.items():
+def _render_settings(settings: Mapping[str, AccountSettings]) -> Iterator[str]:
+    for account, added in settings.items():
         yield f"  {account}:"
-        yield from (f"    {line}" for line in render_lines(one))
+        yield from (f"    {line}" for line in render_lines(added))

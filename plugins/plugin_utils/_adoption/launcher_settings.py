@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of the role launchers that do what a user's own script tells srun, and what none of them does."""
+"""Settings of the role launchers that have the same effect as the srun options in a user's own script."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-FORMS = {  # option of srun -> setting, and the form of a value that it takes
+FORMS = {  # option of srun -> setting, and the pattern of its value
     "mem": ("memory", r"[1-9][0-9]{0,6}[KMGT]"),
     "partition": ("partition", r"[A-Za-z0-9_.-]{1,100}"),
     "qos": ("qos", r"[A-Za-z0-9_.-]{1,100}"),
@@ -21,33 +21,33 @@ FORMS = {  # option of srun -> setting, and the form of a value that it takes
 }
 SHORT = {"p": "partition", "q": "qos", "A": "account", "t": "time", "c": "cpus-per-task", "G": "gpus"}
 NUMBERS = ("minutes", "cpus", "gpus")
-OWN = ("--container-workdir=$PWD", "--container-workdir=`pwd`", "--container-workdir=$(pwd)")  # usrun.sh does this
+DEFAULTS = ("--container-workdir=$PWD", "--container-workdir=`pwd`", "--container-workdir=$(pwd)")  # of usrun.sh
 
 
-def from_words(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings that options of srun amount to, and the options that none amounts to."""
+def parse_srun_options(options: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the settings with the same effect as options of srun, and the options without such a setting."""
     settings: dict[str, Any] = {}
     lost: list[str] = []
-    for word in words:
-        name, value = _split(word)
-        setting, form = FORMS.get(name, ("", ""))
-        value = re.sub(r"([KMGT])B$", r"\1", value) if setting == "memory" else value
-        if setting and re.fullmatch(form, value):
-            settings[setting] = _typed(setting, value)
-        elif word not in OWN:
-            lost.append(word)
+    for option in options:
+        name, value = _split_option(option)
+        setting, pattern = FORMS.get(name, ("", ""))
+        value = re.sub(r"([KMGT])B$", r"\1", value) if setting == "memory" else value  # the setting has no B
+        if setting and re.fullmatch(pattern, value):
+            settings[setting] = _convert_value(setting, value)
+        elif option not in DEFAULTS:
+            lost.append(option)
     return settings, lost
 
 
-def _split(word: str) -> tuple[str, str]:
-    """Return the long name and the value of an option."""
-    if word.startswith("--"):
-        name, _equals, value = word[2:].partition("=")
+def _split_option(option: str) -> tuple[str, str]:
+    """Return the long name and the value of an option, such as --mem=8G or -c4; the name is empty if unknown."""
+    if option.startswith("--"):
+        name, _equals, value = option[2:].partition("=")
         return name, value
-    return SHORT.get(word[1:2], ""), word[2:].strip()
+    return SHORT.get(option[1:2], ""), option[2:].strip()
 
 
-def _typed(setting: str, value: str) -> Any:
+def _convert_value(setting: str, value: str) -> Any:
     if setting == "mounts":
         return value.split(",")
     return int(value) if setting in NUMBERS else value

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What serves for what the roles declare: from outcomes and observations to a list of the user's things.
+"""Proposals for the existing things of a user: which of them hpc-onboard can use instead of its own resources.
 
-Pure: nothing is asked and nothing is read. What cannot be told for certain is not in the list.
+Pure functions, from outcomes and observations of an account. An uncertain observation gives no proposal.
 """
 
 from __future__ import annotations
@@ -20,55 +20,59 @@ if TYPE_CHECKING:
     from .._documents.outcome import ExistingThing, ResourceOutcome
 
 USED = "used as it is"
-PLAIN = re.compile(r"(?:/|~/)[A-Za-z0-9_@%+=:,./-]{1,1000}")
-IN_CACHE_HOME = ("pip", "uv", "huggingface", "torch", "wandb")  # tools with a folder of their name in $XDG_CACHE_HOME
-CONTAINERS = [name for variables in container_caches.CACHES.values() for name in variables]
-HUB = {"HF_HOME": "HF_HUB_CACHE"}  # a variable of the user's -> the declared one that would outrank it, with /hub
+PLAIN_PATH = re.compile(r"(?:/|~/)[A-Za-z0-9_@%+=:,./-]{1,1000}")
+CACHE_HOME_TOOLS = ("pip", "uv", "huggingface", "torch", "wandb")  # tools whose default folder is $XDG_CACHE_HOME/NAME
+CONTAINER_VARIABLES = [name for variables in container_caches.CACHES.values() for name in variables]
+OUTRANKED = {"HF_HOME": "HF_HUB_CACHE"}  # user's variable -> declared one that overrides it, for the folder /hub in it
 
 
 class Desired(NamedTuple):
-    """What is desired of the account. conda: whether a conda is, even if none can be declared yet."""
+    """The desired state of an account. conda: True if the account shall have a conda, even if not declared yet."""
 
     declared: Sequence[PlanEntry]
     conda: bool
 
     def variables(self) -> dict[str, str]:
         """Return the variables that hpc-onboard sets."""
-        found: dict[str, str] = {}
-        for one in self.declared:
-            found |= (one["options"].get("variables") or {}) if one["kind"] == "shell_environment" else {}
-        return found
+        variables: dict[str, str] = {}
+        for entry in self.declared:
+            variables |= (entry["options"].get("variables") or {}) if entry["kind"] == "shell_environment" else {}
+        return variables
 
     def prefix(self) -> str:
         """Return the prefix of the declared conda; empty without one."""
-        return next((str(one["options"]["prefix"]) for one in self.declared if one["kind"] == "conda_install"), "")
+        prefixes = [str(entry["options"]["prefix"]) for entry in self.declared if entry["kind"] == "conda_install"]
+        return prefixes[0] if prefixes else ""
 
 
 def list_things(
     outcomes: Sequence[ResourceOutcome], existing: Sequence[ExistingThing], desired: Desired
 ) -> list[ExistingUse]:
-    """Return the user's things, those to ask about last but for what is left.
+    """Return the user's existing things with their proposed use, sorted by relation.
 
-    Paths of the account become settings here, so only plain ones count: Ansible would evaluate a template in them.
+    Only plain paths are used, because a path can become a setting, and Ansible would evaluate a template in it.
     """
-    existing = [one for one in existing if PLAIN.fullmatch(one["shown"])]
-    variables = [one for one in existing if one["what"] == "variable"]
-    caches = [thing for one in variables for thing in _variable(one, desired.variables())]
-    hidden = [pair for one in outcomes for pair in one["evidence"].get("in_use", {}).items()]
-    caches += _stores(hidden, {one["shown"] for one in variables})
-    used = {one["identity"] for one in outcomes if "adopted" in one["evidence"]}
-    condas = list(_condas([one for one in existing if one["what"] == "conda"], desired, used))
-    images = [_use("equivalent", f"image {one['shown']}", "stays; jobs can name it by its path")
-              for one in existing if one["what"] == "image"]  # fmt: skip
-    launchers = [one for one in existing if one["what"] == "launcher"]
-    about_conda = f"conda {desired.prefix()}" if any(one["keep"] for one in condas) else ""
-    resources = [thing for one in outcomes if one["identity"] != about_conda for thing in _resource(one, launchers)]
+    plain = [thing for thing in existing if PLAIN_PATH.fullmatch(thing["shown"])]
+    variables, found_condas, found_images, launchers = (
+        [thing for thing in plain if thing["what"] == what] for what in ("variable", "conda", "image", "launcher")
+    )
+    caches = [use for thing in variables for use in _list_variable_uses(thing, desired.variables())]
+    hidden = [pair for outcome in outcomes for pair in outcome["evidence"].get("in_use", {}).items()]
+    caches += _list_hidden_folders(hidden, {thing["shown"] for thing in variables})
+    adopted = {outcome["identity"] for outcome in outcomes if "adopted" in outcome["evidence"]}
+    condas = list(_list_conda_uses(found_condas, desired, adopted))
+    images = [_build_use("equivalent", f"image {thing['shown']}", "stays; jobs can use it by its path")
+              for thing in found_images]  # fmt: skip
+    # the declared conda is not listed if one of the user's can be used instead
+    skipped = f"conda {desired.prefix()}" if any(use["keep"] for use in condas) else ""
+    shown = [outcome for outcome in outcomes if outcome["identity"] != skipped]
+    resources = [use for outcome in shown for use in _list_resource_uses(outcome, launchers)]
     order = ("equal", "equivalent", "different", "left")
-    return sorted([*resources, *caches, *condas, *images], key=lambda one: order.index(one["relation"]))
+    return sorted([*resources, *caches, *condas, *images], key=lambda use: order.index(use["relation"]))
 
 
-def _use(relation: Relation, thing: str, use: str, keep: AccountSettings | None = None,
-         replace: AccountSettings | None = None, lost: Iterable[str] = ()) -> ExistingUse:  # fmt: skip
+def _build_use(relation: Relation, thing: str, use: str, keep: AccountSettings | None = None,
+               replace: AccountSettings | None = None, lost: Iterable[str] = ()) -> ExistingUse:  # fmt: skip
     return {
         "relation": relation, "thing": thing, "use": use, "keep": keep or {}, "replace": replace, "lost": list(lost),
     }  # fmt: skip
@@ -77,84 +81,86 @@ def _use(relation: Relation, thing: str, use: str, keep: AccountSettings | None 
 # -- resources -------------------------------------------------------------------------------------
 
 
-def _resource(outcome: ResourceOutcome, launchers: Sequence[ExistingThing]) -> Iterator[ExistingUse]:
-    """Yield what is to be said of a declared resource that the user has, or whose place the user holds."""
+def _list_resource_uses(outcome: ResourceOutcome, launchers: Sequence[ExistingThing]) -> Iterator[ExistingUse]:
+    """Yield the use of a declared resource that already exists, or whose place something else has."""
     identity, evidence = outcome["identity"], outcome["evidence"]
     keep = {"keep": [identity]}
     if outcome["status"] == "ok" and "adopted" in evidence:
-        yield _use(evidence["adopted"], identity, USED)
+        yield _build_use(evidence["adopted"], identity, USED)
     elif outcome["status"] == "blocked" and evidence.get("unknown_key"):
-        yield _use("different", identity, "holds a key that is not in your keyring", keep, {"replace": [identity]})
+        use = "contains a key that is not in your keyring"
+        yield _build_use("different", identity, use, keep, {"replace": [identity]})
     elif outcome["status"] == "blocked" and evidence.get("theirs"):
-        yield _replaceable(identity, launchers)
+        yield _replaceable_use(identity, launchers)
     elif outcome["status"] == "blocked":
-        yield _use("left", identity, str(outcome["reason"]))
+        yield _build_use("left", identity, str(outcome["reason"]))
     elif outcome["status"] == "missing" and outcome["capability"] == "launchers":
-        first = next((one for one in launchers if identity.endswith(f"/{one['name']}")), None)
-        if first:
-            use = f"found on PATH, so hpc-onboard creates no {identity.partition(' ')[2]}"
-            yield _use("equivalent", f"script {first['shown']}", use, keep)
+        same_name = next((thing for thing in launchers if identity.endswith(f"/{thing['name']}")), None)
+        if same_name:
+            use = f"found on PATH, so hpc-onboard does not create {identity.partition(' ')[2]}"
+            yield _build_use("equivalent", f"script {same_name['shown']}", use, keep)
 
 
-def _replaceable(identity: str, launchers: Sequence[ExistingThing]) -> ExistingUse:
-    """Return the question about a thing of the user's in the place of another one, with what would be lost."""
+def _replaceable_use(identity: str, launchers: Sequence[ExistingThing]) -> ExistingUse:
+    """Return the use of a thing in the place of a declared resource: the user is asked to keep or replace it."""
     keep, replace = {"keep": [identity]}, {"replace": [identity]}
-    mine = next((one for one in launchers if identity.endswith(f"/{one['name']}") and one["words"]), None)
-    if not mine:
-        return _use("different", identity, "differs from what hpc-onboard would create", keep, replace)
-    settings, lost = launcher_settings.from_words(mine["words"])
-    more = {"launchers": settings} if settings else {}
-    return _use("different", identity, f"gives srun {' '.join(mine['words'])}", keep, {**replace, **more}, lost)
+    scripts = [thing for thing in launchers if identity.endswith(f"/{thing['name']}") and thing["words"]]
+    if not scripts:
+        return _build_use("different", identity, "differs from what hpc-onboard would create", keep, replace)
+    srun_options = scripts[0]["words"]
+    settings, lost = launcher_settings.parse_srun_options(srun_options)
+    launchers_settings = {"launchers": settings} if settings else {}
+    use = f"runs srun with {' '.join(srun_options)}"
+    return _build_use("different", identity, use, keep, {**replace, **launchers_settings}, lost)
 
 
 # -- caches ----------------------------------------------------------------------------------------
 
 
-def _variable(one: ExistingThing, desired: dict[str, str]) -> Iterator[ExistingUse]:
-    name, path = one["name"], one["shown"]
-    thing = f"{name} in {one['at']}"
+def _list_variable_uses(variable: ExistingThing, desired: dict[str, str]) -> Iterator[ExistingUse]:
+    """Yield the use of a variable in a start-up file that sets a folder of a tool. desired: declared variables."""
+    name, path = variable["name"], variable["shown"]
+    thing = f"{name} in {variable['at']}"
     if name == "XDG_CACHE_HOME":
-        tools = {tool: f"{path}/{tool}" for tool in IN_CACHE_HOME if tool_caches.TOOLS[tool].keys() & desired.keys()}
-        if tools and any(desired[name] != f"{path}/{below}" for tool in tools
-                         for name, below in tool_caches.TOOLS[tool].items() if name in desired):  # fmt: skip
-            yield _use(
-                "equivalent", thing, f"{path} stays the place of these caches", {"tool_caches": {"paths": tools}}
-            )
+        tools = {tool: f"{path}/{tool}" for tool in CACHE_HOME_TOOLS if tool_caches.TOOLS[tool].keys() & desired.keys()}
+        if tools and any(desired[key] != f"{path}/{folder}" for tool in tools
+                         for key, folder in tool_caches.TOOLS[tool].items() if key in desired):  # fmt: skip
+            yield _build_use("equivalent", thing, f"{path} stays in use", {"tool_caches": {"paths": tools}})
     elif name == "TRANSFORMERS_CACHE":
         if "HF_HUB_CACHE" in desired:
-            yield _use("left", thing, "stays; transformers uses it first, other programs HF_HUB_CACHE")
-    elif {desired.get(name), desired.get(HUB.get(name, ""))} & {path, one["path"], f"{path}/hub"}:
-        yield _use("equal", thing, USED)
+            yield _build_use("left", thing, "stays; transformers uses this variable, other programs use HF_HUB_CACHE")
+    elif {desired.get(name), desired.get(OUTRANKED.get(name, ""))} & {path, variable["path"], f"{path}/hub"}:
+        yield _build_use("equal", thing, USED)
     elif settings := _path_setting(name, path, desired):
-        yield _placed(thing, one, settings)
+        yield _folder_use(thing, variable, settings)
 
 
-def _stores(hidden: Iterable[tuple[str, str]], chosen: Container[str]) -> Iterator[ExistingUse]:
-    """Yield the folders of tools whose content the variables of hpc-onboard would hide, each once.
+def _list_hidden_folders(hidden: Iterable[tuple[str, str]], chosen: Container[str]) -> Iterator[ExistingUse]:
+    """Yield the use of folders that tools would no longer find after hpc-onboard has set its variables.
 
-    hidden: variables with these folders. chosen: the folders that the user's own variables name.
+    hidden: variables with these folders. chosen: folders in the user's own variables.
     """
-    folders = {folder: name for name, folder in hidden if folder not in chosen and PLAIN.fullmatch(folder)}
+    folders = {folder: name for name, folder in hidden if folder not in chosen and PLAIN_PATH.fullmatch(folder)}
     for folder, name in folders.items():
-        if name in CONTAINERS:
+        if name in CONTAINER_VARIABLES:
             setting: AccountSettings = {"container_caches": {"paths": {name: folder}}}
-            yield _use("equivalent", f"containers in {folder}", "used as they are", setting)
-        else:
+            yield _build_use("equivalent", f"containers in {folder}", "used as they are", setting)
+        else:  # a variable of Hugging Face
             setting = {"tool_caches": {"paths": {"huggingface": folder}}}
-            yield _use("equivalent", f"models in {folder}", "used as they are", setting)
+            yield _build_use("equivalent", f"models in {folder}", "used as they are", setting)
 
 
-def _placed(thing: str, one: ExistingThing, settings: AccountSettings) -> ExistingUse:
-    """Return a folder of the user's: desired from now on if it is off the home, else a question."""
-    if one["in_home"]:
-        use = f"{one['shown']} is in the home; hpc-onboard would use a folder off the home"
-        return _use("different", thing, use, settings, {})
-    return _use("equivalent", thing, f"{one['shown']} stays the place for it", settings)
+def _folder_use(thing: str, variable: ExistingThing, settings: AccountSettings) -> ExistingUse:
+    """Return the use of a variable's folder. The user is asked if the folder is in the home directory."""
+    if variable["in_home"]:
+        use = f"{variable['shown']} is in the home directory; hpc-onboard would use a folder outside"
+        return _build_use("different", thing, use, settings, {})
+    return _build_use("equivalent", thing, f"{variable['shown']} stays in use", settings)
 
 
 def _path_setting(name: str, path: str, desired: dict[str, str]) -> AccountSettings:
-    """Return the setting that makes a path the desired one; {} for a variable that hpc-onboard leaves alone."""
-    if name in CONTAINERS:
+    """Return the setting that keeps the path of a variable; {} for a variable that hpc-onboard does not set."""
+    if name in CONTAINER_VARIABLES:
         return {"container_caches": {"paths": {name: path}}} if name in desired else {}
     for tool, variables in tool_caches.TOOLS.items():
         if name == tool_caches.OWN.get(tool, next(iter(variables))) and variables.keys() & desired.keys():
@@ -165,21 +171,24 @@ def _path_setting(name: str, path: str, desired: dict[str, str]) -> AccountSetti
 # -- conda -----------------------------------------------------------------------------------------
 
 
-def _condas(condas: Sequence[ExistingThing], desired: Desired, used: Container[str]) -> Iterator[ExistingUse]:
-    """Yield the condas: the one to use if it is the only one off the home, else those that stay.
+def _list_conda_uses(
+    condas: Sequence[ExistingThing], desired: Desired, adopted: Container[str]
+) -> Iterator[ExistingUse]:
+    """Yield the use of conda installations: a single one outside the home directory is used, the others stay.
 
-    used: the identities of the user's things that are used by now.
+    adopted: the names of declared resources that use a thing of the user already.
     """
-    off_home = [one for one in condas if not one["in_home"]]
-    candidates = off_home or condas
-    is_open = f"conda {desired.prefix()}" not in used
-    for one in condas:
-        thing, setting = f"conda {one['shown']}", {"conda": {"distribution": "own", "prefix": one["shown"]}}
+    outside = [conda for conda in condas if not conda["in_home"]]
+    candidates = outside or condas
+    is_undecided = f"conda {desired.prefix()}" not in adopted
+    for conda in condas:
+        thing, setting = f"conda {conda['shown']}", {"conda": {"distribution": "own", "prefix": conda["shown"]}}
         if not desired.conda:
-            yield _use("left", thing, "stays; hpc-onboard sets up no conda here")
-        elif is_open and candidates == [one] and one["in_home"]:
-            yield _use("different", thing, "is in the home; hpc-onboard would set up one off the home", setting, {})
-        elif is_open and candidates == [one]:
-            yield _use("equivalent", thing, "used with its environments, never changed", setting)
-        elif thing not in used:
-            yield _use("left", thing, "stays; `conda: {distribution: own, prefix: ...}` names the one to use")
+            yield _build_use("left", thing, "stays; hpc-onboard does not install conda on this account")
+        elif is_undecided and candidates == [conda] and conda["in_home"]:
+            use = "is in the home directory; hpc-onboard would install conda outside"
+            yield _build_use("different", thing, use, setting, {})
+        elif is_undecided and candidates == [conda]:
+            yield _build_use("equivalent", thing, "used with its environments, never changed", setting)
+        elif thing not in adopted:
+            yield _build_use("left", thing, "stays; to use it, set `conda: {distribution: own, prefix: ...}`")

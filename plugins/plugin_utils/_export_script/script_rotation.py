@@ -81,7 +81,7 @@ def _new_version(account: str, name: str, entries: list[PlanEntry]) -> str:
         return ""
     situation = Situation(name, secret, Ledger(record_key()).records())
     own_targets = {file.target for file in targets.find_files(account, name, entries)}
-    is_proven = situation.last_seq("prove", pending.id, "ok") and not situation.is_given_up(pending.id)
+    is_proven = situation.last_seq("prove", pending.id, "ok") and not situation.is_cancelled(pending.id)
     return pending.id if is_proven and own_targets & set(situation.unsettled_targets(pending.id)) else ""
 
 
@@ -106,9 +106,9 @@ def record_new_keys(account: str, entries: Iterable[PlanEntry]) -> list[str]:
     for name in sorted(targets.secret_names(with_keys)):
         versions_of_key, ledger = VersionStore(name, record_key()), Ledger(record_key())
         secret, files = versions_of_key.load(), targets.find_files(account, name, with_keys)
-        situation = Situation(name, secret, ledger.records(), now=utc_now())
+        situation = Situation(name, secret, ledger.records(), clock=utc_now())
         new = situation.new_version
-        if new is None or new.label not in ("pending", "current") or situation.is_given_up(new.id):
+        if new is None or new.label not in ("pending", "current") or situation.is_cancelled(new.id):
             continue
         unsettled = [file.target for file in files if file.target in situation.unsettled_targets(new.id)]
         delivery = Delivery(name, ledger, versions_of_key, ImportedTargets(account, secret, files))

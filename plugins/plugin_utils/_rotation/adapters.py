@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The effects of a rotation: ControllerEffects on this machine, AccountEffects on one account, in one round trip."""
+"""The effects of a rotation: on this machine (ControllerEffects), and on one account, in one round trip."""
 
 from __future__ import annotations
 
@@ -34,30 +34,31 @@ from .targets import SecretFile
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
 
-    Work = Literal["foresee", "examine", "reconcile"]  # of the engine; it foresees with a random key
+    Work = Literal["foresee", "examine", "reconcile"]  # of the engine; "foresee" is done with a random key
     RoundTrip = Callable[[list[SecretFile], str, Work], list[ResourceOutcome]]
 
 DAY = re.compile(r"20\d\d-[01]\d-[0-3]\d")
+DIFFERENT_KEY = "the file contains a different key, or none"
 
 
 def version_kind(key: CheckedKey) -> str:
-    """Return the kind of a version that has this key, for its label."""
+    """Return the kind of a version with this key, one of versions.KINDS."""
     return "legacy" if key.is_legacy else "personal" if key.service == NGC else "token"
 
 
 def fingerprint(value: str) -> str:
-    """Return what represents a key in this machine's records; each account shows another one (key_marks.py)."""
+    """Return the fingerprint of a key in this machine's records. Those of accounts are different (key_marks.py)."""
     return hmac.digest(record_key(), value.encode(), "sha256").hex()[:12]
 
 
 def holds_key(outcome: ResourceOutcome) -> bool:
-    """Return True if an examined file holds the desired key in every place."""
-    places = [field for field in outcome["after"] if field.rpartition(" ")[2] == "password"]
+    """Return True if an examined file has the desired key in every place."""
+    places = [field for field in outcome["after"] if field.rpartition(" ")[2] == "password"]  # "MACHINE password"
     return bool(places) and all(outcome["before"].get(field) == outcome["after"][field] for field in places)
 
 
 class ControllerEffects(RotationEffects):
-    """The keyring and the services that are asked from this machine."""
+    """The effects on the keyring and on the services, from this machine."""
 
     def __init__(
         self,
@@ -67,57 +68,58 @@ class ControllerEffects(RotationEffects):
         get_new_key: Callable[[str], CheckedKey],
         last_day: str = "",
     ) -> None:
-        """get_new_key: from the name that it gets in the keyring; last_day: as the user set it, or empty."""
+        """get_new_key: takes the name of the key in the keyring. last_day: as the user set it, or empty."""
         self._name, self._service, self._settings, self._get_new_key = name, service, settings, get_new_key
         self._given_day = last_day
-        self._days: dict[str, str] = {}  # by version: as the issuer reported it; empty if the user may be asked
-        self.sentences: dict[str, str] = {}  # by version: what the services last said about it
+        self._days: dict[str, str] = {}  # by version: as the issuer reported it; empty: ask the user
+        self.sentences: dict[str, str] = {}  # by version: the last response of the services, in words
 
     def last_day(self, version: str) -> str:
-        """Return the last day that the user set, else the issuer's; else ask the user at the terminal."""
+        """Return the last day as the user set it or the issuer reported it; else ask the user if the key has one."""
         day = self._given_day or self._days.get(version)
         return ask_last_day(self._name, KEY_PAGES[NGC]) if day == "" else day or ""
 
-    def take(self, version: str) -> KeyVersion:
-        """Put the key of the version into the keyring. Asks for it only if it is not there yet."""
-        user = versions.keyring_name(self._name, version)
+    def store_key(self, version: str) -> KeyVersion:
+        """Store the key of the version in the keyring; the user is asked only if the keyring does not have the key."""
+        keyring_name = versions.keyring_name(self._name, version)
         try:
-            stored = SESSION.read_keyring(user)
-            key = check_key(stored, self._service) if stored else self._get_new_key(user)
+            stored = SESSION.read_keyring(keyring_name)
+            key = check_key(stored, self._service) if stored else self._get_new_key(keyring_name)
             if not stored:
-                SESSION.store(user, key.value)
+                SESSION.store(keyring_name, key.value)
         except (MissingKey, MalformedKey) as error:
             raise StepRefused(str(error)) from None
-        own = record_key()
-        sealed = key_marks.seal(key.value, self._name, version, own)
+        signing_key = record_key()
+        sealed = key_marks.seal(key.value, self._name, version, signing_key)
         mark = fingerprint(key.value)
-        return KeyVersion(version, version_kind(key), fingerprint=mark, sealed=sealed, machine=machine_id(own))
+        return KeyVersion(version, version_kind(key), fingerprint=mark, sealed=sealed, machine=machine_id(signing_key))
 
-    def prove(self, version: str) -> EffectReport:
-        """Return what the services say about the version.
+    def test_key(self, version: str) -> EffectReport:
+        """Return the verdict of the services on the version, and keep their sentence and the last day.
 
-        A refusal of an old key counts only if every service that was asked refuses it and accepts the current key in
-        the same minute; otherwise the verdict is inconclusive.
+        A refusal of an old key is trusted only if every service that was asked refuses it and accepts the current key
+        at the same time; otherwise the verdict is inconclusive.
         """
         try:
             key = self._read_key(version)
         except (MissingKey, MalformedKey) as error:
             raise StepRefused(str(error)) from None
-        found = judge_key(key, self._settings)
-        self.sentences[version] = found.sentence
-        reported = next((one.details["expires"] for one in found.findings if "expires" in one.details), "")[:10]
-        is_datable = found.verdict is KeyVerdict.VALID and self._service == NGC and not key.is_legacy
-        if DAY.fullmatch(reported):
-            self._days[version] = reported
-        elif is_datable:  # the issuers of other keys report the day, or there is none
+        judgement = judge_key(key, self._settings)
+        self.sentences[version] = judgement.sentence
+        days = [finding.details["expires"] for finding in judgement.findings if "expires" in finding.details]
+        day = days[0][:10] if days else ""
+        has_unreported_day = judgement.verdict is KeyVerdict.VALID and self._service == NGC and not key.is_legacy
+        if DAY.fullmatch(day):
+            self._days[version] = day
+        elif has_unreported_day:  # the issuers of other keys report the day, or their keys do not expire
             self._days[version] = ""
-        if found.verdict is KeyVerdict.INVALID:
+        if judgement.verdict is KeyVerdict.INVALID:
             secret = VersionStore(self._name, record_key()).load()
             current = secret.current.id if secret else versions.FIRST
-            if version != current and not (found.is_dead and self._is_valid(current)):
+            if version != current and not (judgement.is_dead and self._is_valid(current)):
                 return EffectReport("inconclusive")
-        status = next((one.status for one in found.findings if one.status), None)
-        return EffectReport(str(found.verdict), {"http_status": status} if status else {})
+        status = next((finding.status for finding in judgement.findings if finding.status), None)
+        return EffectReport(str(judgement.verdict), {"http_status": status} if status else {})
 
     def _read_key(self, version: str) -> CheckedKey:
         value, _warnings = SESSION.read_key(versions.keyring_name(self._name, version))
@@ -126,25 +128,25 @@ class ControllerEffects(RotationEffects):
     def _is_valid(self, version: str) -> bool:
         return judge_key(self._read_key(version), self._settings).verdict is KeyVerdict.VALID
 
-    def forget(self, version: str) -> None:
-        """Remove the value from the keyring, if it is there."""
+    def remove_key(self, version: str) -> None:
+        """Remove the key of the version from the keyring; a missing key is not an error. Raise StepRefused."""
         try:
             SESSION.store(versions.keyring_name(self._name, version), None)
-        except MissingKey as error:
+        except MissingKey as error:  # the keyring failed
             raise StepRefused(str(error)) from None
 
 
 class AccountEffects(RotationEffects):
-    """The files of one account, all in one round trip."""
+    """The effects on the files of one account, all in one round trip."""
 
-    def __init__(self, name: str, files: list[SecretFile], current: Callable[[], str], round_trip: RoundTrip) -> None:
-        """current: returns the id of the current version."""
+    def __init__(self, name: str, files: list[SecretFile], current: str, round_trip: RoundTrip) -> None:
+        """name: of the secret. current: the id of the current version."""
         self._name, self._files, self._current, self._round_trip = name, files, current, round_trip
-        self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}
-        self.leftovers = 0  # places on the account that still hold the old key, as far as was searched
+        self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}  # by target and version
+        self.leftovers = 0  # number of places on the account that still contain the old key, if searched
 
-    def _outcome(self, target: str, version: str, work: Work) -> ResourceOutcome:
-        """Return the outcome of a file; the first file that is asked about takes all of them along."""
+    def _find_outcome(self, target: str, version: str, work: Work) -> ResourceOutcome:
+        """Return the outcome of a file. The first call sends all files in one round trip."""
         if (target, version) not in self.outcomes:
             for file, outcome in zip(self._files, self._send(self._files, version, work), strict=True):
                 self.outcomes[file.target, version] = outcome
@@ -157,30 +159,31 @@ class AccountEffects(RotationEffects):
             raise StepRefused(str(error)) from None
 
     def probe(self, target: str) -> EffectReport:
-        """Check in a preview that another key could be written to the file; changes nothing."""
-        return self._observe(self._outcome(target, self._current(), "foresee"))
+        """Check that a new key could be written to the file. Nothing is changed."""
+        return self._report(self._find_outcome(target, self._current, "foresee"))
 
     def install(self, target: str, version: str) -> EffectReport:
-        """Write the version, read it back, and have it tried; on failure the file is as it was."""
-        return self._observe(self._outcome(target, version, "reconcile"))
+        """Write the version, read the file again, and test the key there. After a failure the file is unchanged."""
+        return self._report(self._find_outcome(target, version, "reconcile"))
 
-    verify = install  # the outcome is kept: the account has tried the key in the same round trip
+    verify = install  # after install, this is the same outcome: the account has also tested the key
 
     def read(self, target: str, version: str) -> EffectReport:
-        """Check that the file holds the version, whatever else differs in it."""
-        outcome = self._outcome(target, version, "examine")
+        """Check that the file has the version, whatever else is in it. Raise StepRefused."""
+        outcome = self._find_outcome(target, version, "examine")
         _check_known(outcome)
         if not holds_key(outcome):
-            raise StepRefused("it contains a different key, or none")
+            raise StepRefused(DIFFERENT_KEY)
         return EffectReport(outcome["evidence"].get("verdict", "unknown"))
 
     def put_back(self, target: str, version: str) -> None:
-        """Write the current version in place of this one, in this file alone."""
-        own = [file for file in self._files if file.target == target]
-        (self.outcomes[target, version],) = self._send(own, self._current(), "reconcile")
-        self._observe(self.outcomes[target, version])
+        """Write the current version in place of this one, in this file only."""
+        files = [file for file in self._files if file.target == target]
+        (self.outcomes[target, version],) = self._send(files, self._current, "reconcile")
+        self._report(self.outcomes[target, version])  # raises if the file was not written
 
-    def _observe(self, outcome: ResourceOutcome) -> EffectReport:
+    def _report(self, outcome: ResourceOutcome) -> EffectReport:
+        """Return the verdict of an outcome. Raise StepRefused or OutcomeUnknown if the file was not written."""
         if outcome["evidence"].get("rotated") and outcome["status"] != "unknown":
             raise RotatedElsewhere(str(outcome["reason"]))
         _check_known(outcome)
@@ -191,7 +194,7 @@ class AccountEffects(RotationEffects):
 
 
 def _check_known(outcome: ResourceOutcome) -> None:
-    """Raise OutcomeUnknown, or KeyNotHeld if the file holds no key or an unknown one."""
+    """Raise OutcomeUnknown; or KeyNotHeld if the file has no key, or an unknown one."""
     if outcome["status"] == "unknown":
         raise OutcomeUnknown
     held = outcome["evidence"].get("held")

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lead a rotation: take the steps that need no account, and say what the accounts have to do.
+"""The coordinator of a rotation: it takes the steps that need no account, and requests the others from the accounts.
 
-It can run any number of times: where the rotation is, the records say, not the run.
+A run can stop at any time: the state of the rotation is in its records, and the next run continues from there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .._secrets.version_store import VersionStore
 from .._validate.key_kinds import KEY_PAGES
 from . import messages
 from .ledger import TIME_FORMAT, Ledger, record_key, utc_now
-from .new_key import confirm
+from .new_key import ask_yes_no
 from .next_step import RotationStep, next_step
 from .opening import RotationOpening
 from .options import RotationOptions
@@ -33,12 +33,15 @@ if TYPE_CHECKING:
     from .._documents.result import TargetCheck
     from .._documents.rotation import RegistryQuestion, RequestedStep, RotationState
 
-ACCOUNTS = ("plan", "canary", "spread", "settle", "retire", "abort")  # steps that accounts have a share in
-LOOKS = ("plan", "settle")  # those that a run takes once, whichever accounts responded
+ACCOUNT_STEPS = ("plan", "canary", "spread", "settle", "retire", "abort")  # steps that need the accounts
+READING_STEPS = ("plan", "settle")  # steps that a run requests once, even if some accounts do not respond
 
 
 class RotationRequest(NamedTuple):
-    """What a run is about. targets: those of the inventory; by_hand: the accounts that no program may enter."""
+    """The subject of a run. targets: in the inventory. stdin: the content of standard input.
+
+    by_hand: the accounts that no program may log in to.
+    """
 
     secret: str
     targets: tuple[str, ...]
@@ -48,14 +51,14 @@ class RotationRequest(NamedTuple):
 
 
 class Coordinator:
-    """Leads one secret's rotation as far as this machine can take it."""
+    """Leads one secret's rotation."""
 
     def __init__(self, request: RotationRequest) -> None:
         self._secret, self._targets, self._options, stdin, self._by_hand = request
         self._store, self._ledger = VersionStore(self._secret, record_key()), Ledger(record_key())
-        known = self._store.load()
-        before = [target for one in (known.versions if known else ()) for target in one.targets]
-        self._service = service_of(self._secret, self._targets or before)
+        secret = self._store.load()
+        known_targets = [target for version in (secret.versions if secret else ()) for target in version.targets]
+        self._service = service_of(self._secret, self._targets or known_targets)
         self._opening = RotationOpening(self._secret, self._service, self._targets, self._options, stdin)
         self._effects = self._opening.effects
         canary = self._options.canary
@@ -64,120 +67,126 @@ class Coordinator:
         until = (datetime.now(UTC) + timedelta(seconds=grace)).strftime(TIME_FORMAT) if grace else ""
         self._rotation = self._opening.rotation = replace(rotation, grace_until=until)
 
-    # What is done
+    # Steps
 
     def preview(self) -> RotationState:
-        """Judge the new key if one is given, and have each account preview its share; nothing is kept or changed."""
+        """Check the new key if there is one, and request a preview from each account. Nothing is changed."""
         self._check_target_names()
-        now = self._rotation.situation()
+        situation = self._rotation.situation()
         checks: list[TargetCheck] = []
-        if not self._options.give_up and not self._continues(now):
-            checks, begins = self._opening.preview(now)
-            if not begins:
+        if not self._options.give_up and not self._is_continuation(situation):
+            checks, can_begin = self._opening.preview(situation)
+            if not can_begin:
                 return self._result(checks, {})
-        asked = [one for one in self._targets if one not in self._options.excuse]
-        pending = [one for one in asked if one.partition(":")[0] in self._by_hand]
+        included = [target for target in self._targets if target not in self._options.excuse]
+        by_hand = [target for target in included if target.partition(":")[0] in self._by_hand]
         checks += [
-            messages.make_check(target, "warning", messages.describe_pending(target), True) for target in pending
+            messages.make_check(target, "warning", messages.describe_pending(target), True) for target in by_hand
         ]
-        targets = [target for target in asked if target not in pending]
-        return self._result(checks, {"name": "foresee", "version": self._previewed_version(now), "targets": targets})
+        targets = [target for target in included if target not in by_hand]
+        version = self._previewed_version(situation)
+        return self._result(checks, {"name": "foresee", "version": version, "targets": targets})
 
-    def _previewed_version(self, now: Situation) -> str:
-        """Return the version that this run would write; empty for one whose key is not made yet."""
+    def _previewed_version(self, situation: Situation) -> str:
+        """Return the version that this run would write; empty for a version without a key yet."""
         if self._options.give_up:
-            return now.fallback_version.id if now.fallback_version else ""
-        new = now.new_version
-        is_continued = self._continues(now) and new and not now.is_given_up(now.version)
-        return now.version if is_continued and new and new.label in ("pending", "current") else ""
+            return situation.fallback_version.id if situation.fallback_version else ""
+        new = situation.new_version
+        if new is None or situation.is_cancelled(new.id) or not self._is_continuation(situation):
+            return ""
+        return new.id if new.label in ("pending", "current") else ""
 
-    def take_steps(self, after: RotationState | None, is_last: bool) -> RotationState:
-        """Take every step that needs no account, and begin a rotation if none is open.
+    def take_steps(self, previous: RotationState | None, is_last: bool) -> RotationState:
+        """Take every step that needs no account, and request the next one from the accounts. Return the new state.
 
-        after: the result of the coordinator before in this run, whose step the accounts have had their share in.
-        is_last: nothing follows in this run, so what is not done is a failure. That is so, too, if no account has a
-        share in the next step; the result names none then.
+        At the end of the run, or if the next step is not for the accounts, report the rotation instead. previous: the
+        state whose request the accounts have just handled in this run; None at the start, which begins a rotation if
+        none is open. is_last: no task of the accounts follows in this run.
         """
         with self._store.lock_rotation():
-            checks = [] if after else self._begin()
+            checks = [] if previous else self._start()
             if any(check["status"] == "failed" for check in checks):
                 return self._result(checks, {})
-            asked = after.get("asked", {}) if after else {}
-            step = self._rotation.unless_refused(self._take_own_steps(asked, is_last))
-            if is_last or not self._is_share(step, asked):
+            requested = previous.get("asked", {}) if previous else {}
+            step = self._rotation.block_if_refused(self._take_own_steps(requested, is_last))
+            if is_last or not self._is_for_accounts(step, requested):
                 return self._report(checks, step)
-            share: RequestedStep = {"name": step.name, "version": step.version, "targets": list(step.targets)}
-            return {**self._result(checks, share), "asked": share}
+            request: RequestedStep = {"name": step.name, "version": step.version, "targets": list(step.targets)}
+            return {**self._result(checks, request), "asked": request}
 
-    def _take_own_steps(self, asked: RequestedStep, is_last: bool) -> RotationStep:
-        """Take steps until one is for the accounts, the user or time, or brings nothing; return that one."""
-        before: RotationStep | None = None
+    def _take_own_steps(self, requested: RequestedStep, is_last: bool) -> RotationStep:
+        """Take steps until one has to wait for the accounts, the user or time, or has no effect. Return that step."""
+        last: RotationStep | None = None
         while True:
             step = next_step(self._rotation.situation())
             if step.name == "grace" and self._options.retired:
                 self._rotation.end_grace()
                 continue
-            if step == before or not step.name or self._is_for_others(step, asked, is_last):
+            if step == last or not step.name or self._has_to_wait(step, requested, is_last):
                 return step
-            self._rotation.take_step(self._own_part(step))
-            before = step
+            self._rotation.take_step(self._limit_plan(step))
+            last = step
 
-    def _is_for_others(self, step: RotationStep, asked: RequestedStep, is_last: bool) -> bool:
-        """Return True if the step waits for the accounts, the user or time."""
-        is_looked = step.name in LOOKS and asked.get("name") == step.name
-        if step.obstacle and (step.name != "plan" or is_looked):
+    def _has_to_wait(self, step: RotationStep, requested: RequestedStep, is_last: bool) -> bool:
+        """Return True if the step has to wait for the accounts, the user or time."""
+        was_requested = step.name in READING_STEPS and requested.get("name") == step.name
+        if step.obstacle and (step.name != "plan" or was_requested):  # a plan is tried once more: accounts may be ready
             return True
-        if step.name in ACCOUNTS and step.targets:
-            return not is_looked
+        if step.name in ACCOUNT_STEPS and step.targets:
+            return not was_requested
         return step.name == "grace" or (
             step.name == "retire" and step.is_manual and not self._is_deactivated(step, is_last)
         )
 
     def _is_deactivated(self, step: RotationStep, is_last: bool) -> bool:
-        """Return True if the user says that the key is deactivated; asks them in time for a compromised key."""
+        """Return True if the user reports that the key is deactivated.
+
+        The user is asked only about a compromised key, because the same run then continues with the new key.
+        """
         secret = self._rotation.situation().secret
         if self._options.retired or is_last or secret is None or step.version != secret.current.id:
             return self._options.retired
         page = KEY_PAGES[self._service]
-        return confirm(f"Deactivate the old key of '{self._secret}' now, at {page}\nDid you deactivate it? (yes/no): ")
+        question = f"Deactivate the old key of '{self._secret}' now, at {page}\nDid you deactivate it? (yes/no): "
+        return ask_yes_no(question)
 
-    def _own_part(self, step: RotationStep) -> RotationStep:
-        """Return a plan with the targets whose accounts reported nothing: those are unreachable."""
+    def _limit_plan(self, step: RotationStep) -> RotationStep:
+        """Return the step; a plan only with the targets whose accounts did not respond: they become unreachable."""
         if step.name != "plan":
             return step
         states = self._rotation.situation().states(step.version)
-        return replace(step, targets=tuple(one for one in step.targets if states.get(one) == "unknown"))
+        return replace(step, targets=tuple(target for target in step.targets if states.get(target) == "unknown"))
 
-    def _begin(self) -> list[TargetCheck]:
-        """Begin a rotation, give it up, or continue."""
+    def _start(self) -> list[TargetCheck]:
+        """Begin, continue or cancel a rotation, as the options request. Return rows for the report."""
         checks: list[TargetCheck] = []
         if self._rotation.recover():
             checks.append(messages.make_check("ledger", "warning", messages.RECOVERED))
         self._check_target_names()
         situation = self._rotation.situation()
         if self._options.give_up:
-            self._opening.give_up(situation)
+            self._opening.cancel(situation)
             return checks
-        if not self._continues(situation):
+        if not self._is_continuation(situation):
             checks += self._opening.begin(situation)
         for target in self._options.excuse:
             self._rotation.excuse(target)
-        self._rotation.ask_again()
-        if self._must_read_again():
+        self._rotation.recheck_absent_targets()
+        if self._needs_new_reads():  # after this record, every target counts as unread
             self._rotation.note("settle", "begun", self._rotation.situation().version)
         return checks
 
-    def _must_read_again(self) -> bool:
-        """Return True if this run would report targets by what an earlier run has read there."""
+    def _needs_new_reads(self) -> bool:
+        """Return True if this run would report the targets, but only an earlier run has read them."""
         situation = self._rotation.situation()
         step, new = next_step(situation), situation.new_version
-        waits = step.name == "grace" or (step.name == "retire" and step.is_manual and not self._options.retired)
-        return step.name == "settle" or (waits and new is not None and new.label == "current")
+        is_waiting = step.name == "grace" or (step.name == "retire" and step.is_manual and not self._options.retired)
+        return step.name == "settle" or (is_waiting and new is not None and new.label == "current")
 
     def _check_target_names(self) -> None:
-        """Raise AccountError for an unknown target in the options."""
-        now = self._rotation.situation()
-        known = {*self._targets, *now.states(now.version)} - {""}
+        """Raise AccountError for an option that names an unknown target."""
+        situation = self._rotation.situation()
+        known = {*self._targets, *situation.states(situation.version)}
         options = (("rotate_canary", (self._options.canary,)), ("rotate_excuse", self._options.excuse))
         for name, targets in options:
             for target in filter(None, targets):
@@ -187,31 +196,34 @@ class Coordinator:
                         f"{nearest(target, known)} Nothing was done"
                     )
 
-    def _continues(self, situation: Situation) -> bool:
-        """Return True if this run continues a rotation: resume says so, or that the old key is deactivated."""
+    def _is_continuation(self, situation: Situation) -> bool:
+        """Return True if this run continues a rotation: by rotate_resume, or by rotate_retired if one is open."""
         return self._options.resume or (self._options.retired and bool(next_step(situation).name))
 
-    # What is reported
+    # Results
 
     def _report(self, checks: list[TargetCheck], step: RotationStep) -> RotationState:
+        """Return the state with these rows, and with a row for each target and for the remaining work."""
         situation = self._rotation.situation()
         old = situation.old_version
-        ever = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else {}
+        holders = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else {}
         sentence = self._effects.sentences.get(step.version, "")
-        rest = messages.describe_rest(situation, step, self._service, sentence, self._options.key_file)
-        checks += messages.check_targets(situation, self._by_hand)
-        checks += messages.check_exposure(situation, ever)
-        return self._result([*checks, *rest.checks], {}, rest.command)
+        work = messages.describe_remaining_work(situation, step, self._service, sentence, self._options.key_file)
+        checks += messages.target_checks(situation, self._by_hand)
+        checks += messages.exposure_checks(situation, holders)
+        return self._result([*checks, *work.checks], {}, work.command)
 
-    def _is_share(self, step: RotationStep, asked: RequestedStep) -> bool:
-        """Return True if the accounts take this step now: each step is asked for once a run."""
-        if step.name not in ACCOUNTS or not step.targets or (step.obstacle and step.name != "plan"):
+    def _is_for_accounts(self, step: RotationStep, requested: RequestedStep) -> bool:
+        """Return True if the step is to be requested from the accounts; a run requests each step once."""
+        if step.name not in ACCOUNT_STEPS or not step.targets or (step.obstacle and step.name != "plan"):
             return False
-        if (step.name, step.version) == (asked.get("name"), asked.get("version")):
+        if (step.name, step.version) == (requested.get("name"), requested.get("version")):
             return False
-        return (step.name, asked.get("name")) != ("spread", "settle")  # a changed key is reported before it is fixed
+        # a key that was changed on an account is reported in this run, and replaced by the next
+        return (step.name, requested.get("name")) != ("spread", "settle")
 
     def _result(self, checks: Sequence[TargetCheck], step: RequestedStep, command: str = "") -> RotationState:
+        """Return the state with these rows. step: to request from the accounts, or {}. command: to continue with."""
         situation = self._rotation.situation()
         failed = [check for check in checks if check["status"] == "failed"]
         return {
@@ -229,7 +241,7 @@ class Coordinator:
         }
 
     def _account_registry(self) -> RegistryQuestion:
-        """Return the registry as the accounts ask it."""
+        """Return the registry that the accounts test the key with; {} for a key of another service."""
         if self._service != NGC:
             return {}
         settings = self._opening.settings

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bring a version to one target and verify it there, and record every step.
+"""Deliver a version to one target, test it there, and record both in the ledger.
 
-The intent is recorded first, then the step is taken, then its result is recorded. Targets do not wait for each other:
-any process may deliver to any of them.
+The intent is recorded first, then the step is taken, then its result is recorded. Targets are independent, so any
+process may deliver to any target.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .ports import (
 )
 from .situation import SCHEDULED, Situation
 
-WORKS = ("valid", "not_entitled", "inconclusive", "unknown")  # verdicts that do not speak against the key
+WORKS = ("valid", "not_entitled", "inconclusive", "unknown")  # verdicts that do not reject the key
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """The records of one secret's rotation, and what it can do outside them."""
+    """The records and effects of one secret's rotation. canary, clock: see Situation."""
 
     name: str
     ledger: Ledger
@@ -40,42 +40,44 @@ class Delivery:
     effects: RotationEffects
     targets: tuple[str, ...] = ()
     canary: str = ""
-    now: str = ""
+    clock: str = ""
 
     def situation(self) -> Situation:
-        """Return what is known now."""
-        return Situation(self.name, self.store.load(), self.ledger.records(), self.targets, self.canary, self.now)
+        """Read the records, and return the situation of the rotation."""
+        return Situation(self.name, self.store.load(), self.ledger.records(), self.targets, self.canary, self.clock)
 
     def recover(self) -> bool:
-        """Begin in the ledger what only the labels know of. Returns False if nothing was missing.
+        """Record an open rotation in a ledger that has lost it. Return False if the ledger has not lost any.
 
-        What a target holds is recorded as unknown, so that every account is asked: it may be either key. The opening is
-        recorded last, since it says that this was done.
+        Every target is recorded as unknown, so that every account is asked which key it has. The beginning is recorded
+        last: it shows that the rest was recorded.
         """
-        now = self.situation()
-        lost = now.unrecorded_version
+        situation = self.situation()
+        lost = situation.unrecorded_version
         if lost is None:
             return False
-        for target in () if lost.label == "retired" else now.states(lost.id):  # given up: it was put back everywhere
+        # a retired version was cancelled, and every target was restored before
+        for target in () if lost.label == "retired" else situation.states(lost.id):
             self.note("spread", "begun", lost.id, target)
         self.note("take", "ok", lost.id)
         self.note("plan", "begun", lost.id, evidence={"mode": SCHEDULED, "kind": lost.kind})
         return True
 
-    def ask_again(self) -> None:
-        """Have this run probe the targets that held no key: onboarding may have installed the old one since."""
-        now = self.situation()
-        if now.new_version and now.new_version.label == "pending" and not now.is_given_up(now.version):
-            for target in now.absent_targets(now.version):
-                self.note("plan", "begun", now.version, target)
+    def recheck_absent_targets(self) -> None:
+        """Have this run check the targets without a key again: onboarding may have installed the key since."""
+        situation = self.situation()
+        new = situation.new_version
+        if new and new.label == "pending" and not situation.is_cancelled(new.id):
+            for target in situation.absent_targets(situation.version):
+                self.note("plan", "begun", situation.version, target)
 
     def deliver(self, target: str, step: RotationStep) -> None:
-        """Bring the version to one target, and verify it there."""
+        """Install the version on one target, and verify it. Raise RotationError for a version that is out of use."""
         if self.label_of(step.version) not in ("pending", "current"):
             raise RotationError(
                 "only a pending or current version of a key can be installed: run the rotation with --resume"
             )
-        name, version = "canary" if step.name == "canary" else "spread", step.version
+        name, version = step.name, step.version
         try:
             self.note(name, "begun", version, target)
             self.note(name, "installed", version, target, self.effects.install(target, version))
@@ -87,11 +89,11 @@ class Delivery:
             self._verify(target, name, version)
 
     def note_refusal(self, step: str, version: str, target: str, error: StepRefused) -> None:
-        """Record why a target was not given a version, or does not hold it. A target without a key is excused."""
-        found: dict[str, str | int] = {"found": error.found} if isinstance(error, KeyNotHeld) else {}
-        result = "excused" if found.get("found") == NO_KEY else "failed"
+        """Record why a target did not get a version, or does not have it. A target without a key is excused."""
+        evidence: dict[str, str | int] = {"found": error.found} if isinstance(error, KeyNotHeld) else {}
+        result = "excused" if evidence.get("found") == NO_KEY else "failed"
         result = {TargetUnreachable: "unreachable", RotatedElsewhere: "refused"}.get(type(error), result)
-        self.note(step, result, version, target, evidence=found)
+        self.note(step, result, version, target, evidence=evidence)
 
     def note(
         self,
@@ -99,16 +101,16 @@ class Delivery:
         result: str,
         version: str,
         target: str = "",
-        found: EffectReport | None = None,
+        report: EffectReport | None = None,
         evidence: dict[str, str | int] | None = None,
     ) -> None:
-        """Record what is begun, or its result."""
-        found = found or EffectReport("", evidence or {})
-        known = self.known_versions()
-        own = next((one for one in known if one.id == version), None)
-        sequence = own.sequence if own else versions.next_sequence(known)
-        fingerprint = own.fingerprint if own else ""
-        event = Event(self.name, step, result, version, target, fingerprint, found.verdict, found.evidence, sequence)
+        """Append to the ledger that a step began, or its result. evidence: only without a report."""
+        report = report or EffectReport("", evidence or {})
+        all_versions = self.known_versions()
+        known = next((known for known in all_versions if known.id == version), None)
+        sequence = known.sequence if known else versions.next_sequence(all_versions)
+        fingerprint = known.fingerprint if known else ""
+        event = Event(self.name, step, result, version, target, fingerprint, report.verdict, report.evidence, sequence)
         self.ledger.append(event)
 
     def known_versions(self) -> tuple[KeyVersion, ...]:
@@ -117,33 +119,33 @@ class Delivery:
         return secret.versions if secret else ()
 
     def label_of(self, version: str) -> str:
-        """Return the label of a version; empty for one that is not made yet."""
-        return next((one.label for one in self.known_versions() if one.id == version), "")
+        """Return the label of a version; empty for a version without a key yet."""
+        return next((known.label for known in self.known_versions() if known.id == version), "")
 
     def _verify(self, target: str, step: str, version: str) -> None:
-        """Verify an installed version. Puts the old key back if the new one is refused, unless the old may be dead."""
+        """Verify an installed version. If it is refused, restore the old key, unless that may be dead."""
         try:
-            found = self.effects.verify(target, version)
+            report = self.effects.verify(target, version)
         except (StepRefused, OutcomeUnknown):
             return
-        if found.verdict in WORKS:
-            self.note(step, "verified", version, target, found)
-        if found.verdict != "invalid":
+        if report.verdict in WORKS:
+            self.note(step, "verified", version, target, report)
+        if report.verdict != "invalid":
             return
         secret = self.store.load()
         if secret and self.label_of(version) == "pending" and not self.situation().may_be_dead(secret.current.id):
-            self.put_back(target, step, version, found)
+            self.put_back(target, step, version, report)
         else:
-            self.note(step, "failed", version, target, found)
+            self.note(step, "failed", version, target, report)
 
-    def put_back(self, target: str, step: str, version: str, found: EffectReport | None = None) -> None:
-        """Restore what was there before the version. found: why, if the key itself was refused there."""
+    def put_back(self, target: str, step: str, version: str, report: EffectReport | None = None) -> None:
+        """Restore what the target had before the version. report: of the test, if the new key was refused."""
         self.note(step, "begun", version, target)
         try:
             self.effects.put_back(target, version)
-        except KeyNotHeld as error:  # so it does not hold the version either
+        except KeyNotHeld as error:  # so the target does not have the version
             self.note(step, "rolled_back", version, target, evidence={"found": error.found})
         except (StepRefused, OutcomeUnknown):
-            self.note(step, "unknown", version, target, found)
+            self.note(step, "unknown", version, target, report)
         else:
-            self.note(step, "rolled_back", version, target, found)
+            self.note(step, "rolled_back", version, target, report)

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Search an account for a replaced key: once, in a round trip that the rotation makes anyway."""
+"""The search of an account for copies of a replaced key, once, in a round trip that the rotation makes anyway."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from .._documents.rotation import ShareResult
     from .targets import SecretFile
 
-Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
+Cluster = Mapping[str, Any]  # a cluster's profile, from Ansible's variables of an account
 
-NO_MARK = "its record has no fingerprint, and the key is not in the keyring; search the account for the key with grep"
+NO_MARK = "the key's record has no fingerprint, and the key is not in the keyring; search the account with grep"
 OLD_KEY = "a replaced key of '{}'"
 
 
@@ -30,7 +30,8 @@ OLD_KEY = "a replaced key of '{}'"
 class LeftoverSearch:
     """The search on one account.
 
-    options: those of key_leftovers; None if nothing is searched. not_searched: why it is not, although it should be.
+    options: of the resource type key_leftovers; None for no search. not_searched: why a search is not possible, or
+    empty. outcome: None before the search.
     """
 
     options: Options | None
@@ -38,15 +39,15 @@ class LeftoverSearch:
     outcome: ResourceOutcome | None = None
 
     @classmethod
-    def of_step(
+    def for_step(
         cls, situation: Situation, step: str, files: Iterable[SecretFile], cluster: Cluster, marks: Marks
     ) -> LeftoverSearch:
-        """Return the search of a step: it follows the deactivation of the old key, when the account has the new one.
+        """Return the search for a step; without options unless the old key is deactivated and the new key installed.
 
-        files: those of the account that hold the key; marks: the fingerprints of the versions there. A compromised
-        key is deactivated before the new one is spread.
+        files: of the account, with the key. marks: fingerprints of versions on the account, by secret and version.
         """
         old = situation.old_version
+        # a compromised key is deactivated before the new key is written
         is_due = step == "retire" or (step in ("canary", "spread") and situation.mode == COMPROMISED)
         if not is_due or old is None or not old.fingerprint:
             return cls(None)
@@ -61,18 +62,18 @@ class LeftoverSearch:
         )
 
     def entries(self) -> list[PlanEntry]:
-        """Return the plan's entries for it; it is sent once."""
+        """Return the plan entry of the search; none after the search, or without one."""
         if self.options is None or self.outcome:
             return []
         return [{"kind": "key_leftovers", "capability": "rotate", "options": self.options}]
 
     def read_outcome(self, outcomes: list[ResourceOutcome]) -> int:
-        """Keep the outcome of the entries, and return in how many places the old key still is."""
+        """Keep the outcome of entries(), and return the number of places that still contain the old key."""
         self.outcome = outcomes[0] if outcomes else self.outcome
         return self.outcome["evidence"].get("leftovers", 0) if self.outcome else 0
 
     def add_to(self, share: ShareResult) -> ShareResult:
-        """Return the account's share with what was removed and what is left; neither makes it fail."""
+        """Return the account's share with what the search removed and what is left; both are no failure."""
         if not (self.outcome or self.not_searched):
             return share
         texts = list(self.outcome["remarks"]) if self.outcome else []
@@ -90,10 +91,7 @@ class LeftoverSearch:
 
 
 def count_leftovers(situation: Situation) -> dict[str, int]:
-    """Return in how many places of each account the old key of the last rotation still is."""
-    opened = situation.opening.seq if situation.opening else 0
-    found: dict[str, int] = {}
-    for one in situation.own_records:
-        if one.seq > opened and one.evidence.get("leftovers"):
-            found[one.target.partition(":")[0]] = int(one.evidence["leftovers"])
-    return found
+    """Return the number of places that still contain the old key of the last rotation, by account."""
+    start = situation.opening.seq if situation.opening else 0
+    records = [record for record in situation.own_records if record.seq > start and record.evidence.get("leftovers")]
+    return {record.target.partition(":")[0]: int(record.evidence["leftovers"]) for record in records}

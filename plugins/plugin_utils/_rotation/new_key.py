@@ -13,14 +13,14 @@ from .._secrets.prompt import NotAnswered, NoTerminal, ask
 from .._validate.key_kinds import CheckedKey, MalformedKey, check_key
 from .options import parse_last_day
 
-LARGEST = 10_000
-STDIN = "-"
+LARGEST = 10_000  # bytes; real keys are far shorter
+STDIN = "-"  # as a file name: standard input
 
 
 def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str = "") -> CheckedKey:
-    """Return the new key in its form. Raises AccountError, which never holds the key.
+    """Read the new key, and check its form. Raise AccountError, whose text never contains the key.
 
-    stdin: what was read from standard input; hint: shown before the question at the terminal.
+    stdin: the content of standard input. hint: to show before the question at the terminal.
     """
     if file == STDIN:
         if not stdin:
@@ -28,14 +28,14 @@ def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str =
             raise AccountError(f"standard input is empty: pipe the new key into it, or omit {option} to type the key")
         text = stdin.decode("utf-8", "replace").rstrip("\r\n")
     else:
-        text = _read_file(file) if file else _ask_key(secret, hint)
+        text = _read_key_file(file) if file else _ask_key(secret, hint)
     try:
         return check_key(text, service)
     except MalformedKey as error:
         raise AccountError(f"the new key of '{secret}' is not valid, and nothing was changed: {error}") from None
 
 
-def _read_file(name: str) -> str:
+def _read_key_file(name: str) -> str:
     path = Path(name).expanduser()
     try:
         reason = explain_not_private(path, is_pipe_allowed=True)
@@ -55,14 +55,14 @@ def _ask_key(secret: str, hint: str) -> str:
         return ask(f"{hint}New key of '{secret}' (your input is hidden): ", is_hidden=True)
     except NoTerminal:
         option = describe_options("rotate", "--key-file", "FILE")
-        text = f"there is no terminal to ask for the new key: set a file (mode 600) that contains the key: {option}"
+        text = f"no terminal is available to ask for the new key: name a file (mode 600) that contains it: {option}"
         raise AccountError(text) from None
     except NotAnswered:
-        raise AccountError(f"no new key of '{secret}' was given, and nothing was changed") from None
+        raise AccountError(f"no new key was entered for '{secret}', and nothing was changed") from None
 
 
-def confirm(question: str) -> bool:
-    """Return True if the user says yes at the terminal; False without a terminal or an answer."""
+def ask_yes_no(question: str) -> bool:
+    """Return True if the user answers yes at the terminal; False without a terminal or an answer."""
     try:
         return ask(question).strip().lower() in ("y", "yes")
     except (NoTerminal, NotAnswered):
@@ -70,16 +70,19 @@ def confirm(question: str) -> bool:
 
 
 def ask_last_day(secret: str, page: str) -> str:
-    """Return the last day of a new key as the user enters it at the terminal; empty without terminal or answer."""
+    """Return the last day of a new key, which the user enters at the terminal; empty without terminal or answer.
+
+    page: the address where the user finds the day.
+    """
     question = (
-        f"Last day of the new key of '{secret}', such as 2027-01-31, as {page} shows it.\n"
+        f"Last day of the new key of '{secret}', such as 2027-01-31 (see {page}).\n"
         "The issuer does not report this date. Press Enter to skip: "
     )
     hint = ""
-    for _attempt in range(3):
+    for _attempt in range(3):  # then the day stays unknown
         try:
             typed = ask(hint + question).strip()
-            return parse_last_day("that", typed) if typed else ""
+            return parse_last_day("your input", typed) if typed else ""
         except AccountError as error:
             hint = f"{error}.\n"
         except (NoTerminal, NotAnswered):

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Begin a rotation or give it up: read and judge the new key, and check that what was requested is possible."""
+"""The beginning and the cancellation of a rotation: check the old and the new key before anything is recorded."""
 
 from __future__ import annotations
 
@@ -29,62 +29,68 @@ if TYPE_CHECKING:
 
 
 class RotationOpening:
-    """Begins one secret's rotation, or gives it up before its old key is gone."""
+    """Begins the rotation of one secret, or cancels it while the old key is still valid."""
 
-    rotation: Rotation  # set by the coordinator, since the effects of the rotation read the new key here
+    rotation: Rotation  # set by the coordinator, which creates it with the effects of this object
 
     def __init__(
         self, secret: str, service: str, targets: tuple[str, ...], options: RotationOptions, stdin: bytes
     ) -> None:
-        """targets: those of the inventory; stdin: what was read there. Raises AccountError for invalid settings."""
+        """targets: in the inventory. stdin: the content of standard input. Raise AccountError for invalid settings."""
         self._secret, self._service, self._targets = secret, service, targets
         self._options, self._stdin = options, stdin
         self.settings = options.validation_settings(service)
-        self.effects = ControllerEffects(secret, service, self.settings, self._get_key, options.expires)
+        self.effects = ControllerEffects(secret, service, self.settings, self._get_new_key, options.expires)
 
     def begin(self, situation: Situation) -> list[TargetCheck]:
-        """Begin a rotation unless the new key is unfit. Raises AccountError if none may begin."""
-        first, kind = self._check_may_begin(situation)
-        if kind in versions.AT_ONCE and not self._options.key_file:
-            self._open(kind, kind, first)  # the new key is to be made when all accounts are ready
+        """Begin a rotation if the new key is suitable. Return rows for the report. Raise AccountError.
+
+        A new key that revokes the old one at once is not read yet: the user creates it when all accounts are ready.
+        """
+        old_fingerprint, old_kind = self._read_current_key(situation)
+        if old_kind in versions.AT_ONCE and not self._options.key_file:
+            self._record_beginning(old_kind, old_kind, old_fingerprint)
             return []
-        key, check = self._read_fit_key(situation, first)
+        key, check = self._read_suitable_key(situation, old_fingerprint)
         if key:
-            version = self._open(version_kind(key), kind, first)
+            version = self._record_beginning(version_kind(key), old_kind, old_fingerprint)
             SESSION.keep(versions.keyring_name(self._secret, version), key.value)
         return [check]
 
     def preview(self, situation: Situation) -> tuple[list[TargetCheck], bool]:
-        """Judge the new key if this run was given one; return True if a rotation would begin. Raises as begin."""
-        first, _kind = self._check_may_begin(situation)
+        """Return rows for the report, and True if a rotation would begin. Raise AccountError.
+
+        The new key is checked only if it is in a file: a preview asks nothing.
+        """
+        old_fingerprint, _kind = self._read_current_key(situation)
         if not self._options.key_file:
             return [], True
-        key, check = self._read_fit_key(situation, first)
+        key, check = self._read_suitable_key(situation, old_fingerprint)
         return [check], key is not None
 
-    def give_up(self, situation: Situation) -> None:
-        """Give up the open rotation, unless that was begun already. Raises AccountError if the old key is dead."""
-        if situation.version and situation.is_given_up(situation.version):
+    def cancel(self, situation: Situation) -> None:
+        """Cancel the open rotation. Raise AccountError if accounts would get back an old key that is refused."""
+        if situation.version and situation.is_cancelled(situation.version):  # an earlier run began this, and it only continues
             return
         old = situation.fallback_version
         if old and situation.possible_holders(situation.version):
-            self._check_alive(old.id)
-        self.rotation.give_up()
+            self._require_valid(old.id)
+        self.rotation.cancel()
 
-    def _check_alive(self, version: str) -> None:
-        """Raise AccountError if the key that accounts would get back is refused by now."""
+    def _require_valid(self, version: str) -> None:
+        """Raise AccountError if the services refuse the version."""
         try:
-            found = self.effects.prove(version)
+            report = self.effects.test_key(version)
         except StepRefused as error:
-            raise AccountError(f"the rotation was not given up, because the old key cannot be read: {error}") from None
-        if found.verdict in ("invalid", "not_entitled"):
+            raise AccountError(f"the rotation was not cancelled, because the old key cannot be read: {error}") from None
+        if report.verdict in ("invalid", "not_entitled"):
             raise AccountError(
-                f"the rotation was not given up, because the old key no longer works: "
+                f"the rotation was not cancelled, because the old key no longer works: "
                 f"{self.effects.sentences[version]}. Install the new key: {resume_command(self._secret)}"
             )
 
-    def _check_may_begin(self, situation: Situation) -> tuple[str, str]:
-        """Return fingerprint and kind of the current key. Raises AccountError if no rotation may begin."""
+    def _read_current_key(self, situation: Situation) -> tuple[str, str]:
+        """Return fingerprint and kind of the current key. Raise AccountError if no rotation can begin."""
         reason = explain_no_begin(situation)
         if reason:
             raise AccountError(reason)
@@ -105,9 +111,9 @@ class RotationOpening:
         except MalformedKey:
             return fingerprint(value), ""
 
-    def _get_key(self, user: str) -> CheckedKey:
-        """Return the key that this run was given under this name; else read one now and check that it is valid."""
-        value = SESSION.find_kept(user)
+    def _get_new_key(self, keyring_name: str) -> CheckedKey:
+        """Return the new key that this run has already read; else read it now, and require that it is valid."""
+        value = SESSION.find_kept(keyring_name)
         if value:
             return check_key(value, self._service)
         hint = ""
@@ -116,33 +122,36 @@ class RotationOpening:
             hint = f"Every account is ready. Create the new key now, at {page}:\nthis revokes the old key.\n"
         try:
             key = self._read_key(hint)
-            found = judge_key(key, self.settings)
-            if found.verdict is not KeyVerdict.VALID:
-                raise AccountError(f"the new key of '{self._secret}' is {found.verdict}: {found.sentence}")
+            judgement = judge_key(key, self.settings)
+            if judgement.verdict is not KeyVerdict.VALID:
+                raise AccountError(f"the new key of '{self._secret}' is {judgement.verdict}: {judgement.sentence}")
         except AccountError as error:
-            raise AccountError(f"{error}. Then: {resume_command(self._secret)}") from None
+            raise AccountError(f"{error}. Then continue: {resume_command(self._secret)}") from None
         return key
 
     def _read_key(self, hint: str = "") -> CheckedKey:
         return read_new_key(self._secret, self._service, self._options.key_file, self._stdin, hint)
 
-    def _read_fit_key(self, situation: Situation, first: str) -> tuple[CheckedKey | None, TargetCheck]:
-        """Return the new key, or None if it must not replace the first one, and the line that says why."""
+    def _read_suitable_key(self, situation: Situation, old_fingerprint: str) -> tuple[CheckedKey | None, TargetCheck]:
+        """Return the new key, or None if it must not replace the old key; and a row that describes the new key."""
         key = self._read_key()
-        if fingerprint(key.value) == first:
+        if fingerprint(key.value) == old_fingerprint:
             return None, make_check("new key", "ok", "is already the current key; nothing to do")
-        found = judge_key(key, self.settings)
-        text = f"{found.verdict}: {found.sentence}"
-        if found.verdict is not KeyVerdict.VALID:
+        judgement = judge_key(key, self.settings)
+        text = f"{judgement.verdict}: {judgement.sentence}"
+        if judgement.verdict is not KeyVerdict.VALID:
             return None, make_check("new key", "failed", text)
-        lost = self._explain_lost_rights(found, situation)
+        lost = self._explain_lost_rights(judgement, situation)
         if lost:
             text = f"not_entitled: {lost}; create a key with the same services as the old key"
             return None, make_check("new key", "failed", text)
         return key, make_check("new key", "ok", text)
 
     def _explain_lost_rights(self, new: Judgement, situation: Situation) -> str:
-        """Return what the old key opens and the new one does not, as their issuer says; empty if nothing is lost."""
+        """Return the access that the new key lacks and the old key has, or empty, as the issuer reports it.
+
+        new: the judgement of the new key, with the issuer's details.
+        """
         if self._service != NGC or ISSUER not in self.settings.levels:
             return ""
         current = situation.secret.current.id if situation.secret else versions.FIRST
@@ -150,20 +159,26 @@ class RotationOpening:
             old = check_key(SESSION.read_key(versions.keyring_name(self._secret, current))[0], self._service)
         except (MissingKey, MalformedKey):
             return ""
-        judged = (judge_key(old, replace(self.settings, levels=(ISSUER,))), new)
-        before, after = ({k: v for one in found.findings for k, v in one.details.items()} for found in judged)
-        if before.get("org") and after.get("org") and before["org"] != after["org"]:
-            return f"it belongs to the organisation {after['org']}, but the old key to {before['org']}"
-        if "products" not in after:
+        old_details = _merge_details(judge_key(old, replace(self.settings, levels=(ISSUER,))))
+        new_details = _merge_details(new)
+        old_organisation, new_organisation = old_details.get("org"), new_details.get("org")
+        if old_organisation and new_organisation and old_organisation != new_organisation:
+            return f"the new key belongs to the organisation {new_organisation}, but the old key to {old_organisation}"
+        if "products" not in new_details:
             return ""
-        products = set(after["products"].split(", "))
-        lost = [one for one in before.get("products", "").split(", ") if one and one not in products]
-        return f"it has no access to {', '.join(lost)}, but the old key has" if lost else ""
+        products = new_details["products"].split(", ")
+        lost = [name for name in old_details.get("products", "").split(", ") if name and name not in products]
+        return f"the new key has no access to {', '.join(lost)}, but the old key has" if lost else ""
 
-    def _open(self, kind: str, first_kind: str, first: str) -> str:
+    def _record_beginning(self, kind: str, old_kind: str, old_fingerprint: str) -> str:
+        """Record that a rotation begins, and return the id of its new version. kind: of the new key."""
         sealed = ""
         if not self.rotation.situation().secret:
-            value = SESSION.read_key(self._secret)[0]  # which _check_may_begin has read
+            value = SESSION.read_key(self._secret)[0]  # which _read_current_key has read
             sealed = key_marks.seal(value, self._secret, versions.FIRST, record_key())
         options = self._options
-        return self.rotation.begin(kind, options.mode, first_kind, first, options.grace, sealed)
+        return self.rotation.begin(kind, options.mode, old_kind, old_fingerprint, options.grace, sealed)
+
+
+def _merge_details(judgement: Judgement) -> dict[str, str]:
+    return {name: value for finding in judgement.findings for name, value in finding.details.items()}

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The variables rotate_NAME that a user sets by -e: checked before anything is done."""
+"""The options of a rotation: the variables rotate_NAME, which a user sets with -e. They are checked first of all."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .._validate.validate import ValidationSettings
 from .situation import COMPROMISED, SCHEDULED
 
 PREFIX = "rotate_"
-UNITS = {"h": 3600, "d": 86400, "w": 7 * 86400}
-LONGEST_GRACE = 366 * 86400
+UNITS = {"h": 3600, "d": 86400, "w": 7 * 86400}  # in seconds
+LONGEST_GRACE = 366 * 86400  # seconds; the limit of the ledger
 
 
 @dataclass(frozen=True)
 class RotationOptions:
-    """The variables rotate_NAME, by name. grace is in seconds, 0 for none."""
+    """The values of the variables rotate_NAME. grace: in seconds, 0 for none."""
 
     key_file: str = ""
     resume: bool = False
@@ -44,30 +44,30 @@ class RotationOptions:
     ca_file: str = ""
 
     def validation_settings(self, service: str) -> ValidationSettings:
-        """Return which services are asked, with their own addresses as defaults. Raises AccountError."""
-        chosen: dict[str, Any] = {"registry": self.registry, "image": self.image}
-        chosen["issuer" if service == "ngc" else service] = self.issuer
-        chosen = {name: value for name, value in chosen.items() if value}
+        """Return the settings for the validation of the service's keys. Raise AccountError."""
+        given: dict[str, Any] = {"registry": self.registry, "image": self.image}
+        given["issuer" if service == "ngc" else service] = self.issuer  # the field with the address of the issuer
+        given = {name: value for name, value in given.items() if value}  # the others keep their defaults
         if self.levels is not None:
-            chosen["levels"] = self.levels
+            given["levels"] = self.levels
         transport = Transport(ca_file=self.ca_file or None)
         try:
-            return ValidationSettings(canary=self.canary_image, realms=self.realms, transport=transport, **chosen)
+            return ValidationSettings(canary=self.canary_image, realms=self.realms, transport=transport, **given)
         except ValueError as error:
             raise AccountError(f"the settings of the rotation: {error}") from None
 
 
 def _parse_grace(name: str, value: Any) -> int:
-    """Return the seconds of a time such as 12h, 7d or 2w; 0 for none."""
-    found = re.fullmatch(r"(\d{1,4})\s*([hdw]?)", str(value).strip().lower())
-    seconds = int(found[1]) * UNITS.get(found[2], 0) if found else 0
-    if not found or (int(found[1]) and not found[2]) or seconds > LONGEST_GRACE:
+    """Return the seconds of a duration such as 12h, 7d or 2w; only 0 needs no unit. Raise AccountError."""
+    match = re.fullmatch(r"(\d{1,4})\s*([hdw]?)", str(value).strip().lower())
+    seconds = int(match[1]) * UNITS.get(match[2], 0) if match else 0
+    if not match or (int(match[1]) and not match[2]) or seconds > LONGEST_GRACE:
         raise AccountError(f"{name} is {str(value)!r}; expected a duration up to a year, such as 12h, 7d or 2w")
     return seconds
 
 
 def parse_last_day(name: str, value: Any) -> str:
-    """Return a day in the future as YYYY-MM-DD. Raises AccountError, which begins with the name."""
+    """Return the last day of a key as YYYY-MM-DD. Raise AccountError for a past day; the text begins with the name."""
     try:
         day = date.fromisoformat(str(value))
     except ValueError:
@@ -100,10 +100,10 @@ SETTINGS: dict[str, Reader] = {
 
 
 def parse_options(variables: Mapping[str, Any]) -> RotationOptions:
-    """Return the options among these variables. Raises AccountError for an unknown rotate_NAME or an invalid value."""
+    """Return the options among these variables. Raise AccountError for an unknown rotate_NAME or an invalid value."""
     try:
-        found = extra_vars.read_settings("a rotation", SETTINGS, variables, variables.get)
+        settings = extra_vars.read_settings("a rotation", SETTINGS, variables, variables.get)
     except AccountError as error:
-        ending = "" if str(error)[-1] in ".?" else "."
-        raise AccountError(f"{error}{ending} Nothing was done") from None
-    return RotationOptions(**{name.removeprefix(PREFIX): value for name, value in found.items()})
+        full_stop = "" if str(error)[-1] in ".?" else "."
+        raise AccountError(f"{error}{full_stop} Nothing was done") from None
+    return RotationOptions(**{name.removeprefix(PREFIX): value for name, value in settings.items()})

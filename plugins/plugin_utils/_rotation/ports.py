@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rotation does outside its records, and how that can fail.
+"""The effects of a rotation on the keyring, the services and the accounts, and the exceptions of failed effects.
 
-Everything is named by version and target; the values of keys stay on the far side.
+Keys are named by version and files by target, so no value of a key passes through this interface.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from .._secrets.versions import KeyVersion
 
 
 class StepRefused(Exception):
-    """The step was certainly not taken."""
+    """The step was not taken, and nothing was changed."""
 
 
 class TargetUnreachable(StepRefused):
-    """The step was not taken: the account did not respond from the start."""
+    """The step was not taken: the account could not be reached."""
 
 
 class RotatedElsewhere(StepRefused):
@@ -25,7 +25,10 @@ class RotatedElsewhere(StepRefused):
 
 
 class KeyNotHeld(StepRefused):
-    """The step was not taken: the target holds no version of the key. found: none, or an unknown key's fingerprint."""
+    """The step was not taken: the target has no version of the key.
+
+    found: "none" for a target without a key, or the fingerprint of the unknown key.
+    """
 
     def __init__(self, found: str) -> None:
         super().__init__(found)
@@ -33,57 +36,57 @@ class KeyNotHeld(StepRefused):
 
 
 class OutcomeUnknown(Exception):
-    """The step was begun, and its outcome is unknown."""
+    """The step began, and whether it succeeded is unknown."""
 
 
 class EffectReport(NamedTuple):
-    """What a check of a target or of a key found: a verdict, and the evidence that may be recorded."""
+    """The result of an effect: a verdict on the key, or empty, and evidence for the ledger."""
 
     verdict: str = ""
     evidence: dict[str, str | int] = {}
 
 
 class RotationEffects:
-    """The keyring, the services and the accounts. A side of a rotation overrides what it can do.
+    """The effects that the steps of a rotation need. A subclass overrides those of its side: controller or account.
 
-    Every method may raise StepRefused or OutcomeUnknown, and may be called again.
+    Every method may raise StepRefused or OutcomeUnknown. After a crash, it is called again.
     """
 
     def probe(self, target: str) -> EffectReport:
-        """Check that the target can be written; changes nothing."""
+        """Check that the target can be written. Nothing is changed."""
         raise TargetUnreachable
 
     def install(self, target: str, version: str) -> EffectReport:
-        """Write the version to the target and read it back."""
+        """Write the key of the version to the target, and read the target again."""
         raise TargetUnreachable
 
     def verify(self, target: str, version: str) -> EffectReport:
-        """Return what the target can do with the version."""
+        """Return the verdict of a test of the version on the account of the target."""
         raise TargetUnreachable
 
     def read(self, target: str, version: str) -> EffectReport:
-        """Check that the target holds the version; changes nothing. Refused if it holds another key or none."""
+        """Check that the target has the key of the version. Raise StepRefused for a different key or none."""
         raise TargetUnreachable
 
     def put_back(self, target: str, version: str) -> None:
-        """Restore what the target held before this version, if this version is there.
+        """Restore what the target had before this version; nothing if the target does not have this version.
 
-        The process that installed it has the old bytes; a later process writes the current version.
+        The process that installed the version has the old content. A later process writes the current version.
         """
         raise StepRefused
 
-    def take(self, version: str) -> KeyVersion:
-        """Put the key of the version into the keyring. Asks for it only if it is not there yet."""
+    def store_key(self, version: str) -> KeyVersion:
+        """Store the key of the version in the keyring; the user is asked only if the keyring does not have the key."""
         raise StepRefused
 
-    def prove(self, version: str) -> EffectReport:
-        """Return what the services say about the version."""
+    def test_key(self, version: str) -> EffectReport:
+        """Return the verdict of the services on the version."""
         raise StepRefused
 
     def last_day(self, version: str) -> str:
-        """Return the last day of the version, as it was reported when it was proven; empty if unknown."""
+        """Return the last day of the version, as reported when the services checked it; empty if unknown."""
         return ""
 
-    def forget(self, version: str) -> None:
-        """Remove the value from the keyring, if it is there."""
+    def remove_key(self, version: str) -> None:
+        """Remove the key of the version from the keyring. A missing key is not an error."""
         raise StepRefused

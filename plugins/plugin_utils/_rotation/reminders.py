@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What other runs report about rotations: the files of an open one, and old keys that are not proven dead."""
+"""Rotations in other subcommands: reminders of open rotations, old keys and expiry; and files that onboarding skips."""
 
 from __future__ import annotations
 
@@ -30,37 +30,39 @@ SOON_DAYS = 30
 
 
 class Reminder(NamedTuple):
-    """A sentence, and the command that follows."""
+    """A request to the user, and the command to run."""
 
     text: str
     command: str
 
 
 def list_reminders() -> list[Reminder]:
-    """Return the reminders of all keys, from the records alone."""
+    """Return the reminders of all keys, from the records of this machine."""
     secrets = read_all_secrets(bytes.fromhex(local_key()))
-    records, found = _read_ledger(secrets)
-    return [*found, *(one for secret in secrets for one in _remind_of(Situation(secret.name, secret, records)))]
+    records, reminders = _read_ledger(secrets)
+    for secret in secrets:
+        reminders += _list_key_reminders(secret, Situation(secret.name, secret, records))
+    return reminders
 
 
 def _read_ledger(secrets: Iterable[Secret]) -> tuple[list[Record], list[Reminder]]:
-    """Return the records if a rotation needs them, and what is wrong with the ledger; labels count without it."""
-    if not any(one.with_labels("pending", "previous", "retired") for one in secrets):
+    """Return the records, and a reminder if the ledger is damaged; ([], []) if no rotation needs the ledger."""
+    if not any(secret.with_labels("pending", "previous", "retired") for secret in secrets):
         return [], []
     verify = shlex.join(command_line.command_for("ledger", ["verify"]))
     try:
         records = Ledger(bytes.fromhex(local_key())).records()
     except StateError as error:
         damaged = "" if isinstance(error, NewerLedger) else "The ledger of rotations is damaged: "
-        return [], [Reminder(f"{damaged}{error}. Check it", verify)]
+        return [], [Reminder(f"{damaged}{error}. Check the ledger", verify)]
     lost = describe_lost_ledger(secrets, records)
-    return records, [Reminder(f"{lost}. Check it", verify)] if lost else []
+    return records, [Reminder(f"{lost}. Check the ledger", verify)] if lost else []
 
 
 def without_open_rotations(account: str, declared: DeclaredResources) -> DeclaredResources:
-    """Return what is declared for an account without the files of open rotations. Raises AccountError."""
+    """Return an account's declared resources without the files of open rotations. Raise AccountError."""
     try:
-        return targets.without_pending_files(account, declared, read_pending_targets)
+        return targets.skip_pending_files(account, declared, read_pending_targets)
     except (StateError, VersionError) as error:
         raise AccountError(str(error)) from None
 
@@ -75,49 +77,48 @@ def read_pending_targets(name: str) -> tuple[str, ...]:
 
 
 def open_targets(secret: Secret) -> tuple[str, ...]:
-    """Return the targets of the open rotation of a secret; by its labels alone if the ledger cannot be read."""
+    """Return the targets of the open rotation of a secret. If the ledger cannot be read, use the labels alone."""
     try:
         return read_pending_targets(secret.name)
     except StateError:
         return Situation(secret.name, secret, ()).pending_targets
 
 
-def _remind_of(situation: Situation) -> Iterator[Reminder]:
-    name, secret = situation.name, situation.secret
-    if secret is None:
-        return
+def _list_key_reminders(secret: Secret, situation: Situation) -> Iterator[Reminder]:
+    name = secret.name
     if secret.find_label("pending"):
         text = f"A rotation of '{name}' is open, so onboarding does not change the files with this key. Continue it"
         yield Reminder(text, resume_command(name))
-    yield from _remind_of_expiry(secret)
-    for one in secret.with_labels("previous", "retired"):
-        page = KEY_PAGES[targets.service_of(name, one.targets)]
-        text = f"{_describe_living_key(situation, one)}: deactivate it at {page}, and report that"
+    yield from _list_expiry_reminders(secret)
+    for version in secret.with_labels("previous", "retired"):
+        page = KEY_PAGES[targets.service_of(name, version.targets)]
+        text = f"{_describe_replaced_key(situation, version)}: deactivate the key at {page}, and report that"
         yield Reminder(text, retired_command(name))
 
 
-def _remind_of_expiry(secret: Secret) -> Iterator[Reminder]:
+def _list_expiry_reminders(secret: Secret) -> Iterator[Reminder]:
     """Yield a reminder if the current key expires within a month, or has expired."""
     day = secret.current.expires[:10]
     days = (date.fromisoformat(day) - date.today()).days if day else SOON_DAYS + 1
-    if days > SOON_DAYS:
+    if days > SOON_DAYS:  # or the day is unknown
         return
     when = {0: "today", 1: "in 1 day"}.get(days, f"in {days} days")
     expiry = f"expires on {day}, {when}" if days >= 0 else f"has expired on {day}"
     page = KEY_PAGES[targets.service_of(secret.name, secret.current.targets)]
-    text = f"The key '{secret.name}' {expiry}: create a new key at {page}, and rotate it"
+    text = f"The key '{secret.name}' {expiry}: create a new key at {page}, and rotate the old one"
     yield Reminder(text, rotate_command(secret.name))
 
 
-def _describe_living_key(situation: Situation, one: KeyVersion) -> str:
-    """Return which key it is, and since when it is not needed."""
-    is_newest = situation.versions[-1].id == one.id  # and not current
-    if situation.is_given_up(one.id) or is_newest:
-        return f"The new key of '{situation.name}' that was given up{_since(situation, 'abort')} may still work"
-    return f"The old key of '{situation.name}', replaced{_since(situation, 'settle')}, may still work"
+def _describe_replaced_key(situation: Situation, version: KeyVersion) -> str:
+    """Return a sentence about a version that is no longer needed, with the day since when."""
+    name = situation.name
+    is_newest = situation.versions[-1].id == version.id  # and not current, so its rotation was cancelled
+    if situation.is_cancelled(version.id) or is_newest:
+        return f"The new key of '{name}', whose rotation was cancelled{_format_day(situation, 'abort')}, may still work"
+    return f"The old key of '{name}', replaced{_format_day(situation, 'settle')}, may still work"
 
 
-def _since(situation: Situation, step: str) -> str:
-    """Return ' on 2026-11-21' if the ledger knows the day."""
-    moments = [one.ts for one in situation.own_records if (one.step, one.result) == (step, "ok")]
-    return f" on {moments[-1][:10]}" if moments else ""
+def _format_day(situation: Situation, step: str) -> str:
+    """Return " on YYYY-MM-DD", the day when the step was last completed; empty if it is not in the ledger."""
+    times = [record.ts for record in situation.own_records if (record.step, record.result) == (step, "ok")]
+    return f" on {times[-1][:10]}" if times else ""

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The results of a rotation's tasks: an account's share, and a coordinator that could not begin."""
+"""The results of the tasks of a rotation: each account's share, and a coordinator that could not begin."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...module_utils._core.resource import CHANGES, FAILURES
 from .._delivery.result import describe_modes
 from .._input.command_line import describe_options
 from .._input.diagnostics import nearest
-from .adapters import holds_key
+from .adapters import DIFFERENT_KEY, holds_key
 from .ledger import NO_KEY
-from .messages import WORDS, make_check
+from .messages import STATE_TEXTS, make_check
 from .next_step import RotationStep, rotate_command
 from .targets import SecretFile
 
@@ -22,21 +22,24 @@ if TYPE_CHECKING:
     from .._documents.result import AccountRemark
     from .._documents.rotation import LeadTitle, ShareResult
 
-GOOD = {"abort": ("rolled_back", "staged", "excused", "absent")}
-GOOD_ELSE = ("staged", "verified", "excused", "absent")
+GOOD_STATES = ("staged", "verified", "excused", "absent")  # of a target after its share of a step
+GOOD_STATES_AFTER_ABORT = ("rolled_back", "staged", "excused", "absent")
 
 
 def explain_no_secret(secret: str, secrets: set[str]) -> str:
-    """Return why no rotation is possible: no secret is named, or no account holds it; empty if one is possible."""
+    """Return why no rotation is possible; empty if one is. secret: as named, or empty. secrets: of all accounts.
+
+    Without any declared secret, the named one may still have an open rotation.
+    """
     if not secrets or secret in secrets:
-        return "" if secret else "name a key: no account has one (keys of sandboxes are simulated)"
+        return "" if secret else "no account has a key that could be rotated (keys of sandboxes are simulated)"
     if not secret:
         commands = "; ".join(rotate_command(name) for name in sorted(secrets))
-        return f"name the key to replace. These accounts have {', '.join(sorted(secrets))}: {commands}"
+        return f"name the key to rotate. These accounts have {', '.join(sorted(secrets))}: {commands}"
     return f"no account has the key '{secret}': {nearest(secret, secrets)} Nothing was done"
 
 
-def refused_lead(secret: str, reason: str) -> LeadTitle:
+def failed_lead(secret: str, reason: str) -> LeadTitle:
     """Return the result of a coordinator that could not begin."""
     return {
         "changed": False,
@@ -49,13 +52,13 @@ def refused_lead(secret: str, reason: str) -> LeadTitle:
     }
 
 
-def _as_shown(outcome: ResourceOutcome, step: str) -> ResourceOutcome:
-    """Return the outcome as it is reported: a step that only looks changes nothing."""
+def _as_reported(outcome: ResourceOutcome, step: str) -> ResourceOutcome:
+    """Return the outcome with the status to report: the steps plan and settle only examine, and change nothing."""
     if outcome["status"] not in CHANGES or step not in ("plan", "settle"):
         return outcome
     if step == "plan" or holds_key(outcome):
         return {**outcome, "status": "ok"}
-    return {**outcome, "status": "failed", "reason": "it contains a different key, or none"}
+    return {**outcome, "status": "failed", "reason": DIFFERENT_KEY}
 
 
 def share_result(
@@ -64,51 +67,55 @@ def share_result(
     outcomes: Mapping[tuple[str, str], ResourceOutcome],
     states: Mapping[str, str],
 ) -> ShareResult:
-    """Return the result of one account's share: the outcomes of its files."""
-    shown = [_as_shown(one, step.name) for one in outcomes.values() if one["evidence"].get("held") != NO_KEY]
-    good = GOOD.get(step.name, GOOD_ELSE)
-    bad = [file.target for file in files if states.get(file.target) not in good]
+    """Return the result of one account's share of a step.
+
+    outcomes: by target and version. states: of all targets, after the step.
+    """
+    with_key = [outcome for outcome in outcomes.values() if outcome["evidence"].get("held") != NO_KEY]
+    reported = [_as_reported(outcome, step.name) for outcome in with_key]
+    good_states = GOOD_STATES_AFTER_ABORT if step.name == "abort" else GOOD_STATES
+    bad = [file.target for file in files if states.get(file.target) not in good_states]
     result: ShareResult = {
         "kind": "rotation_share",
-        "changed": any(outcome["status"] in CHANGES for outcome in shown),
+        "changed": any(outcome["status"] in CHANGES for outcome in reported),
         "failed": bool(bad),
-        "msg": " ".join(f"{target}: {WORDS[states.get(target, 'unknown')]}" for target in bad) or step.name,
+        "msg": "; ".join(f"{target}: {STATE_TEXTS[states.get(target, 'unknown')]}" for target in bad) or step.name,
     }
-    remarks = _describe_all_modes(shown)
+    remarks = _describe_all_modes(reported)
     # without outcomes, the console prints the message
-    return {**result, "outcomes": shown, "notes": [], "remarks": remarks} if shown else result
+    return {**result, "outcomes": reported, "notes": [], "remarks": remarks} if reported else result
 
 
 def _describe_all_modes(outcomes: list[ResourceOutcome]) -> list[AccountRemark]:
-    """Return a note for each mode of the user's that a rotated key makes private."""
+    """Return a note for each mode, set by the user, that a rotation makes private."""
     return [{"capability": "rotate", "text": text} for outcome in outcomes for text in describe_modes(outcome)]
 
 
 def preview_result(secret: str, files: list[SecretFile], outcomes: list[ResourceOutcome]) -> ShareResult:
-    """Return an account's share of a preview: what would be written, what stays, and which files hold no key."""
+    """Return the result of one account's share of a preview. Files without the key are only mentioned."""
     pairs = list(zip(files, outcomes, strict=True))
-    bare = [file for file, outcome in pairs if outcome["evidence"].get("held") == NO_KEY]
-    shown = [_with_excuse(outcome, file.target) for file, outcome in pairs if file not in bare]
-    bad = [outcome for outcome in shown if outcome["status"] in FAILURES]
+    keyless = [file for file, outcome in pairs if outcome["evidence"].get("held") == NO_KEY]
+    reported = [_with_excuse(outcome, file.target) for file, outcome in pairs if file not in keyless]
+    bad = [outcome for outcome in reported if outcome["status"] in FAILURES]
     remarks: list[AccountRemark] = [
         {"capability": "rotate", "text": f"{file.path} does not contain the key '{secret}'; nothing to replace"}
-        for file in bare
+        for file in keyless
     ]
-    remarks += _describe_all_modes(shown)
+    remarks += _describe_all_modes(reported)
     return {
         "kind": "rotation_share",
-        "changed": any(outcome["status"] in CHANGES for outcome in shown),
+        "changed": any(outcome["status"] in CHANGES for outcome in reported),
         "failed": bool(bad),
         "msg": "; ".join(f"{outcome['identity']}: {outcome['reason']}" for outcome in bad) or "foreseen",
-        "outcomes": shown,
+        "outcomes": reported,
         "notes": [],
         "remarks": remarks,
     }
 
 
 def _with_excuse(outcome: ResourceOutcome, target: str) -> ResourceOutcome:
-    """Return the outcome of an unknown key with the setting that lets a rotation continue without it."""
+    """Return the outcome; for an unknown key, with the option that lets a rotation continue without the file."""
     if not outcome["evidence"].get("held"):
         return outcome
     excuse = describe_options("rotate", "--excuse", target)
-    return {**outcome, "reason": f"{outcome['reason']}; to continue without it: {excuse}"}
+    return {**outcome, "reason": f"{outcome['reason']}; to continue without this file: {excuse}"}

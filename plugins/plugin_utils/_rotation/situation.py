@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known about a rotation from the labels, the ledger and the inventory. Pure functions.
+"""The situation of a rotation: its state, derived from the labels, the ledger and the inventory. Pure functions.
 
-Events are ordered by the ledger; the clock decides only whether a grace is over.
+Records are ordered by their number in the ledger; the clock only decides whether the grace period is over.
 """
 
 from __future__ import annotations
@@ -15,33 +15,45 @@ from .._secrets.versions import AT_ONCE, FIRST, KeyVersion, Secret
 from .._state.signed_record import Record
 from .ledger import NO_KEY, target_states
 
-SCHEDULED, COMPROMISED = "scheduled", "compromised"
-SETTLED = ("verified", "excused", "absent")
-UNTOUCHED = ("staged", "rolled_back", "excused", "absent")  # states of a target that holds what it held before
-DEEDS = ("canary", "spread")  # steps that change targets
+SCHEDULED, COMPROMISED = "scheduled", "compromised"  # modes
+SETTLED = ("verified", "excused", "absent")  # states of a target that the rotation does not wait for
+UNTOUCHED = ("staged", "rolled_back", "excused", "absent")  # states of a target that does not have the new key
+WRITING_STEPS = ("canary", "spread")  # steps that write the new key to targets
 
 
 @dataclass(frozen=True)
 class Situation:
-    """The labels, the ledger's records and the targets of the inventory, from which the next step is decided."""
+    """The labels and records of one secret's rotation, and the targets of the inventory; decides the next step.
+
+    name: of the secret. canary: the target to write first, or empty. clock: the time in UTC; empty if unknown.
+    """
 
     name: str
     secret: Secret | None
     records: Sequence[Record]
     targets: tuple[str, ...] = ()
     canary: str = ""
-    now: str = ""
+    clock: str = ""
 
     @cached_property
     def own_records(self) -> list[Record]:
         """The records of this secret, oldest first."""
-        return [one for one in self.records if one.secret == self.name]
+        return [record for record in self.records if record.secret == self.name]
+
+    def records_of(self, version: str) -> list[Record]:
+        """Return the records about a version, oldest first."""
+        return [record for record in self.own_records if record.version == version]
 
     @cached_property
+    def openings(self) -> list[Record]:
+        """The records that each began a rotation, oldest first."""
+        records = self.own_records
+        return [record for record in records if (record.step, record.result, record.target) == ("plan", "begun", "")]
+
+    @property
     def opening(self) -> Record | None:
-        """The record that began the last rotation."""
-        found = [one for one in self.own_records if (one.step, one.result, one.target) == ("plan", "begun", "")]
-        return found[-1] if found else None
+        """The record that began the last rotation; None if there was no rotation."""
+        return self.openings[-1] if self.openings else None
 
     @property
     def versions(self) -> tuple[KeyVersion, ...]:
@@ -55,86 +67,92 @@ class Situation:
 
     @property
     def new_version(self) -> KeyVersion | None:
-        """The version of the last rotation, once it has a label."""
-        return next((one for one in self.versions if one.id == self.version), None)
+        """The version that the last rotation makes current; None until its key is in the keyring."""
+        return next((version for version in self.versions if version.id == self.version), None)
 
     @property
     def old_version(self) -> KeyVersion | None:
-        """The version that the last rotation replaces."""
-        before = [one for one in self.versions if one.id != self.version and not self.is_given_up(one.id)]
-        return before[-1] if before else None
+        """The version that the last rotation replaces; None before the first rotation."""
+        others = [version for version in self.versions if version.id != self.version]
+        valid = [version for version in others if not self.is_cancelled(version.id)]
+        return valid[-1] if valid else None
 
     @property
     def fallback_version(self) -> KeyVersion | None:
-        """The version that comes back if the last rotation is given up; None if it is out of use."""
+        """The version to restore if the last rotation is cancelled; None if that version is out of use."""
         new = self.new_version
+        # before the new version is current, and after it was cancelled, the old version is the current one
         if self.secret is None or new is None or new.label in ("pending", "retired"):
             return self.secret.current if self.secret else None
         return self.secret.find_label("previous") if new.label == "current" else None
 
     @property
     def unrecorded_version(self) -> KeyVersion | None:
-        """The version of an open rotation that no record begins: the ledger was lost."""
+        """The version of an open rotation whose beginning is not in the ledger: the ledger was lost. None if intact."""
         if self.secret is None or not self.secret.with_labels("pending", "previous", "retired"):
             return None
-        begun = {one.version for one in self.own_records if (one.step, one.result, one.target) == ("plan", "begun", "")}
         newest = self.versions[-1]
-        return None if newest.id in {FIRST, *begun} else newest
+        return None if newest.id in {FIRST, *(record.version for record in self.openings)} else newest
 
     @property
     def mode(self) -> str:
-        """Scheduled or compromised, as the rotation was begun."""
+        """The mode of the last rotation: scheduled or compromised."""
         return str(self.opening.evidence.get("mode", SCHEDULED)) if self.opening else SCHEDULED
 
     @property
     def grace_seconds(self) -> int:
-        """For how many seconds the old key stays alive after the rotation settles."""
+        """The seconds for which the old key stays active after the rotation settles; 0 for none."""
         return int(self.opening.evidence.get("grace", 0)) if self.opening else 0
 
     @property
     def grace_end(self) -> str:
-        """The moment until which the old key is kept alive; empty for none."""
-        settled = [one for one in self.own_records if (one.step, one.result) == ("settle", "ok")]
-        own = [one for one in settled if one.version == self.version]
-        return str(own[-1].evidence.get("until", "")) if own else ""
+        """The time until which the old key stays active; empty for none."""
+        for record in reversed(self.records_of(self.version)):
+            if (record.step, record.result) == ("settle", "ok"):
+                return str(record.evidence.get("until", ""))
+        return ""
 
     @property
     def replaces_at_once(self) -> bool:
-        """True if making the new key revokes the old one."""
+        """True if creating the new key revokes the old one."""
         if self.opening is None or self.secret is None:
             return False
+        # until the new key exists, its kind is the one that was expected at the beginning
         kind = self.new_version.kind if self.new_version else str(self.opening.evidence.get("kind", ""))
-        before = [one for one in self.versions if one.id != self.version and one.label not in ("dead", "purged")]
-        return kind in AT_ONCE and any(one.kind in AT_ONCE for one in before)
+        others = [version for version in self.versions if version.id != self.version]
+        return kind in AT_ONCE and any(
+            version.kind in AT_ONCE and version.label not in ("dead", "purged") for version in others
+        )
 
     @property
     def is_urgent(self) -> bool:
-        """True if the targets have no living key until they get the new one."""
+        """True if the targets have no valid key until they get the new one."""
         return self.replaces_at_once or self.mode == COMPROMISED
 
     def last_seq(self, step: str, version: str, *results: str) -> int:
-        """Return the number of the step's last record that is not about a target; 0 for none.
+        """Return the number of the last record of a step with one of these results, or any; 0 if there is no record.
 
-        results: those that count; any if none is given.
+        Records about single targets are ignored.
         """
-        for one in reversed(self.own_records):
-            if (one.step, one.version, one.target) == (step, version, "") and (not results or one.result in results):
-                return one.seq
+        for record in reversed(self.own_records):
+            is_of_step = (record.step, record.version, record.target) == (step, version, "")
+            if is_of_step and (not results or record.result in results):
+                return record.seq
         return 0
 
     def states(self, version: str) -> dict[str, str]:
-        """Return the state of every target of a version: those of the inventory and all that had a key."""
-        known = target_states(self.own_records, self.name, version)
-        versions = self.secret.with_labels("pending", "current", "previous") if self.secret else ()
-        scope = {*self.targets, *(target for one in versions for target in one.targets), *known}
-        return {target: known.get(target, "unknown") for target in sorted(scope)}
+        """Return the state of each target of a version: the targets of the inventory and all that ever had a key."""
+        recorded = target_states(self.own_records, self.name, version)
+        active = self.secret.with_labels("pending", "current", "previous") if self.secret else ()
+        scope = {*self.targets, *(target for labelled in active for target in labelled.targets), *recorded}
+        return {target: recorded.get(target, "unknown") for target in sorted(scope)}
 
     def unsettled_targets(self, version: str) -> tuple[str, ...]:
-        """Return the targets that are neither verified nor excused."""
+        """Return the targets that are neither verified nor excused, and have a key."""
         return tuple(target for target, state in self.states(version).items() if state not in SETTLED)
 
     def absent_targets(self, version: str) -> tuple[str, ...]:
-        """Return the targets that held no key when they were last read; onboarding may have created one since."""
+        """Return the targets that had no key when they were last read; onboarding may have installed one since."""
         return tuple(target for target, state in self.states(version).items() if state == "absent")
 
     @property
@@ -145,46 +163,51 @@ class Situation:
         return tuple(target for target, state in states.items() if state != "absent")
 
     def unread_targets(self, version: str) -> tuple[str, ...]:
-        """Return the targets that were not read since the last one was changed, or since settling began."""
-        deeds = [one.seq for one in self.own_records if one.version == version and one.target and one.step in DEEDS]
-        since = max([self.last_seq("settle", version, "begun"), *deeds])
+        """Return the targets to read before the rotation settles.
+
+        A target must be read after the last change of any target, and after this run began to settle.
+        """
+        records = self.records_of(version)
+        changes = [record.seq for record in records if record.step in WRITING_STEPS]
+        start = max([self.last_seq("settle", version, "begun"), *changes])
+        reads = [record for record in records if record.seq > start and record.step == "settle"]
         read = {
-            one.target
-            for one in self.own_records
-            if one.seq > since
-            and (one.version, one.step) == (version, "settle")
-            and (one.result == "verified" or one.evidence.get("found") == NO_KEY)
+            record.target
+            for record in reads
+            if record.result == "verified" or record.evidence.get("found") == NO_KEY
         }
         return tuple(t for t, state in self.states(version).items() if state != "excused" and t not in read)
 
     def retired_seq(self, version: str) -> int:
-        """Return the number of the record that says the version was deactivated; 0 for none."""
+        """Return the number of the record that the version was deactivated; 0 if it was not."""
         return self.last_seq("retire", version, "ok")
 
     def is_revoked(self, version: str) -> bool:
-        """Return True if the new key may have revoked this version when it was made."""
+        """Return True if creating the new key may have revoked this version."""
+        # without a result: a step "take" that only began may have created the key
         return self.replaces_at_once and version != self.version and bool(self.last_seq("take", self.version))
 
     def may_be_dead(self, version: str) -> bool:
-        """Return True if the version may be refused where it was made."""
+        """Return True if its issuer may refuse the version."""
         return self.is_revoked(version) or bool(self.last_seq("retire", version, "begun", "ok"))
 
-    def is_given_up(self, version: str) -> bool:
-        """Return True if the version was aborted, before it was current or since."""
+    def is_cancelled(self, version: str) -> bool:
+        """Return True if the rotation to this version is cancelled, or being cancelled."""
         return self.last_seq("abort", version) > self.last_seq("settle", version, "ok")
 
     def possible_holders(self, version: str) -> tuple[str, ...]:
-        """Return the targets that may hold a version that was given up; onboarding installs a settled one anywhere."""
-        if self.last_seq("settle", version, "ok"):
+        """Return the targets that may have the key of a version whose rotation is cancelled."""
+        if self.last_seq("settle", version, "ok"):  # while it was current, onboarding may have installed it anywhere
             return tuple(t for t, state in self.states(version).items() if state not in ("rolled_back", "excused"))
-        tried = {one.target for one in self.own_records if one.version == version and one.step in DEEDS}
-        known = target_states(self.own_records, self.name, version).items()
-        return tuple(target for target, state in known if target in tried and state not in UNTOUCHED)
+        records = self.records_of(version)
+        written = {record.target for record in records if record.step in WRITING_STEPS}
+        states = target_states(records, self.name, version).items()
+        return tuple(target for target, state in states if target in written and state not in UNTOUCHED)
 
 
 def describe_lost_ledger(secrets: Iterable[Secret], records: Sequence[Record]) -> str:
-    """Return which rotations the ledger lacks although every line fits; empty for none."""
-    names = [f"'{one.name}'" for one in secrets if Situation(one.name, one, records).unrecorded_version]
+    """Return a sentence that names the open rotations missing from an intact ledger; empty if none is missing."""
+    names = [f"'{secret.name}'" for secret in secrets if Situation(secret.name, secret, records).unrecorded_version]
     if not names:
         return ""
-    return f"The ledger of rotations was removed or replaced: the rotation of {', '.join(names)} is not in it"
+    return f"The ledger of rotations was removed or replaced: the rotation of {', '.join(names)} is missing"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Take the steps of a rotation. The intent is recorded first, then the step is taken, then its result is recorded.
 
-Each step can be taken again after a crash anywhere in it. Of a key, only its version is known here.
+Each step can be taken again after a crash anywhere in it. Keys are named by their version; no value is used here.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .situation import SCHEDULED
 
 NEW_KEY_REFUSED = (
     "the services do not accept the new key, so no account was changed. If you deactivated it by mistake, activate "
-    "it again. If another machine has rotated the key since, continue there"
+    "it again. If another machine has rotated the key since, continue on that machine"
 )
-EXPECTED = {  # the labels that a version may have for a step, so that no step is taken on another version
+ALLOWED_LABELS = {  # step -> labels that its version may have ("": not created yet); no other version is changed
     "plan": ("",),
     "take": ("", "pending"),
     "prove": ("pending",),
@@ -48,10 +48,10 @@ class Rotation(Delivery):
         grace: int = 0,
         sealed: str = "",
     ) -> str:
-        """Open a rotation and return the id of the version that will be made. Raises RotationError.
+        """Begin a rotation and return the id of its new version. Raise RotationError if one is open.
 
-        fingerprint, sealed: of the key that existed before any rotation; grace: for how many seconds after the rotation
-        settles the old key stays alive.
+        kind: of the new key. first_kind, fingerprint, sealed: of the key that existed before the first rotation. grace:
+        the seconds for which the old key stays active after the rotation settles.
         """
         reason = explain_no_begin(self.situation())
         if reason:
@@ -63,20 +63,20 @@ class Rotation(Delivery):
         return version
 
     def take_step(self, step: RotationStep) -> None:
-        """Take a step that next_step gave. What is refused is recorded; an error of the disk is raised."""
-        if step.name not in EXPECTED:
+        """Take a step that next_step returned, and record its result. Raise StateError if no record can be written."""
+        if step.name not in ALLOWED_LABELS:  # "grace": only time or the user can end it
             return
         label = self.label_of(step.version)
-        if label not in EXPECTED[step.name]:
+        if label not in ALLOWED_LABELS[step.name]:
             raise RotationError(
-                f"the step {step.name} is not possible for a version that is {label or 'not made yet'}: run the "
+                f"the step {step.name} is not possible for a version that is {label or 'not created yet'}: run the "
                 f"rotation with --resume"
             )
         if step.name in ("canary", "spread"):
             for target in step.targets:
                 self.deliver(target, step)
             return
-        take = {
+        methods = {
             "plan": self._plan,
             "take": self._take,
             "prove": self._prove,
@@ -86,51 +86,55 @@ class Rotation(Delivery):
             "purge": self._purge,
             "abort": self._abort,
         }
-        take[step.name](step)
+        methods[step.name](step)
 
     def excuse(self, target: str) -> None:
-        """Record that the rotation goes on without this target."""
-        now = self.situation()
-        version = now.secret.current.id if now.secret and now.is_given_up(now.version) else now.version
+        """Record that the rotation continues without this target."""
+        situation = self.situation()
+        secret, version = situation.secret, situation.version
+        if secret and situation.is_cancelled(version):
+            version = secret.current.id  # the version that the targets get back
         self.note("excuse", "excused", version, target)
 
     def end_grace(self) -> None:
-        """Record that the previous version may be retired now."""
-        for one in self.known_versions():
-            if one.label == "previous":
-                self.note("grace", "ok", one.id)
+        """Record that the previous version may be retired before its grace period has passed."""
+        for known in self.known_versions():
+            if known.label == "previous":
+                self.note("grace", "ok", known.id)
 
-    def give_up(self) -> None:
-        """Begin to abort the rotation. Raises RotationError if the old key is gone."""
-        now = self.situation()
-        if not now.version or now.secret is None or now.last_seq("abort", now.version, "ok"):
-            raise RotationError(f"no rotation of '{self.name}' is open: there is nothing to give up")
-        if now.fallback_version is None:
+    def cancel(self) -> None:
+        """Begin to cancel the rotation. Raise RotationError if the old key may no longer work."""
+        situation = self.situation()
+        if not situation.version or situation.secret is None or situation.last_seq("abort", situation.version, "ok"):
+            raise RotationError(f"no rotation of '{self.name}' is open, so none can be cancelled")
+        if situation.fallback_version is None:
             raise RotationError(
                 f"the old key of '{self.name}' is already out of use: to replace the new key, rotate again"
             )
-        if now.may_be_dead(now.fallback_version.id):
+        if situation.may_be_dead(situation.fallback_version.id):
             raise RotationError(
                 f"the old key of '{self.name}' may no longer work, so the new key is needed: run the "
                 f"rotation with --resume"
             )
-        self.note("abort", "begun", now.version)
+        self.note("abort", "begun", situation.version)
 
-    def unless_refused(self, step: RotationStep) -> RotationStep:
-        """Return the step, with an obstacle if it has targets confirm a current version that is refused.
+    def block_if_refused(self, step: RotationStep) -> RotationStep:
+        """Return the step; with an obstacle if targets are to confirm a current version that the services refuse.
 
-        That version was deactivated instead of the old one, or another machine has replaced it. A target that cannot
-        try its key would be given a dead one.
+        The user deactivated that version instead of the old one, or another machine has replaced it. A target that
+        cannot test its key would keep an invalid one.
         """
-        version = next((one.id for one in self.known_versions() if one.label == "current"), "")
         if step.name != "retire" or not step.targets:
             return step
-        is_refused = self._ask_services(version).verdict in ("invalid", "not_entitled")
+        is_refused = self._ask_services(self._current_version()).verdict in ("invalid", "not_entitled")
         return replace(step, obstacle=NEW_KEY_REFUSED) if is_refused else step
 
-    # What any process may do for any target
+    def _current_version(self) -> str:
+        return next(known.id for known in self.known_versions() if known.label == "current")
 
-    def look(self, target: str, step: RotationStep) -> None:
+    # Parts of a step for one target; any process may take them
+
+    def check_target(self, target: str, step: RotationStep) -> None:
         """Record whether a target is ready for the new key."""
         try:
             self.note("plan", "staged", step.version, target, self.effects.probe(target))
@@ -139,60 +143,61 @@ class Rotation(Delivery):
         except OutcomeUnknown:
             self.note("plan", "unreachable", step.version, target)
 
-    def read(self, target: str, step: RotationStep) -> None:
-        """Record whether a target holds the version, before the rotation settles."""
+    def read_target(self, target: str, step: RotationStep) -> None:
+        """Record whether a target has the key of the version, before the rotation settles."""
         try:
-            found = self.effects.read(target, step.version)
+            report = self.effects.read(target, step.version)
         except OutcomeUnknown:
             self.note("settle", "unreachable", step.version, target)
         except StepRefused as error:
             self.note_refusal("settle", step.version, target, error)
         else:
-            self.note("settle", "verified" if found.verdict in WORKS else "failed", step.version, target, found)
+            self.note("settle", "verified" if report.verdict in WORKS else "failed", step.version, target, report)
 
-    def confirm(self, target: str) -> None:
-        """Record whether a target works by the current version, after the old one was deactivated."""
-        version = next(one.id for one in self.known_versions() if one.label == "current")
+    def confirm_target(self, target: str) -> None:
+        """Record whether the current version works on a target, after the old version was deactivated."""
+        version = self._current_version()
         try:
-            found = self.effects.verify(target, version)
+            report = self.effects.verify(target, version)
         except KeyNotHeld as error:
             self.note_refusal("retire", version, target, error)
         except (StepRefused, OutcomeUnknown):
             return
         else:
-            if found.verdict in (*WORKS, "invalid"):
-                result = "failed" if found.verdict == "invalid" else "verified"
-                self.note("retire", result, version, target, found)
+            if report.verdict in (*WORKS, "invalid"):
+                result = "failed" if report.verdict == "invalid" else "verified"
+                self.note("retire", result, version, target, report)
 
     # Steps
 
     def _plan(self, step: RotationStep) -> None:
         for target in step.targets:
-            self.look(target, step)
+            self.check_target(target, step)
         self.note("plan", "ok", step.version)
 
     def _take(self, step: RotationStep) -> None:
+        """Store the new key in the keyring, and then record its version: a pending version always has a key."""
         version = step.version
         self.note("take", "begun", version)
         try:
-            taken = self.effects.take(version)
+            stored = self.effects.store_key(version)
         except (StepRefused, OutcomeUnknown):
             return
         if not self.label_of(version):
-            pending = replace(taken, id=version, targets=self.targets)
+            pending = replace(stored, id=version, targets=self.targets)
             self.store.update(lambda secret: versions.add_pending(secret, pending))
         self.note("take", "ok", version)
 
     def _prove(self, step: RotationStep) -> None:
-        found = self._ask_services(step.version)
+        report = self._ask_services(step.version)
         day = self.effects.last_day(step.version)
         if day:
             self.store.update(lambda secret: versions.set_last_day(secret, step.version, day))
-        self.note("prove", "ok" if found.verdict == "valid" else "failed", step.version, found=found)
+        self.note("prove", "ok" if report.verdict == "valid" else "failed", step.version, report=report)
 
     def _ask_services(self, version: str) -> EffectReport:
         try:
-            return self.effects.prove(version)
+            return self.effects.test_key(version)
         except (StepRefused, OutcomeUnknown):
             return EffectReport("unreachable")
 
@@ -202,21 +207,21 @@ class Rotation(Delivery):
                 "only the new version of this rotation can become current: run the rotation with --resume"
             )
         for target in step.targets:
-            self.read(target, step)
-        now = self.situation()
-        if now.unsettled_targets(step.version) or now.unread_targets(step.version):
+            self.read_target(target, step)
+        situation = self.situation()
+        if situation.unsettled_targets(step.version) or situation.unread_targets(step.version):
             return
         if self.label_of(step.version) == "pending":
-            targets = tuple(now.states(step.version))
+            targets = tuple(situation.states(step.version))
             self.store.update(lambda secret: versions.promote(secret, step.version, targets))
-        until = now.grace_end or self.grace_until  # a date that was announced stays
+        until = situation.grace_end or self.grace_until  # an end that was announced does not change
         self.note("settle", "ok", step.version, evidence={"until": until} if until else {})
 
     def _retire(self, step: RotationStep) -> None:
-        """Record that the version is deactivated, as the user says, or have targets confirm that they work without."""
-        version, now = step.version, self.situation()
-        if not now.retired_seq(version) or self.label_of(version) == "previous":
-            reason = explain_no_retire(now, version)
+        """Record that the user has deactivated the version, and confirm that its targets work without it."""
+        version, situation = step.version, self.situation()
+        if not situation.retired_seq(version) or self.label_of(version) == "previous":
+            reason = explain_no_retire(situation, version)
             if reason:
                 raise RotationError(reason)
             self.note("retire", "begun", version)
@@ -224,16 +229,16 @@ class Rotation(Delivery):
                 self.store.update(lambda secret: versions.retire(secret, version))
             self.note("retire", "ok", version)
         for target in step.targets:
-            self.confirm(target)
+            self.confirm_target(target)
 
     def _abort(self, step: RotationStep) -> None:
-        """Restore every target, then take the version out of use."""
+        """Restore every target, then retire the version. A current version only becomes pending again."""
         version = step.version
         label = self.label_of(version)
         if label == "current":
             self.store.update(lambda secret: versions.step_down(secret, version))
             return
-        if not label and not self._forget(version):
+        if not label and not self._remove_key(version):
             return
         if label:
             for target in self.situation().possible_holders(version):
@@ -245,26 +250,28 @@ class Rotation(Delivery):
         self.note("abort", "ok", version)
 
     def _prove_dead(self, step: RotationStep) -> None:
-        found = self._ask_services(step.version)
-        if found.verdict != "invalid":
-            self.note("prove_dead", "failed", step.version, found=found)
+        """Record whether the services refuse the deactivated version."""
+        report = self._ask_services(step.version)
+        if report.verdict != "invalid":
+            self.note("prove_dead", "failed", step.version, report=report)
             return
         if self.label_of(step.version) == "retired":
             self.store.update(lambda secret: versions.mark_dead(secret, step.version))
-        self.note("prove_dead", "ok", step.version, found=found)
+        self.note("prove_dead", "ok", step.version, report=report)
 
     def _purge(self, step: RotationStep) -> None:
+        """Remove the key of a dead version from the keyring."""
         self.note("purge", "begun", step.version)
-        if not self._forget(step.version):
+        if not self._remove_key(step.version):
             return
         if self.label_of(step.version) == "dead":
             self.store.update(lambda secret: versions.purge(secret, step.version))
         self.note("purge", "ok", step.version)
 
-    def _forget(self, version: str) -> bool:
-        """Remove the value from the keyring; False if the keyring refused."""
+    def _remove_key(self, version: str) -> bool:
+        """Remove the key of the version from the keyring. Return False if the keyring refused."""
         try:
-            self.effects.forget(version)
+            self.effects.remove_key(version)
         except (StepRefused, OutcomeUnknown):
             return False
         return True

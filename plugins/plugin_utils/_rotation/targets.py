@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files of an account that hold a secret, as its roles declare them.
+"""The targets of a rotation: the files of an account that contain a secret, as its roles declare them.
 
-A target is ACCOUNT:KIND, one file. What onboarding writes there and what a rotation replaces is one declaration, so no
-file that onboarding writes can be forgotten.
+A target is one file, named ACCOUNT:RESOURCE_TYPE. Onboarding and rotations use the same declarations, so a rotation
+finds every file that onboarding writes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 KEYS = key_files()  # read once, before Ansible forks a process for each account
 KEY_ROLES = [name for name, role in ROLES.items() if role.holds_keys]
 SERVICES = {kind: key.service for kind, key in KEYS.items()}
-NOT_PLACING = ("path", "password", "state")  # of the options; the others tell the places in a file apart
+NOT_IDENTIFYING = ("path", "password", "state")  # options; the others identify a place in a file
 
 
 class SecretFile(NamedTuple):
-    """A file with the secret: the target's name, its path, and its places as rotated_key takes them."""
+    """A file with a secret: name of the target, path, and the places of the key, as options of a rotated_key."""
 
     target: str
     path: str
@@ -35,44 +35,44 @@ class SecretFile(NamedTuple):
 
 
 def collect_key_entries(without: list[str], value: Value) -> list[PlanEntry]:
-    """Return what an account declares that holds a key. Raises AccountError for invalid settings."""
+    """Return the entries of an account's resources that contain a key. Raise AccountError for invalid settings."""
     declared = collect_resources(KEY_ROLES, without, [], value).resources
     return [entry for entry in declared if entry["options"].get("secret")]
 
 
 def secret_names(declared: Iterable[PlanEntry]) -> set[str]:
-    """Return the names of the keys."""
+    """Return the names of the keys in entries that all have a key."""
     return {str(entry["options"]["secret"]) for entry in declared}
 
 
 def find_files(account: str, secret: str, declared: Iterable[PlanEntry]) -> list[SecretFile]:
-    """Return the files of an account that hold the secret; a second one of a resource type has a number in its name."""
-    found: dict[str, SecretFile] = {}
+    """Return the files of an account that contain the secret. Targets of the same resource type are numbered from 2."""
+    files: dict[str, SecretFile] = {}  # by path
     for entry in declared:
         options: Options = entry["options"]
         if options.get("secret") != secret:
             continue
         kind, path = entry["kind"], path_of(entry)
-        if path not in found:
-            alike = sum(file.places[0]["kind"] == kind for file in found.values())
-            found[path] = SecretFile(f"{account}:{kind}{alike + 1 if alike else ''}", path, [])
-        known = find_options_class(kind)
-        names = [name for name in known.OPTIONS if name not in NOT_PLACING] if known else []
-        found[path].places.append({"kind": kind, **{name: options[name] for name in names if options.get(name)}})
-    return list(found.values())
+        if path not in files:
+            same_type = sum(file.places[0]["kind"] == kind for file in files.values())
+            files[path] = SecretFile(f"{account}:{kind}{same_type + 1 if same_type else ''}", path, [])
+        options_class = find_options_class(kind)
+        names = [name for name in options_class.OPTIONS if name not in NOT_IDENTIFYING] if options_class else []
+        files[path].places.append({"kind": kind, **{name: options[name] for name in names if options.get(name)}})
+    return list(files.values())
 
 
-def without_pending_files(
-    account: str, declared: DeclaredResources, pending: Callable[[str], Collection[str]]
+def skip_pending_files(
+    account: str, declared: DeclaredResources, find_pending_targets: Callable[[str], Collection[str]]
 ) -> DeclaredResources:
-    """Return what is declared without the files of open rotations: those belong to the rotation alone.
+    """Return the declared resources without files of open rotations, which only the rotation changes; with notes.
 
-    pending: returns the targets of a secret's open rotation; none if none is open.
+    find_pending_targets: returns the targets of the open rotation of a secret, if any.
     """
-    skipped: dict[int, str] = {}
+    skipped: dict[int, str] = {}  # position of the entry -> name of the secret
     for secret in secret_names(entry for entry in declared.resources if entry["options"].get("secret")):
-        scope = pending(secret)
-        paths = {file.path for file in find_files(account, secret, declared.resources) if file.target in scope}
+        pending = find_pending_targets(secret)
+        paths = {file.path for file in find_files(account, secret, declared.resources) if file.target in pending}
         for position, entry in enumerate(declared.resources):
             if entry["options"].get("secret") == secret and path_of(entry) in paths:
                 skipped[position] = secret
@@ -86,27 +86,27 @@ def without_pending_files(
 
 
 def path_of(entry: PlanEntry) -> str:
-    """Return the path of the file that a key's entry is about."""
+    """Return the path of the file in the entry of a key."""
     return str(entry["options"].get("path") or default_path(entry["kind"]))
 
 
 def service_of(secret: str, targets: Iterable[str]) -> str:
-    """Return the service of a secret by the resource types of its targets. Raises AccountError if they differ."""
-    found = sorted({SERVICES.get(_kind_of(target), NGC) for target in targets})
-    if len(found) > 1:
+    """Return the service of a secret: of its targets, or of its name. Raise AccountError for several services."""
+    services = sorted({SERVICES.get(_resource_type_of(target), NGC) for target in targets})
+    if len(services) > 1:
         raise AccountError(
-            f"the key '{secret}' is used for {' and '.join(found)}: use a different key name for each service"
+            f"the key '{secret}' is used for {' and '.join(services)}: use a different key name for each service"
         )
-    return found[0] if found else secret if secret in SERVICES.values() else NGC
+    return services[0] if services else secret if secret in SERVICES.values() else NGC
 
 
-def is_tried_on_account(target: str) -> bool:
-    """Return True if the account itself tries the key of this target at a registry."""
-    return _has_registry(_kind_of(target))
+def is_tested_on_account(target: str) -> bool:
+    """Return True if the account itself tests the key of this target at a registry."""
+    return _has_registry(_resource_type_of(target))
 
 
-def _kind_of(target: str) -> str:
-    return target.rpartition(":")[2].rstrip("0123456789")
+def _resource_type_of(target: str) -> str:
+    return target.rpartition(":")[2].rstrip("0123456789")  # the number of a second file
 
 
 def _has_registry(kind: str) -> bool:
@@ -114,12 +114,12 @@ def _has_registry(kind: str) -> bool:
 
 
 def rotation_entries(
-    files: Iterable[SecretFile], user: str, registry: RegistryQuestion, known: list[str]
+    files: Iterable[SecretFile], keyring_name: str, registry: RegistryQuestion, known: list[str]
 ) -> list[PlanEntry]:
-    """Return the entries of a plan that replace the key in files.
+    """Return the plan entries that replace the key in files.
 
-    user: the keyring name of the version; registry: the one to ask there, or empty; known: the fingerprints, as the
-    account shows them, of the keys that may be replaced.
+    keyring_name: of the new key. registry: to test the new key with, or empty. known: fingerprints of the keys that may
+    be replaced, as this account shows them.
     """
     return [
         {
@@ -129,7 +129,7 @@ def rotation_entries(
                 "path": file.path,
                 "places": file.places,
                 "registry": dict(registry if _has_registry(file.places[0]["kind"]) else {}),
-                "secret": user,
+                "secret": keyring_name,
                 "known": known,
             },
         }

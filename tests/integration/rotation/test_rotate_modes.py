@@ -127,7 +127,7 @@ def test_at_a_terminal_the_last_day_is_asked_for_where_the_issuer_does_not_say_i
     run.sendline(new)
     run.expect("Last day of the new key of 'ngc'.*Press Enter to skip: ")
     run.sendline("soon")
-    run.expect("that is 'soon'; expected a date.*Press Enter to skip: ")
+    run.expect("your input is 'soon'; expected a date.*Press Enter to skip: ")
     run.sendline(day)
     code, said = finished(run)
     assert code == 0, said
@@ -140,7 +140,7 @@ NO_KEYS = {
     "": "the key is empty",
     "nvapi-short": "too short",
     "$(touch /tmp/pwned)": "white space",
-    "\x03": "no new key of 'ngc' was given",
+    "\x03": "no new key was entered for 'ngc'",
 }
 
 
@@ -234,7 +234,7 @@ def test_what_is_given_up_is_as_it_was_and_the_new_key_goes(few: Stage) -> None:
     ended = few.rotate(rotate_retired=True)
     print(ended.text)
     assert ended.code == 0
-    assert "given up; nothing is left to do" in words(ended.text)
+    assert "cancelled; nothing is left to do" in words(ended.text)
     assert few.keyring("ngc") == few.old
     assert new.encode() not in few.ring.file.read_bytes()
     assert few.ledger_fits(few.folder / "state")
@@ -271,12 +271,12 @@ def test_giving_up_is_refused_where_the_old_key_is_dead(few: Stage) -> None:
     few.registry.revoke(few.old)
     ran = few.rotate(rotate_give_up=True)
     assert ran.code == 2
-    assert "was not given up, because the old key no longer works" in words(ran.text)
+    assert "was not cancelled, because the old key no longer works" in words(ran.text)
     assert few.rotate(rotate_resume=True).code == 0
     assert settled(few, new)
     late = few.rotate(rotate_give_up=True)
     assert late.code == 2
-    assert "was not given up, because the old key no longer works" in words(late.text)
+    assert "was not cancelled, because the old key no longer works" in words(late.text)
     assert settled(few, new)
 
 
@@ -360,7 +360,7 @@ def test_a_key_that_its_successor_ends_is_replaced_only_where_all_are_ready(lega
     code, said = finished(run)
     print(said)
     assert code == 2, said
-    assert f"these targets are not ready for it: {odd.name}:enroot_credential" in words(said)
+    assert f"these targets are not ready: {odd.name}:enroot_credential" in words(said)
     assert "New key of" not in said
     assert holding(legacy, legacy.old) == 3
     odd.ssh("rm enroot/second-name")

@@ -110,6 +110,6 @@ def test_each_thing_has_a_use_and_the_settings_for_it(case: str) -> None:
 
 
 def test_what_srun_is_given_becomes_settings_and_the_rest_is_named() -> None:
-    settings, lost = launcher_settings.from_words([*USRUN, "-A proj", "--time=1:00:00", "--qos=$QOS", "-c4"])
+    settings, lost = launcher_settings.parse_srun_options([*USRUN, "-A proj", "--time=1:00:00", "--qos=$QOS", "-c4"])
     assert settings == {**LAUNCHERS, "account": "proj", "cpus": 4}
     assert lost == ["-K", "--time=1:00:00", "--qos=$QOS"]

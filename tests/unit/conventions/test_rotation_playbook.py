@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import ACCOUNTS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import ACCOUNT_STEPS
 
 PLAYBOOK = Path(__file__).parents[3] / "playbooks" / "rotate.yml"
 TURNS = 4  # the look, one account, the others, all read again: what a run asks of accounts, each once
@@ -30,8 +30,8 @@ def test_after_each_lead_but_the_last_the_run_ends_if_no_account_has_a_share() -
 
 def test_the_lead_and_the_accounts_take_turns() -> None:
     assert [task[ROTATE]["part"] for task in tasks()] == ["lead", *["account", "lead"] * TURNS]
-    assert {"plan", "retire", "abort"} < set(ACCOUNTS)
-    assert len(set(ACCOUNTS) - {"retire", "abort"}) == TURNS  # those two come alone, in a run of their own
+    assert {"plan", "retire", "abort"} < set(ACCOUNT_STEPS)
+    assert len(set(ACCOUNT_STEPS) - {"retire", "abort"}) == TURNS  # those two come alone, in a run of their own
 
 
 def test_every_share_is_asked_for_in_the_same_way_and_no_failure_ends_a_run_that_writes() -> None:

@@ -112,7 +112,7 @@ def one_run(plan: Plan, rotation: Rotation, world: World) -> None:
         rotation.begin(plan.kind, plan.mode)
     elif world.stuck:
         _excuse(rotation, world)
-    rotation.ask_again()
+    rotation.recheck_absent_targets()
     if next_step.next_step(rotation.situation()).name == "settle":
         rotation.note("settle", "begun", rotation.situation().version)
     for _ in range(STEPS):
@@ -123,7 +123,7 @@ def one_run(plan: Plan, rotation: Rotation, world: World) -> None:
         if plan.give_up == "settled":
             tried = bool(now.last_seq("settle", now.version, "ok"))
         if tried and not now.last_seq("abort", now.version):
-            rotation.give_up()
+            rotation.cancel()
         before = len(world.book)
         step = next_step.next_step(rotation.situation())
         take(rotation, world, step)

@@ -151,7 +151,7 @@ class World:
         if self.targets[target] in (NO_KEY, THEIRS):
             raise KeyNotHeld("0" * 12 if self.targets[target] else "none")
 
-    def take(self, version: str) -> KeyVersion:
+    def store_key(self, version: str) -> KeyVersion:
         user = versions.keyring_name(NAME, version)
 
         def make() -> None:
@@ -172,7 +172,7 @@ class World:
                 raise Died if way.startswith("died") else OutcomeUnknown
         return KeyVersion(version, self.kind, fingerprint=version[:8] + "0" * 4)
 
-    def prove(self, version: str) -> EffectReport:
+    def test_key(self, version: str) -> EffectReport:
         self._effect("prove", LOOK, lambda: None)
         return EffectReport("valid" if self.issuer[version] else "invalid", {"http_status": 200, "level": "L1"})
 
@@ -209,7 +209,7 @@ class World:
         old = self.before.get((target, version), self.targets[target])
         self._effect("put back", DEED, lambda: self.targets.update({target: old}))
 
-    def forget(self, version: str) -> None:
+    def remove_key(self, version: str) -> None:
         user = versions.keyring_name(NAME, version)
         self._effect("forget", DEED, lambda: self.keyring.discard(user))
 

@@ -56,7 +56,7 @@ def situation(*more: Line, mode: str = "scheduled") -> Situation:
     ],
 )
 def test_an_account_is_looked_through_once_the_old_key_is_deactivated(step: str, mode: str, due: bool) -> None:
-    entries = LeftoverSearch.of_step(situation(mode=mode), step, FILES, {}, MARKS).entries()
+    entries = LeftoverSearch.for_step(situation(mode=mode), step, FILES, {}, MARKS).entries()
     assert bool(entries) == due
     assert len(Plan.of(entries, str).entries) == due
     for entry in entries:
@@ -66,7 +66,7 @@ def test_an_account_is_looked_through_once_the_old_key_is_deactivated(step: str,
 
 
 def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> None:
-    sweep = LeftoverSearch.of_step(situation(), "retire", FILES, {}, MARKS)
+    sweep = LeftoverSearch.for_step(situation(), "retire", FILES, {}, MARKS)
     remarks = ["in any words: ~/.bashrc:1, x", "not looked at: ~/y"]
     found = {"status": "extra", "remarks": remarks, "reason": None, "evidence": {"leftovers": 1}}
     assert sweep.read_outcome([found]) == 1
@@ -78,7 +78,7 @@ def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> N
 
 
 def test_what_could_not_be_looked_for_is_said_and_fails_nothing() -> None:
-    sweep = LeftoverSearch.of_step(situation(), "retire", FILES, {}, MARKS)
+    sweep = LeftoverSearch.for_step(situation(), "retire", FILES, {}, MARKS)
     sweep.read_outcome([{"status": "unknown", "remarks": [], "reason": "it hangs", "evidence": {}}])
     result = sweep.add_to({"changed": False, "failed": False, "outcomes": [], "remarks": []})
     assert (result["changed"], result["failed"], result["outcomes"]) == (False, False, [])
@@ -98,7 +98,7 @@ def test_what_is_left_is_counted_once_for_an_account_and_of_the_last_rotation_al
 
 
 def test_a_key_that_cannot_be_told_is_said_not_to_be_looked_for() -> None:
-    sweep = LeftoverSearch.of_step(situation(), "retire", FILES, {}, {})
+    sweep = LeftoverSearch.for_step(situation(), "retire", FILES, {}, {})
     assert sweep.entries() == []
     assert sweep.read_outcome([]) == 0
     result = sweep.add_to({"changed": False, "failed": False, "outcomes": [], "remarks": []})

@@ -86,7 +86,7 @@ class ValueGoesFirst(Rotation):
 
     def _prove_dead(self, step: RotationStep) -> None:
         with suppress(StepRefused, OutcomeUnknown):
-            self.effects.forget(step.version)
+            self.effects.remove_key(step.version)
         super()._prove_dead(step)
 
 
@@ -107,10 +107,10 @@ def retire_first(patch: pytest.MonkeyPatch) -> None:
     """The old key is deactivated once the new one is proven."""
     real = next_step._step_before_settle
 
-    def early(now: Situation) -> RotationStep:
-        step = real(now)
-        old = now.secret.current.id if now.secret else ""
-        return RotationStep("retire", old) if step.name == "canary" and not now.retired_seq(old) else step
+    def early(situation: Situation) -> RotationStep:
+        step = real(situation)
+        old = situation.secret.current.id if situation.secret else ""
+        return RotationStep("retire", old) if step.name == "canary" and not situation.retired_seq(old) else step
 
     patch.setattr(next_step, "_step_before_settle", early)
     patch.setattr(steps, "explain_no_retire", lambda *_: "")

@@ -86,7 +86,7 @@ def test_the_way_of_a_rotation() -> None:
 
 def test_a_key_that_its_successor_revokes_has_no_canary_and_no_grace() -> None:
     rotation, _ = at_work("legacy")
-    rotation = replace(rotation, grace_until="2030-01-01T00:00:00Z", now="2026-01-01T00:00:00Z")
+    rotation = replace(rotation, grace_until="2030-01-01T00:00:00Z", clock="2026-01-01T00:00:00Z")
     names = [name for name, _ in way(rotation)]
     assert names == ["plan", "take", "prove", "spread", "settle", "retire", "retire", "prove_dead", "purge", ""]
 
@@ -146,11 +146,11 @@ def test_an_account_that_left_the_inventory_still_counts() -> None:
 
 def test_grace_lasts_until_its_end_or_a_persons_word() -> None:
     rotation, _ = at_work()
-    rotation = replace(rotation, grace_until="2026-12-01T00:00:00Z", now="2026-11-21T00:00:00Z")
+    rotation = replace(rotation, grace_until="2026-12-01T00:00:00Z", clock="2026-11-21T00:00:00Z")
     assert to(rotation, "grace").version == "first"
     assert _rotation.describe_progress(rotation.situation()) == "settled"
-    assert next_step(replace(rotation, now="2026-12-01T00:00:00Z").situation()).name == "retire"
-    assert next_step(replace(rotation, now="").situation()).name == "grace"
+    assert next_step(replace(rotation, clock="2026-12-01T00:00:00Z").situation()).name == "retire"
+    assert next_step(replace(rotation, clock="").situation()).name == "grace"
     rotation.end_grace()
     assert next_step(rotation.situation()) == RotationStep("retire", "first", is_manual=True)
 
@@ -222,7 +222,7 @@ def test_a_key_that_is_slow_to_die_holds_up_neither_the_next_one_nor_a_third() -
 def test_what_is_given_up_comes_back_and_its_key_goes(at: str) -> None:
     rotation, world = at_work()
     to(rotation, at)
-    rotation.give_up()
+    rotation.cancel()
     names = []
     while (step := next_step(rotation.situation())).name:
         names.append(step.name)
@@ -247,7 +247,7 @@ def test_what_cannot_be_given_up(kind: str, mode: str, step: str, why: str) -> N
     rotation, _ = at_work(kind, mode)
     to(rotation, step)
     with pytest.raises(RotationError, match=why):
-        rotation.give_up()
+        rotation.cancel()
 
 
 # On the disk
@@ -296,7 +296,7 @@ def _act(act: str, rotation: Rotation, world: World, data: st.DataObject) -> Non
     if act == "begin":
         rotation.begin("personal")
     elif act == "give up":
-        rotation.give_up()
+        rotation.cancel()
     elif act == "end grace":
         rotation.end_grace()
     elif act == "excuse" and rotation.situation().version:
