@@ -12,7 +12,7 @@ FILE_RULES = {
     "SCR-001": Rule(
         title="A script is missing",
         severity="medium",
-        owner="path_scripts",
+        owner="the role `path_scripts`",
         why="A declared script does not exist, so it is not on PATH. A batch job that calls the script fails with exit"
         " code 127.",
         fix="`hpc-onboard onboard ACCOUNT --tags path_scripts` writes the script.",
@@ -20,7 +20,7 @@ FILE_RULES = {
     "SCR-002": Rule(
         title="The content of a script differs from its declaration",
         severity="medium",
-        owner="path_scripts",
+        owner="the role `path_scripts`",
         why="The content of a script differs from its declaration. Either the script was changed on the account, or"
         " the account had its own script of the same name.",
         fix="Copy your changes to the file that the accounts file names, then run `hpc-onboard onboard ACCOUNT --tags"
@@ -29,7 +29,7 @@ FILE_RULES = {
     "OWN-001": Rule(
         title="Your own file is missing on the account",
         severity="medium",
-        owner="own_files",
+        owner="the role `own_files`",
         why="You declared a file on this machine for the account, but the account does not have the file. Programs on"
         " the account run without the settings in it.",
         fix="`hpc-onboard onboard ACCOUNT --tags own_files` writes the file.",
@@ -37,7 +37,7 @@ FILE_RULES = {
     "OWN-002": Rule(
         title="Your own file differs on the account",
         severity="medium",
-        owner="own_files",
+        owner="the role `own_files`",
         why="The file on the account differs from the file on this machine. Either the file was changed on the"
         " account, or it existed before onboarding.",
         fix="If only the file on this machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."

@@ -8,7 +8,7 @@ from .rule import UNPLACED, Rule
 
 CHECKS = "audit checks"
 KEEPERS = "roles that store keys"
-BOTH = f"{KEEPERS}, {CHECKS}"
+BOTH = f"{KEEPERS} and {CHECKS}"
 
 KEY_RULES = {
     "SEC-001": Rule(

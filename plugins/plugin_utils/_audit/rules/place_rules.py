@@ -12,7 +12,7 @@ PLACE_RULES = {
     "LNK-001": Rule(
         title="A link is missing",
         severity="high",
-        owner="storage_links",
+        owner="the role `storage_links`",
         why="A link from the home directory to a storage area does not exist. Programs that use the link fail, or fill"
         " the home directory.",
         fix="`hpc-onboard onboard ACCOUNT --tags storage_links` creates the link.",
@@ -20,7 +20,7 @@ PLACE_RULES = {
     "LNK-002": Rule(
         title="A link does not point to its declared target",
         severity="high",
-        owner="storage_links",
+        owner="the role `storage_links`",
         why="The link points to a target that differs from the declared one, so your data may go to a folder that you"
         " do not expect. If the site has changed its own variable (such as `$SCRATCH`), the finding names both targets"
         " and gives the cause *site*.",
@@ -32,7 +32,7 @@ PLACE_RULES = {
     "LNK-003": Rule(
         title="The target of a link does not exist",
         severity="high",
-        owner=f"storage_links, {CHECKS}",
+        owner=f"the role `storage_links` and {CHECKS}",
         why="The link's target was purged, or its file system was moved or is not mounted. A job fails when it first"
         " writes to the target. The audit does not report links to a folder of one node or job (`/run`, `/tmp`,"
         " `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because such a target may exist on another login"
@@ -47,7 +47,7 @@ PLACE_RULES = {
     "LNK-004": Rule(
         title="A file or folder has the name of a declared link",
         severity="high",
-        owner="storage_links",
+        owner="the role `storage_links`",
         why="A file or folder has the path of a declared link. hpc-onboard did not create this file or folder, so it"
         " does not change it.",
         fix="Move the file or folder away (`mv ~/work ~/work.mine`), then run hpc-onboard again. After that, copy the"
@@ -67,7 +67,7 @@ PLACE_RULES = {
     "DIR-001": Rule(
         title="A folder is missing",
         severity="medium",
-        owner="storage_links",
+        owner="the role `storage_links`",
         why="Your folder in a storage area does not exist, so links and caches that use it have no target. When a site"
         " purges files, it may also remove empty folders.",
         fix="`hpc-onboard onboard ACCOUNT` creates the folder.",
@@ -75,7 +75,7 @@ PLACE_RULES = {
     "DIR-002": Rule(
         title="A folder has the wrong mode, group or type",
         severity="medium",
-        owner="storage_links",
+        owner="the role `storage_links`",
         why="The mode, group or type of a folder differs from its declaration. As a result, your colleagues may have"
         " no access to the folder, or other users may have access.",
         fix="If the folder is right as it is, declare its mode or group in the accounts file. Otherwise, run"
@@ -113,7 +113,7 @@ PLACE_RULES = {
     "ENV-002": Rule(
         title="The shell settings of hpc-onboard were changed",
         severity="medium",
-        owner=f"shell_environment, {CHECKS}",
+        owner=f"the role `shell_environment` and {CHECKS}",
         why="The settings file of hpc-onboard, or the line that reads it, was changed. As a result, shells may start"
         " with only some of the settings, and bash may have different settings than zsh or fish.",
         fix="Move any lines that you added to a file of your own. Then run `hpc-onboard onboard ACCOUNT --tags"
@@ -171,7 +171,7 @@ PLACE_RULES = {
     "ENV-006": Rule(
         title="The shell settings of hpc-onboard are missing",
         severity="medium",
-        owner="shell_environment",
+        owner="the role `shell_environment`",
         why="The settings file of hpc-onboard, or the line that reads it, does not exist. Without these settings,"
         " caches are in the home directory, and your scripts are not on PATH.",
         fix="`hpc-onboard onboard ACCOUNT --tags shell_environment` writes the settings file and the line that reads"

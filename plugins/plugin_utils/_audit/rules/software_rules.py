@@ -43,7 +43,7 @@ SOFTWARE_RULES = {
     "PKG-003": Rule(
         title="conda would use Anaconda's default channels",
         severity="medium",
-        owner=f"conda, {CHECKS}",
+        owner=f"the role `conda` and {CHECKS}",
         why="The terms of Anaconda's default channels require larger organisations, often including universities, to"
         " pay.",
         fix="Run `conda config --remove channels defaults` on the account, or use Miniforge: `conda: {distribution:"
@@ -53,7 +53,7 @@ SOFTWARE_RULES = {
     "PKG-004": Rule(
         title="An installed version differs from the declared one",
         severity="medium",
-        owner="conda",
+        owner="the role `conda`",
         why="The version or the checksum of the installed conda differs from its declaration. An environment may then"
         " differ between two clusters.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags conda` to install the declared version, or declare the installed"
@@ -62,7 +62,7 @@ SOFTWARE_RULES = {
     "PKG-005": Rule(
         title="conda or one of its environments is missing",
         severity="high",
-        owner="conda",
+        owner="the role `conda`",
         why="conda or a declared environment does not exist or is incomplete. Jobs that activate the environment fail.",
         fix="`hpc-onboard onboard ACCOUNT --tags conda` installs conda and the environments, or continues an"
         " interrupted installation.",
@@ -70,7 +70,7 @@ SOFTWARE_RULES = {
     "PKG-006": Rule(
         title="A Python environment is missing, or cannot start",
         severity="high",
-        owner="python_envs",
+        owner="the role `python_envs`",
         why="A declared environment does not exist, its files were purged, or its Python was removed. When a site"
         " removes old modules, all environments that use these modules break. Jobs that activate a broken environment"
         " fail at once.",
@@ -80,7 +80,7 @@ SOFTWARE_RULES = {
     "PKG-007": Rule(
         title="A Python environment differs from its declaration",
         severity="medium",
-        owner="python_envs",
+        owner="the role `python_envs`",
         why="The declared modules or packages have changed, or packages were installed or removed by hand. Jobs then"
         " use versions that differ from the lock file. Onboarding does not undo changes that were made by hand.",
         fix="Add the packages that you installed by hand to `packages`, or remove the environment's link. Then run"
@@ -167,7 +167,7 @@ SOFTWARE_RULES = {
     "IMG-001": Rule(
         title="A container image is missing",
         severity="high",
-        owner="container_images",
+        owner="the role `container_images`",
         why="A declared image does not exist. Either the image was never imported, or its storage was purged. Jobs"
         " that use the image fail.",
         fix="`hpc-onboard onboard ACCOUNT --tags container_images` imports the image. The import takes minutes and"
@@ -176,7 +176,7 @@ SOFTWARE_RULES = {
     "IMG-002": Rule(
         title="A container image differs from its declaration",
         severity="medium",
-        owner="container_images",
+        owner="the role `container_images`",
         why="The image's tag now has a different digest in the registry, the image file was changed, or the registry"
         " no longer gives your key access to the image.",
         fix="`hpc-onboard onboard ACCOUNT --tags container_images` imports the new image and keeps the old one. To keep"
@@ -241,7 +241,7 @@ SOFTWARE_RULES = {
     "ORP-001": Rule(
         title="A resource created by hpc-onboard is no longer declared",
         severity="low",
-        owner="the receipt",
+        owner="the comparison with the receipt",
         why="hpc-onboard created this resource earlier, but your settings no longer declare it. The resource does no"
         " harm, but it is no longer updated.",
         fix="To remove the resource, run `hpc-onboard offboard ACCOUNT --only undeclared`. To keep it up to date,"
@@ -250,7 +250,7 @@ SOFTWARE_RULES = {
     "RUN-001": Rule(
         title="A part of an account could not be checked",
         severity="info",
-        owner="every role and check",
+        owner="all roles and audit checks",
         why="One part of the account could not be checked, because permission was denied, a file system did not"
         " respond, or a command was missing. The audit makes no statement about this part. All other parts were"
         " checked.",
@@ -270,7 +270,7 @@ SOFTWARE_RULES = {
     "RUN-003": Rule(
         title="An account's receipt cannot be used",
         severity="high",
-        owner="the receipt",
+        owner="the comparison with the receipt",
         why="The receipt of the account (`~/.config/hpc.onboard/receipt.json`) lists the resources that hpc-onboard"
         " created. The receipt is damaged or was written by a newer version, or something else is in its place. Until"
         " you fix the problem, onboarding creates nothing on the account, and offboarding removes nothing.",
@@ -283,7 +283,7 @@ SOFTWARE_RULES = {
     "RUN-004": Rule(
         title="The receipt lacks entries, or was changed by hand",
         severity="medium",
-        owner="the receipt",
+        owner="the comparison with the receipt",
         why="The receipt of the account (`~/.config/hpc.onboard/receipt.json`) differs from the copy on this machine."
         " An entry for an existing resource is missing, a resource that existed before is recorded as created by"
         " hpc-onboard, or an entry was not written by hpc-onboard. Offboarding relies on the receipt, so it could"
