@@ -35,7 +35,7 @@ KEY_RULES = {
         advice="Remove the write permission of other users on {place}, or store the key in a different folder.",
     ),
     "SEC-003": Rule(
-        title="An access list gives other users access to a key",
+        title="An access control list gives other users access to a key",
         severity="critical",
         owner=BOTH,
         why="An access control list (ACL) gives other users access to a key, although the mode of the file looks"
@@ -81,7 +81,7 @@ KEY_RULES = {
         advice="Remove the key from {place} and from the history of git, and replace it: {rotate}",
     ),
     "SEC-006": Rule(
-        title="A copy of a file with a key is left over",
+        title="A leftover copy of a file contains a key",
         severity="high",
         owner=BOTH,
         why="A copy of a file with a key (`.bak`, `~`, an editor's swap file) is in the same folder as the file. A"
@@ -105,7 +105,7 @@ KEY_RULES = {
         " hpc-onboard does not set up, write the password itself into the file.",
     ),
     "SEC-008": Rule(
-        title="An environment variable overrides the file with the key",
+        title="An environment variable overrides a key file",
         severity="high",
         owner=CHECKS,
         why="A start-up file sets a variable such as `WANDB_API_KEY` or `HF_TOKEN`. The program then uses this"
@@ -146,7 +146,7 @@ KEY_RULES = {
         advice="Check who has changed {place}, then run chmod go-w {place}.",
     ),
     "SEC-011": Rule(
-        title="A test, an example or a page of documentation contains a key",
+        title="A test, example or documentation file contains a key",
         severity="info",
         owner=CHECKS,
         why="A file in a folder such as `tests`, `fixtures`, `examples` or `docs` contains a key that was never in"
@@ -158,7 +158,7 @@ KEY_RULES = {
         advice="Check the key in {place}. If it is real, replace it on its issuer's page and remove it from the file.",
     ),
     "SEC-012": Rule(
-        title="A program does not check the server that it connects to",
+        title="A program does not verify the servers that it connects to",
         severity="medium",
         owner=CHECKS,
         why="A setting of git, conda, pip, npm, curl, wget, ssh (for every host) or a container tool turns off the"
@@ -204,13 +204,13 @@ KEY_RULES = {
         advice="Keep one entry for each machine in {place}.",
     ),
     "KEY-004": Rule(
-        title="A key has a form that its program cannot read",
+        title="A key has a format that its program cannot read",
         severity="high",
         owner=BOTH,
-        why="The file contains the key, but in a form that its program cannot read: an entry that spans several"
+        why="The file contains the key, but in a format that its program cannot read: an entry that spans several"
         " lines, quotation marks, fields in the wrong order, or a carriage return at the end. Or the file sets a"
-        " credential helper for the registry (`credsStore`, `credHelpers`). The program then ignores the key without a"
-        " message.",
+        " credential helper for the registry (`credsStore`, `credHelpers`). In all these cases, the program ignores"
+        " the key without a message.",
         fix="`hpc-onboard onboard ACCOUNT` rewrites an entry on a single line. It cannot fix an entry that spans"
         " several lines, a carriage return, a byte-order mark, a non-ASCII space, or a credential helper. Fix these by"
         " hand as the finding describes, then run the command again.",

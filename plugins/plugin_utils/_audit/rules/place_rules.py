@@ -122,7 +122,7 @@ PLACE_RULES = {
         advice="Move {place} to your own start-up file.",
     ),
     "ENV-003": Rule(
-        title="A start-up file prints in non-interactive shells",
+        title="A start-up file prints text in non-interactive shells",
         severity="medium",
         owner=CHECKS,
         why="A start-up file prints text in non-interactive shells. This text breaks `scp`, `rsync` and `sftp`, and"
@@ -133,7 +133,7 @@ PLACE_RULES = {
         advice="Change {place} so that it prints only at a terminal. If the finding is an error, correct the line.",
     ),
     "ENV-004": Rule(
-        title="Start-up files take seconds, or end the shell",
+        title="Start-up files are slow, or end the shell",
         severity="low",
         owner=CHECKS,
         why="Slow start-up files delay each login, each command over ssh, and each step of a job that starts a shell."

@@ -104,7 +104,7 @@ SOFTWARE_RULES = {
         },
     ),
     "JOB-002": Rule(
-        title="Slurm lists no partition of that name",
+        title="Slurm does not list the requested partition",
         severity="low",
         owner=CHECKS,
         why="The profile, your job script or a variable such as `SBATCH_PARTITION` names a partition that Slurm does"
@@ -118,7 +118,7 @@ SOFTWARE_RULES = {
         cases={"own_request": "Use a different partition in {place}, or remove the line if it is for another site."},
     ),
     "JOB-003": Rule(
-        title="Jobs may not use this quality of service",
+        title="Jobs are not allowed to use the requested quality of service",
         severity="medium",
         owner=CHECKS,
         why="Jobs that follow the profile request a quality of service (QOS) that your Slurm account does not have."
@@ -131,7 +131,7 @@ SOFTWARE_RULES = {
         cases={"own_request": "Use a different quality of service in {place}, or ask the site for it."},
     ),
     "JOB-004": Rule(
-        title="You have several Slurm accounts, and none is chosen",
+        title="You have several Slurm accounts, but have not chosen one",
         severity="low",
         owner=CHECKS,
         why="You have several Slurm accounts, and the accounts file does not choose one. Slurm charges your jobs to"
@@ -281,7 +281,7 @@ SOFTWARE_RULES = {
         advice="Follow the advice in the finding, or restore the receipt from a backup.",
     ),
     "RUN-004": Rule(
-        title="The receipt lacks entries, or was changed by hand",
+        title="The receipt lacks entries or was changed by hand",
         severity="medium",
         owner="the comparison with the receipt",
         why="The receipt of the account (`~/.config/hpc.onboard/receipt.json`) differs from the copy on this machine."
