@@ -23,8 +23,8 @@ FILE_RULES = {
         owner="the role `path_scripts`",
         why="The content of a script differs from its declaration. Either the script was changed on the account, or"
         " the account had its own script of the same name.",
-        fix="Copy your changes to the file that the accounts file names, then run `hpc-onboard onboard ACCOUNT --tags"
-        " path_scripts`.",
+        fix="Copy your changes to the script into the file that the accounts file names, then run `hpc-onboard onboard"
+        " ACCOUNT --tags path_scripts`.",
     ),
     "OWN-001": Rule(
         title="Your own file is missing on the account",
@@ -50,8 +50,8 @@ FILE_RULES = {
         owner=CHECKS,
         why="The site requires a manual step that hpc-onboard cannot check, such as accepting the site's rules or"
         " applying for a group.",
-        fix="Complete the step at the address in the finding, then run `hpc-onboard done ACCOUNT STEP`. `hpc-onboard"
-        " done ACCOUNT` lists all steps.",
+        fix="Complete the manual step at the address in the finding, then run `hpc-onboard done ACCOUNT STEP`."
+        " `hpc-onboard done ACCOUNT` lists all steps.",
         found_class="missing",
         found_cause="unknown",
         advice="Do the step, then mark it as done.",
@@ -63,7 +63,7 @@ FILE_RULES = {
         why="You last did a yearly step more than a year ago, or the date that you set in the accounts file (`steps:`)"
         " has passed or is less than 30 days away. If you miss the step, a site may close your account without further"
         " notice.",
-        fix="Do the step, then run `hpc-onboard done ACCOUNT STEP`, which records the date.",
+        fix="Do the manual step, then run `hpc-onboard done ACCOUNT STEP`, which records the date.",
         found_class="stale",
         found_cause="time",
         advice="Do the step again, then mark it as done.",

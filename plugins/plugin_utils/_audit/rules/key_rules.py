@@ -18,9 +18,9 @@ KEY_RULES = {
         why="Group members or all users can access a file that contains a key or a token. A login node has hundreds of"
         " users. Even if the file was readable for only a minute, one of them may have copied the key. Anyone with the"
         " key can pull images, run up costs and publish in your name.",
-        fix="For a file that a role writes, run `hpc-onboard onboard ACCOUNT`, which sets the mode of the file to"
-        " 0600. For any other file, run `hpc-onboard fix ACCOUNT`. If other users could read the file for a long time,"
-        " replace the key with `hpc-onboard rotate`.",
+        fix="For a key file that a role writes, run `hpc-onboard onboard ACCOUNT`, which sets the mode of the file to"
+        " 0600. For any other file with a key, run `hpc-onboard fix ACCOUNT`. If other users could read the key for a"
+        " long time, replace it with `hpc-onboard rotate`.",
         advice="Remove the access of other users to {place}. Only its owner can do this.",
     ),
     "SEC-002": Rule(
@@ -30,8 +30,8 @@ KEY_RULES = {
         why="Other users can write to a folder that contains a key, or can list a folder that should be private. A"
         " user who can write to a folder can replace the files in it, whatever their modes are. hpc-onboard writes no"
         " key to such a folder.",
-        fix="`hpc-onboard fix ACCOUNT` removes the write permission of other users from the folder. For a folder that"
-        " a role creates, run `hpc-onboard onboard ACCOUNT`.",
+        fix="`hpc-onboard fix ACCOUNT` removes other users' write permission from a folder that contains a key. For a"
+        " folder that a role creates, run `hpc-onboard onboard ACCOUNT`.",
         advice="Remove the write permission of other users on {place}, or store the key in a different folder.",
     ),
     "SEC-003": Rule(
@@ -39,10 +39,10 @@ KEY_RULES = {
         severity="critical",
         owner=BOTH,
         why="An access control list (ACL) gives other users access to a key, although the mode of the file looks"
-        " private. In the output of `ls -l`, only a `+` after the mode shows that the file has an ACL. Files often"
+        " private. In the output of `ls -l`, only a `+` after the mode shows that a file has an ACL. Files often"
         " inherit an ACL from a project folder.",
-        fix="`hpc-onboard fix ACCOUNT` removes the ACL of a file. To remove the default ACL of a folder, run `setfacl"
-        " -k FOLDER` on the account.",
+        fix="`hpc-onboard fix ACCOUNT` removes the ACL of a file that contains a key. To remove the default ACL of a"
+        " folder, run `setfacl -k FOLDER` on the account.",
         advice="If no user needs the default access list of {place}, remove it with setfacl -k",
     ),
     "SEC-004": Rule(
@@ -76,8 +76,8 @@ KEY_RULES = {
         why="Git tracks a file that contains a key. The key is therefore in the history and in every clone. If the"
         " file was pushed, the key is also in places that you cannot list. Deleting the file later does not remove"
         " these copies.",
-        fix="First, replace the key with `hpc-onboard rotate`. Then remove the file from Git (`git rm --cached FILE`)"
-        " and add it to `.gitignore`.",
+        fix="First, replace the key in the file with `hpc-onboard rotate`. Then remove the file from Git (`git rm"
+        " --cached FILE`) and add it to `.gitignore`.",
         advice="Remove the key from {place} and from the history of git, and replace it: {rotate}",
     ),
     "SEC-006": Rule(
@@ -86,9 +86,9 @@ KEY_RULES = {
         owner=BOTH,
         why="A copy of a file with a key (`.bak`, `~`, an editor's swap file) is in the same folder as the file. A"
         " rotation does not replace the key in the copy. Often, more users can read the copy than the original.",
-        fix="`hpc-onboard fix ACCOUNT` removes a copy if all its lines are also in the original. In any other copy, it"
-        " overwrites the keys that are in your keyring. A key that was never in your keyring may exist nowhere else,"
-        " so store it first (`keyring set hpc.onboard NAME`).",
+        fix="`hpc-onboard fix ACCOUNT` removes a copy of a key file if all lines of the copy are also in the original."
+        " In any other copy, it overwrites the keys that are in your keyring. A key that was never in your keyring may"
+        " exist nowhere else, so store it first (`keyring set hpc.onboard NAME`).",
         advice="Compare {place} with its original, save the lines that you need, and remove it.",
         cases={"unknown_key": "{keep} Then remove {place}."},
     ),
@@ -98,9 +98,9 @@ KEY_RULES = {
         owner=CHECKS,
         why="A password in enroot's credentials file begins with `$`. enroot passes the password to a shell, which"
         " treats it as a variable or a command. As a result, either the password is empty or the command runs.",
-        fix="Onboarding does not change the line with this password. Delete the line, then run `hpc-onboard onboard"
-        " ACCOUNT --tags enroot_credentials`, which writes the literal key. For a machine that no role sets up, write"
-        " the literal password to the file by hand.",
+        fix="Onboarding does not change a password that begins with `$`. Delete the line with this password, then run"
+        " `hpc-onboard onboard ACCOUNT --tags enroot_credentials`, which writes the literal key. For a machine that no"
+        " role sets up, write the literal password to the file by hand.",
         advice="Onboarding does not change this line. Delete {place}, then run: {onboard}. For a machine that"
         " hpc-onboard does not set up, write the password itself into the file.",
     ),
@@ -111,10 +111,10 @@ KEY_RULES = {
         why="A start-up file sets a variable such as `WANDB_API_KEY` or `HF_TOKEN`. The program then uses this"
         " variable instead of the file that hpc-onboard writes. It may use an old key although the file has the"
         " current one. In addition, the key is in the environment of each of your processes.",
-        fix="Remove the variable from the file that the finding names, log in again, and check with `env | grep -i"
-        " key`. A variable that points to a different file or folder (`NETRC`, `HF_HOME`) may have other purposes,"
-        " such as a cache of models. In this case, set the variable's path in the accounts file (`path`), or remove"
-        " the variable if nothing else needs it.",
+        fix="Remove the variable from the start-up file that the finding names, log in again, and check with `env |"
+        " grep -i key`. A variable that points to a different file or folder (`NETRC`, `HF_HOME`) may have other"
+        " purposes, such as a cache of models. In this case, set the variable's path in the accounts file (`path`), or"
+        " remove the variable if nothing else needs it.",
         advice="Remove the variable from {place}. Its program then reads the key from the file.",
         cases={
             "unknown_key": "{keep} Then remove the variable from {place}.",
@@ -141,8 +141,8 @@ KEY_RULES = {
         " `~/.ssh`, systemd units and editor plugins. Once you log in, that user can get all of your permissions and"
         " read all of your keys. The rule also reports a server that you run without a token, such as a Jupyter"
         " server. It does not report access for a group that has no other members.",
-        fix="To remove the permission, run `hpc-onboard fix ACCOUNT`, or run `chmod go-w FILE` on the account. If the"
-        " file belongs to another user, check its content and replace the file with your own copy.",
+        fix="To remove other users' write permission, run `hpc-onboard fix ACCOUNT`, or run `chmod go-w FILE` on the"
+        " account. If the file belongs to another user, check its content and replace the file with your own copy.",
         advice="Check who has changed {place}, then run chmod go-w {place}.",
     ),
     "SEC-011": Rule(
@@ -152,9 +152,9 @@ KEY_RULES = {
         why="A file in a folder such as `tests`, `fixtures`, `examples` or `docs` contains a key that was never in"
         " your keyring. The key has the format and the checksum of an issuer's keys, so it may be real or just an"
         " example.",
-        fix="Check whether the key is real. If it is, replace the key on its issuer's page and remove it from the"
-        " file. If the key is only an example, write `hpc.onboard:allow` on the same line. The audit then no longer"
-        " reports the key.",
+        fix="Check whether the key in the file is real. If it is, replace the key on its issuer's page and remove it"
+        " from the file. If the key is only an example, write `hpc.onboard:allow` on the same line. The audit then no"
+        " longer reports the key.",
         advice="Check the key in {place}. If it is real, replace it on its issuer's page and remove it from the file.",
     ),
     "SEC-012": Rule(
@@ -164,8 +164,9 @@ KEY_RULES = {
         why="A setting of git, conda, pip, npm, curl, wget, ssh (for every host) or a container tool turns off the"
         " verification of certificates or host keys. An attacker on the network can then read the keys that you send"
         " and change the files that you download.",
-        fix="Remove the setting. If a server uses a certificate from a private authority, set the file with the"
-        " authority's certificate instead (`http.sslCAInfo`, `ssl_verify: FILE`, `cert = FILE`).",
+        fix="Remove the setting that turns off the verification. If a server uses a certificate from a private"
+        " authority, set the file with the authority's certificate instead (`http.sslCAInfo`, `ssl_verify: FILE`,"
+        " `cert = FILE`).",
         advice="Remove {place}. If a server uses a certificate of a private authority, set the authority's certificate"
         " instead.",
     ),
@@ -176,10 +177,10 @@ KEY_RULES = {
         why="A key file has no entry for a machine that needs one. For nvcr.io, enroot needs two entries: one for the"
         " registry and one for the registry's token service. Without an entry, pulls fail with error 401, often only"
         " inside a job.",
-        fix="`hpc-onboard onboard ACCOUNT --tags enroot_credentials` writes the missing entry. If the finding names a"
-        " different role, use that role's name. If only the site's profile asks for the key and your keyring does not"
-        " have it, the severity is info. In this case, store the key, or skip the role with `without:"
-        " [registry_auth]`.",
+        fix="`hpc-onboard onboard ACCOUNT --tags enroot_credentials` writes the missing key. If the finding names a"
+        " role other than `enroot_credentials`, use that role's name. If only the site's profile asks for the key and"
+        " your keyring does not have it, the severity is info. In this case, store the key, or skip the role with"
+        " `without: [registry_auth]`.",
     ),
     "KEY-002": Rule(
         title="A file contains a key that is not the current one",
@@ -188,8 +189,8 @@ KEY_RULES = {
         why="The fingerprint of the key in the file differs from the fingerprint of the current key. Either a rotation"
         " has not reached this account yet, or another user or program has changed the key. An old key works until it"
         " is deactivated.",
-        fix="If a rotation has not reached the account, run `hpc-onboard rotate --resume`. Otherwise, run `hpc-onboard"
-        " onboard ACCOUNT`.",
+        fix="If a rotation has not reached the account yet, run `hpc-onboard rotate --resume`. Otherwise, run"
+        " `hpc-onboard onboard ACCOUNT`.",
     ),
     "KEY-003": Rule(
         title="A key file has several entries for a machine, and programs use only the first one",
@@ -198,8 +199,8 @@ KEY_RULES = {
         why="A key file has several entries for one machine, and programs use only the first one. A new key in a later"
         " entry is never used. If the entries have different logins, the severity is medium, because a rotation does"
         " not replace the key of the second login.",
-        fix="Delete the entries that you do not need. Or run `hpc-onboard onboard ACCOUNT`, which updates the entry"
-        " that programs use.",
+        fix="Delete the entries that you do not need from the key file. Or run `hpc-onboard onboard ACCOUNT`, which"
+        " updates the entry that programs use.",
         found_class="broken",
         advice="Keep one entry for each machine in {place}.",
     ),
@@ -211,9 +212,9 @@ KEY_RULES = {
         " lines, quotation marks, fields in the wrong order, or a carriage return at the end. Or the file sets a"
         " credential helper for the registry (`credsStore`, `credHelpers`). In all these cases, the program ignores"
         " the key without a message.",
-        fix="`hpc-onboard onboard ACCOUNT` rewrites an entry on a single line. It cannot fix an entry that spans"
-        " several lines, a carriage return, a byte-order mark, a non-ASCII space, or a credential helper. Fix these by"
-        " hand as the finding describes, then run the command again.",
+        fix="`hpc-onboard onboard ACCOUNT` rewrites an entry that is on a single line. It cannot fix an entry that"
+        " spans several lines, a carriage return, a byte-order mark, a non-ASCII space, or a credential helper. Fix"
+        " these by hand as the finding describes, then run the command again.",
         found_class="broken",
         advice="Edit {place} by hand as the finding describes. Onboarding does not change this line.",
     ),
@@ -266,8 +267,9 @@ KEY_RULES = {
         why="A file with a key is in the default folder of its program, but this site sets a different folder (for"
         " example with `ENROOT_CONFIG_PATH`). No program reads the file, so it is only an extra copy of the key. This"
         " rule also covers a login under a second name of the registry (`docker://nvcr.io` in addition to `nvcr.io`).",
-        fix="Run `hpc-onboard onboard ACCOUNT`, which writes the file that the site reads. Then remove the unused file"
-        " (`rm FILE`). If a login has a second name of the registry, remove only that login from the file.",
+        fix="Run `hpc-onboard onboard ACCOUNT`, which writes the key to the file that the site reads. Then remove the"
+        " unused key file (`rm FILE`). If only one login in the file uses a second name of the registry, remove only"
+        " this login.",
         advice="Copy the entries that you need from {place} to the file that the site reads. Then remove them from"
         " {place}.",
     ),
@@ -278,7 +280,7 @@ KEY_RULES = {
         why="Programs on the login node can read the key, but jobs cannot. The key file is in a home directory for"
         " which jobs have no ticket, or on a file system that compute nodes do not mount.",
         fix="Pass the key in the environment of each job that needs it: run `sbatch --export=ALL,WANDB_API_KEY=…` in a"
-        " shell where the key is set. Never write the key into the script.",
+        " shell where the key is set. Never write the key into a job script.",
         found_class="broken",
         found_cause="site",
         advice="Pass the key to each job that needs it when you submit the job, in the job's environment.",

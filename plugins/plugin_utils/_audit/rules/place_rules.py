@@ -24,10 +24,10 @@ PLACE_RULES = {
         why="The link points to a target that differs from the declared one, so your data may go to a folder that you"
         " do not expect. If the site has changed its own variable (such as `$SCRATCH`), the finding names both targets"
         " and gives the cause *site*.",
-        fix="If the current target is right, set it in the accounts file. Otherwise, run `hpc-onboard onboard ACCOUNT"
-        " --tags storage_links`. This command moves no data. It changes only links that hpc-onboard created and that"
-        " have not been changed since. If the site has changed its variable, first copy the data that you need,"
-        " because the site will empty the old folder.",
+        fix="If the link's current target is right, set it in the accounts file. Otherwise, run `hpc-onboard onboard"
+        " ACCOUNT --tags storage_links`. This command moves no data. It changes only links that hpc-onboard created"
+        " and that have not been changed since. If the site has changed its variable, first copy the data that you"
+        " need, because the site will empty the old folder.",
     ),
     "LNK-003": Rule(
         title="The target of a link does not exist",
@@ -37,8 +37,8 @@ PLACE_RULES = {
         " writes to the target. The audit does not report links to a folder of one node or job (`/run`, `/tmp`,"
         " `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because such a target may exist on another login"
         " node.",
-        fix="Check the target with `ls -ld TARGET` on the account. If the target is missing, ask the site, or run"
-        " `hpc-onboard onboard ACCOUNT`, which creates the folder. `hpc-onboard fix ACCOUNT` removes a broken link"
+        fix="Check the link's target with `ls -ld TARGET` on the account. If the target is missing, ask the site, or"
+        " run `hpc-onboard onboard ACCOUNT`, which creates the folder. `hpc-onboard fix ACCOUNT` removes a broken link"
         " that no role creates.",
         found_class="broken",
         found_cause="site",
@@ -50,8 +50,8 @@ PLACE_RULES = {
         owner="the role `storage_links`",
         why="A file or folder has the path of a declared link. hpc-onboard did not create this file or folder, so it"
         " does not change it.",
-        fix="Move the file or folder away (`mv ~/work ~/work.mine`), then run hpc-onboard again. After that, copy the"
-        " files that you want to keep to the target of the link.",
+        fix="Move the existing file or folder away (`mv ~/work ~/work.mine`), then run hpc-onboard again to create the"
+        " link. After that, copy the files that you want to keep to the link's target.",
     ),
     "LNK-005": Rule(
         title="A link points to itself or to purged storage",
@@ -59,8 +59,8 @@ PLACE_RULES = {
         owner=CHECKS,
         why="The link points to itself, or its name suggests permanent storage although the site purges the target."
         " The site deletes files on purged storage without notice.",
-        fix="In the accounts file, set a target on storage that is not purged. Then run `hpc-onboard onboard ACCOUNT"
-        " --tags storage_links`.",
+        fix="In the accounts file, point the link to a folder that is not purged. Then run `hpc-onboard onboard"
+        " ACCOUNT --tags storage_links`.",
         found_class="broken",
         advice="Move the files from the target of {place} to permanent storage, then point the link to the new folder.",
     ),
@@ -78,7 +78,7 @@ PLACE_RULES = {
         owner="the role `storage_links`",
         why="The mode, group or type of a folder differs from its declaration. As a result, your colleagues may have"
         " no access to the folder, or other users may have access.",
-        fix="If the folder is right as it is, declare its mode or group in the accounts file. Otherwise, run"
+        fix="If you want to keep the folder's current mode or group, declare it in the accounts file. Otherwise, run"
         " `hpc-onboard onboard ACCOUNT`.",
     ),
     "DIR-003": Rule(
@@ -88,8 +88,8 @@ PLACE_RULES = {
         why="You cannot write to your home directory or to your folder in a storage area. Possible causes: the project"
         " has ended, the area is frozen, the file system is mounted read-only on this login node, or the mode was"
         " changed. Jobs fail when they first write to the folder.",
-        fix="Run `touch FOLDER/x` on the account to check. If this command fails, ask the site or the manager of the"
-        " project.",
+        fix="Run `touch FOLDER/x` on the account to check whether you can write to the folder. If you cannot, ask the"
+        " site or the manager of the project.",
         found_class="broken",
         found_cause="site",
         advice="Ask the site why {place} is not writable.",
@@ -116,8 +116,8 @@ PLACE_RULES = {
         owner=f"the role `shell_environment` and {CHECKS}",
         why="The settings file of hpc-onboard, or the line that reads it, was changed. As a result, shells may start"
         " with only some of the settings, and bash may have different settings than zsh or fish.",
-        fix="Move any lines that you added to a file of your own. Then run `hpc-onboard onboard ACCOUNT --tags"
-        " shell_environment`, which restores the settings file.",
+        fix="Move the lines that you added to hpc-onboard's settings file to a file of your own. Then run `hpc-onboard"
+        " onboard ACCOUNT --tags shell_environment`, which restores the settings file.",
         found_class="changed",
         advice="Move {place} to your own start-up file.",
     ),
@@ -139,8 +139,8 @@ PLACE_RULES = {
         why="Slow start-up files delay each login, each command over ssh, and each step of a job that starts a shell."
         " If a start-up file exits, runs `set -e`, or replaces the shell with another program, commands may not run,"
         " and `scp`, `rsync` and other programs fail.",
-        fix="Measure the time with `time bash -lic exit` on the account. Load modules and conda only in the jobs and"
-        " scripts that need them.",
+        fix="Measure how long your start-up files take with `time bash -lic exit` on the account. Load modules and"
+        " conda only in the jobs and scripts that need them.",
         advice="Check the commands that {place} runs.",
     ),
     "ENV-005": Rule(
@@ -152,9 +152,9 @@ PLACE_RULES = {
         " `salloc`, `enroot` and `apptainer`. Scripts for `sbatch` need not be on PATH. The rule also reports the"
         " current folder on PATH: anyone who can write to a folder can then choose the programs that you start in it.",
         fix="Check with `type -a PROGRAM` on the account. If the script's folder is not on PATH, log in again. If the"
-        " folder is still missing from PATH, look in your start-up file for a line that replaces PATH below"
-        " hpc-onboard's line. If a different program takes precedence, remove that program, or move its folder to the"
-        " end of PATH.",
+        " folder is still missing from PATH, look in your start-up file below hpc-onboard's line for a line that"
+        " replaces PATH. If a different program takes precedence, remove that program, or move its folder to the end"
+        " of PATH.",
         found_class="changed",
         advice="Remove {place}, or remove its folder from PATH, or put the folder after the folder of hpc-onboard's"
         " script.",
@@ -172,8 +172,8 @@ PLACE_RULES = {
         title="The shell settings of hpc-onboard are missing",
         severity="medium",
         owner="the role `shell_environment`",
-        why="The settings file of hpc-onboard, or the line that reads it, does not exist. Without these settings,"
-        " caches are in the home directory, and your scripts are not on PATH.",
+        why="The settings file of hpc-onboard, or the line that reads it, does not exist. Without hpc-onboard's"
+        " settings, caches are in the home directory, and your scripts are not on PATH.",
         fix="`hpc-onboard onboard ACCOUNT --tags shell_environment` writes the settings file and the line that reads"
         " it.",
     ),
@@ -182,9 +182,9 @@ PLACE_RULES = {
         severity="medium",
         owner=CHECKS,
         why="A variable of hpc-onboard is missing or has a different value in a shell. A start-up file sets or unsets"
-        " the variable below hpc-onboard's line, or returns before that line. Such code often comes from a tutorial."
-        " As a result, a cache may be in the home directory again. The audit checks a login shell, an interactive"
-        " shell, a command over ssh and a batch job.",
+        " the variable below hpc-onboard's line, or returns before that line. Code of this kind often comes from a"
+        " tutorial. As a result, a cache may be in the home directory again. The audit checks a login shell, an"
+        " interactive shell, a command over ssh and a batch job.",
         fix="Remove the line that the finding names, or run `hpc-onboard fix ACCOUNT`, which removes the line if"
         " nothing else depends on it. To keep the line's value, declare the value in the accounts file. If the line"
         " points to a folder with files, the finding names the folder. Without the line, no program uses this folder,"
@@ -216,8 +216,9 @@ PLACE_RULES = {
         " settings (`.env`, `uv.toml`, `.vscode`). It reports a folder in them that differs from hpc-onboard's folder,"
         " does not exist, or is in the home directory although the site does not want caches there. It also reports a"
         " systemd service, a Jupyter kernel or a script in `~/bin` whose program does not exist.",
-        fix="Remove the conflicting line. Or keep your folder: declare it with `tool_caches_paths: {huggingface:"
-        " /data/ada/hf}`, then run `hpc-onboard onboard ACCOUNT`. `hpc-onboard adopt ACCOUNT` finds such folders.",
+        fix="Remove the line that conflicts with a setting of hpc-onboard. Or keep your own folder: declare it with"
+        " `tool_caches_paths: {huggingface: /data/ada/hf}`, then run `hpc-onboard onboard ACCOUNT`. `hpc-onboard adopt"
+        " ACCOUNT` finds such folders.",
         advice="Remove the line from {place}, or declare its folder in the accounts file (tool_caches_paths).",
     ),
     "ENV-010": Rule(
@@ -227,7 +228,8 @@ PLACE_RULES = {
         why="Windows editors end each line with a carriage return and a line feed. The shell reads the carriage return"
         " as part of the last word, so variables have different values than the file shows. Slurm refuses a job script"
         " with carriage returns. A byte-order mark at the beginning of the file causes the same problems.",
-        fix="Remove the carriage returns and the byte-order mark: `sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//' FILE`.",
+        fix="Remove the carriage returns and the byte-order mark from the file: `sed -i 's/\\r$//;"
+        " 1s/^\\xef\\xbb\\xbf//' FILE`.",
         advice="Remove these characters from {place}: sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//' FILE",
     ),
     "ENV-011": Rule(
@@ -238,7 +240,8 @@ PLACE_RULES = {
         " files or processes), or sets a variable that changes how programs run (`CDPATH`, `GREP_OPTIONS`,"
         " `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`, or a `TMPDIR` in the home directory). Commands over ssh, `scp` with a"
         " relative path, and jobs then behave differently, without any warning.",
-        fix="Remove the line from the start-up file, or run it only at a terminal: `[[ $- == *i* ]] && cd /data/ada`.",
+        fix="Remove the line that the finding names from the start-up file, or run it only at a terminal: `[[ $- =="
+        " *i* ]] && cd /data/ada`.",
         advice="Remove {place}, or run it only at a terminal.",
     ),
     "USE-001": Rule(

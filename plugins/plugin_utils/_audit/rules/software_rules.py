@@ -15,8 +15,8 @@ SOFTWARE_RULES = {
         owner=CHECKS,
         why="A conda installation has thousands of small files, which slow down a parallel file system for all users."
         " On purged storage, these files are deleted one by one, so environments slowly break.",
-        fix="First, save each environment (`conda env export -n NAME > NAME.yml`). If the site allows conda, set a"
-        " different place, run `hpc-onboard onboard ACCOUNT --tags conda` and create the environments again."
+        fix="First, save each conda environment (`conda env export -n NAME > NAME.yml`). If the site allows conda, set"
+        " a different place, run `hpc-onboard onboard ACCOUNT --tags conda` and create the environments again."
         " Otherwise, use containers or the site's own Python. Then remove the old folder. Do not move this folder,"
         " because the programs in it contain its path.",
         advice="First save each environment: conda env export -n NAME > NAME.yml. Create it again in a place that the"
@@ -36,8 +36,8 @@ SOFTWARE_RULES = {
         owner=CHECKS,
         why="The block that `conda init` writes runs conda at each login, and overrides the site's modules. Some sites"
         " forbid this block.",
-        fix="To remove the block, run `conda init --reverse` on the account. hpc-onboard adds conda to PATH without"
-        " such a block.",
+        fix="To remove the `conda init` block, run `conda init --reverse` on the account. hpc-onboard adds conda to"
+        " PATH without such a block.",
         advice="Remove the block from {place}: conda init --reverse",
     ),
     "PKG-003": Rule(
@@ -74,8 +74,8 @@ SOFTWARE_RULES = {
         why="A declared environment does not exist, its files were purged, or its Python was removed. When a site"
         " removes old modules, all environments that use these modules break. Jobs that activate a broken environment"
         " fail at once.",
-        fix="`hpc-onboard onboard ACCOUNT --tags python_envs` creates the environment again, in a new folder. If the"
-        " site has removed a module, first set its successor in `modules`.",
+        fix="`hpc-onboard onboard ACCOUNT --tags python_envs` creates the Python environment again, in a new folder."
+        " If the site has removed a module, first set its successor in `modules`.",
     ),
     "PKG-007": Rule(
         title="A Python environment differs from its declaration",
@@ -123,8 +123,8 @@ SOFTWARE_RULES = {
         owner=CHECKS,
         why="Jobs that follow the profile request a quality of service (QOS) that your Slurm account does not have."
         " Slurm refuses these jobs.",
-        fix="Check with `sacctmgr show assoc user=$USER format=account,qos` on the account. Use a QOS that this"
-        " command lists, or ask the site for the missing one.",
+        fix="Run `sacctmgr show assoc user=$USER format=account,qos` on the account to list the QOS that you can use."
+        " Use one of these, or ask the site for the missing one.",
         found_class="changed",
         found_cause="site",
         advice="Use a quality of service other than {place}, or ask the site for it.",
@@ -160,8 +160,8 @@ SOFTWARE_RULES = {
         " time limit that its partition does not allow. Or it uses an image, an environment or a folder that does not"
         " exist. Slurm refuses the job, or the job fails. Slurm also refuses a script whose first line does not name a"
         " shell, and ignores `#SBATCH` lines below the first command.",
-        fix="Correct the line that the finding names. `hpc-onboard cheatsheet ACCOUNT` lists partitions, limits and"
-        " GPUs.",
+        fix="Correct the line that requests the unavailable resource. `hpc-onboard cheatsheet ACCOUNT` lists"
+        " partitions, limits and GPUs.",
         advice="Change {place}, or remove the line if it is for another site.",
     ),
     "IMG-001": Rule(
@@ -179,15 +179,15 @@ SOFTWARE_RULES = {
         owner="the role `container_images`",
         why="The image's tag now has a different digest in the registry, the image file was changed, or the registry"
         " no longer gives your key access to the image.",
-        fix="`hpc-onboard onboard ACCOUNT --tags container_images` imports the new image and keeps the old one. To keep"
-        " using one version of an image, declare it with its digest (`pytorch:24.03-py3@sha256:…`).",
+        fix="`hpc-onboard onboard ACCOUNT --tags container_images` imports the new version of the image and keeps the"
+        " old one. To keep using one version, declare the image with its digest (`pytorch:24.03-py3@sha256:…`).",
     ),
     "IMG-003": Rule(
         title="A container image is in the home directory",
         severity="medium",
         owner=CHECKS,
-        why="A `.sqsh` or `.sif` image takes up gigabytes, and the home directory is small and slow. Jobs start"
-        " slowly. If the home directory is full, even a login can fail.",
+        why="A `.sqsh` or `.sif` image takes up gigabytes, but the home directory is small and slow. Jobs that use the"
+        " image start slowly. If the home directory is full, even a login can fail.",
         fix="Move the image to a storage area. Or declare the image in `container_images` and remove it from the home"
         " directory.",
         advice="Move {place} to a storage area, or declare it in container_images and remove it.",
@@ -254,7 +254,7 @@ SOFTWARE_RULES = {
         why="One part of the account could not be checked, because permission was denied, a file system did not"
         " respond, or a command was missing. The audit makes no statement about this part. All other parts were"
         " checked.",
-        fix="Check this part by hand, then run `hpc-onboard audit ACCOUNT` again.",
+        fix="Check the part of the account that the finding names by hand, then run `hpc-onboard audit ACCOUNT` again.",
         advice="Solve the problems above, then run the audit again.",
     ),
     "RUN-002": Rule(
