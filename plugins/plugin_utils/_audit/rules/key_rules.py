@@ -108,9 +108,9 @@ KEY_RULES = {
         title="An environment variable overrides a key file",
         severity="high",
         owner=CHECKS,
-        why="A start-up file sets a variable such as `WANDB_API_KEY` or `HF_TOKEN`. The program then uses this"
-        " variable instead of the file that hpc-onboard writes. It may use an old key although the file has the"
-        " current one. In addition, the key is in the environment of each of your processes.",
+        why="A start-up file sets a variable such as `WANDB_API_KEY` or `HF_TOKEN`. A program that reads this variable"
+        " ignores the file that hpc-onboard writes. It may therefore use an old key although the file has the current"
+        " one. In addition, the key is in the environment of each of your processes.",
         fix="Remove the variable from the start-up file that the finding names, log in again, and check with `env |"
         " grep -i key`. A variable that points to a different file or folder (`NETRC`, `HF_HOME`) may have other"
         " purposes, such as a cache of models. In this case, set the variable's path in the accounts file (`path`), or"

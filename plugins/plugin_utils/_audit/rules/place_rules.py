@@ -115,7 +115,7 @@ PLACE_RULES = {
         severity="medium",
         owner=f"the role `shell_environment` and {CHECKS}",
         why="The settings file of hpc-onboard, or the line that reads it, was changed. As a result, shells may start"
-        " with only some of the settings, and bash may have different settings than zsh or fish.",
+        " with only some of the settings, and the settings of bash, zsh and fish may differ.",
         fix="Move the lines that you added to hpc-onboard's settings file to a file of your own. Then run `hpc-onboard"
         " onboard ACCOUNT --tags shell_environment`, which restores the settings file.",
         found_class="changed",
@@ -148,9 +148,9 @@ PLACE_RULES = {
         severity="medium",
         owner=CHECKS,
         why="A script of hpc-onboard is not on PATH, or a different program, alias or function of the same name takes"
-        " precedence. You then run a different version than you expect. The audit also checks `sbatch`, `srun`,"
-        " `salloc`, `enroot` and `apptainer`. Scripts for `sbatch` need not be on PATH. The rule also reports the"
-        " current folder on PATH: anyone who can write to a folder can then choose the programs that you start in it.",
+        " precedence. You may then run the wrong version. The audit also checks `sbatch`, `srun`, `salloc`, `enroot`"
+        " and `apptainer`. Scripts for `sbatch` need not be on PATH. The rule also reports the current folder on PATH:"
+        " anyone who can write to a folder can then choose the programs that you start in it.",
         fix="Check with `type -a PROGRAM` on the account. If the script's folder is not on PATH, log in again. If the"
         " folder is still missing from PATH, look in your start-up file below hpc-onboard's line for a line that"
         " replaces PATH. If a different program takes precedence, remove that program, or move its folder to the end"
@@ -226,8 +226,8 @@ PLACE_RULES = {
         severity="medium",
         owner=CHECKS,
         why="Windows editors end each line with a carriage return and a line feed. The shell reads the carriage return"
-        " as part of the last word, so variables have different values than the file shows. Slurm refuses a job script"
-        " with carriage returns. A byte-order mark at the beginning of the file causes the same problems.",
+        " as part of the last word, so variables do not have the values that the file shows. Slurm refuses a job"
+        " script with carriage returns. A byte-order mark at the beginning of the file causes the same problems.",
         fix="Remove the carriage returns and the byte-order mark from the file: `sed -i 's/\\r$//;"
         " 1s/^\\xef\\xbb\\xbf//' FILE`.",
         advice="Remove these characters from {place}: sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//' FILE",
