@@ -39,10 +39,7 @@ SUBCOMMANDS = {
             ("hpc-onboard init", "choose your accounts from a list"),
             ("hpc-onboard init --account ada@dfki", "without a terminal"),
         ),
-        (
-            "the file is written, and this machine is ready",
-            "the file is not written, or this machine is not ready; see the last lines",
-        ),
+        ("the file is written, and this machine is ready", "no file is written, or this machine is not ready"),
         module="_command.init",
     ),
     "doctor": Subcommand(
@@ -90,11 +87,7 @@ SUBCOMMANDS = {
             ("hpc-onboard adopt wilson --check", "only show what exists"),
             ("hpc-onboard adopt --yes", "do not ask; keep everything that differs"),
         ),
-        (
-            "the accounts file is written, or needs no change",
-            "you did not confirm, or an account could not be examined",
-            UNREACHABLE,
-        ),
+        ("the file is written, or needs no change", "you did not confirm, or an account is unknown", UNREACHABLE),
         ("--check",),
     ),
     "probe": Subcommand(
@@ -204,10 +197,7 @@ SUBCOMMANDS = {
         "Checks that the result is unchanged and belongs to your account and to a script\n"
         "from this machine. Then uses the result like that of a run over ssh.",
         (("hpc-onboard import-result FILE", "the file that you copied from the cluster"),),
-        (
-            "everything on the account is up to date",
-            "the result is invalid, or something on the account is not up to date",
-        ),
+        ("everything on the account is up to date", "the result is invalid, or something is not up to date"),
     ),
     "ssh-config": Subcommand(
         "let 'ssh wilson' connect to your account, for all accounts",
@@ -253,10 +243,7 @@ SUBCOMMANDS = {
             ("hpc-onboard profile new attic", "write a profile of a cluster"),
             ("hpc-onboard profile check", "check your own profiles and report all mistakes"),
         ),
-        exits=(
-            "the profile is valid or written, or the clusters are listed",
-            "a profile is not written, or has a mistake",
-        ),
+        exits=("the profile is valid, written or listed", "a profile is not written, or has a mistake"),
         module="_command.profile",
     ),
     "ledger": Subcommand(
