@@ -54,7 +54,7 @@ def page() -> str:
 
 
 def _paragraphs(rule: Rule) -> str:
-    first = f"**{rule.title}.** {rule.severity.capitalize()}. Reported by: {rule.owner}."
+    first = f"**{rule.title}.** Severity: {rule.severity}. Reported by: {rule.owner}."
     return "".join(f"{_wrap(text)}\n\n" for text in (first, rule.why, f"Fix: {rule.fix}"))[:-1]
 
 

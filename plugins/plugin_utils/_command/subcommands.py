@@ -32,12 +32,14 @@ SET_UP = ("everything is up to date", "something failed or is blocked, or the co
 SUBCOMMANDS = {
     "init": Subcommand(
         "write your accounts file, from your ssh settings",
-        "Reads your ssh settings and known hosts, and asks for what is missing.\nOptions replace the questions.",
+        "Reads your ssh settings and known hosts, and asks for missing values. Options\n"
+        "replace the questions. Without a terminal, give --account for each account, and\n"
+        "--project if the cluster's paths contain a project.",
         (
             ("hpc-onboard init", "choose your accounts from a list"),
             ("hpc-onboard init --account ada@dfki", "without a terminal"),
         ),
-        ("the file is written, and this machine is ready", "not written, or not ready; the last lines say why"),
+        ("the file is written, and this machine is ready", "no file is written, or this machine is not ready"),
         module="_command.init",
     ),
     "doctor": Subcommand(
@@ -49,8 +51,9 @@ SUBCOMMANDS = {
     ),
     "preflight": Subcommand(
         "check the login of each account, without asking anything",
-        "Makes one connection and one login attempt per account. Asks nothing and changes\n"
-        "nothing. Reports what fails: key, ticket, code, host key, host name or network.",
+        "Makes one connection and one login attempt per account, asks nothing and changes\n"
+        "nothing. If a login fails, reports the cause: key, ticket, code, host key, host\n"
+        "name or network.",
         (
             ("hpc-onboard preflight", "all accounts"),
             ("hpc-onboard preflight lrz", "the accounts of one cluster"),
@@ -59,15 +62,15 @@ SUBCOMMANDS = {
     ),
     "connect": Subcommand(
         "log in where a password or code is needed; keep the session",
-        "ssh asks once, also for a jump host; your input is hidden. Later runs use the\n"
-        "session. If needed, onboard, rotate, fix and offboard ask, too.",
+        "ssh asks you once, also for a jump host, and hides your input. Later runs use\n"
+        "the session. If needed, onboard, rotate, fix and offboard ask you, too.",
         (("hpc-onboard connect narval", "afterwards, runs from cron can log in, too"),),
         ("all accounts are connected", "some accounts could not be reached"),
     ),
     "plan": Subcommand(
         "show the changes, then ask to apply them",
-        "Shows the same as onboard --check, and asks at a terminal. Without a\n"
-        "terminal, or with --check, nothing is changed.",
+        "Shows the same changes as onboard --check. At a terminal, asks whether to apply\n"
+        "them. Without a terminal, or with --check, changes nothing.",
         (
             ("hpc-onboard plan wilson", "show the changes on wilson, and ask"),
             ("hpc-onboard plan wilson --yes", "show the changes, and apply them"),
@@ -84,26 +87,26 @@ SUBCOMMANDS = {
             ("hpc-onboard adopt wilson --check", "only show what exists"),
             ("hpc-onboard adopt --yes", "do not ask; keep everything that differs"),
         ),
-        ("written, or nothing to write", "not confirmed, or an account could not be examined", UNREACHABLE),
+        ("the file is written, or needs no change", "you did not confirm, or an account is unknown", UNREACHABLE),
         ("--check",),
     ),
     "probe": Subcommand(
         "compare a profile with the cluster, or write a first profile",
         "Reads storage, quotas, partitions, GPUs and containers as your account sees\n"
-        "them. Changes nothing, submits no job. For an unknown cluster, give USER@HOST:\n"
-        "after at most three questions, a first profile is written.",
+        "them. Changes nothing and submits no job. For an unknown cluster, give\n"
+        "USER@HOST: the command asks up to three questions and writes a first profile.",
         (
             ("hpc-onboard probe wilson", "show what differs from the profile"),
             ("hpc-onboard probe wilson --write", "add the differences to your profile"),
             ("hpc-onboard probe ada@login.attic.example", "write a profile of a new cluster"),
         ),
-        ("examined; differences are listed", "an account could not be examined", UNREACHABLE),
+        ("the accounts were examined; differences are listed", "an account could not be examined", UNREACHABLE),
         ("--check",),
     ),
     "onboard": Subcommand(
         "set up accounts; a second run changes nothing",
-        "Makes one connection per account. Does not overwrite your own files: a conflict\n"
-        "is reported with the command that resolves it.",
+        "Makes one connection per account. Does not overwrite your own files, but reports\n"
+        "each conflict with the command that resolves it.",
         (
             ("hpc-onboard wilson", "the short form of: onboard wilson"),
             ("hpc-onboard onboard 'simone@*'", "the accounts of one user, on every cluster"),
@@ -115,7 +118,7 @@ SUBCOMMANDS = {
     "test-job": Subcommand(
         "check the setup on a compute node with one small job",
         "If the job is still pending, the next run checks it again and submits no second\n"
-        "job. The job and its files are removed afterwards. --check only asks Slurm.",
+        "job. The job and its files are removed afterwards. --check submits no job.",
         (
             ("hpc-onboard test-job lrz", "on one cluster"),
             ("hpc-onboard test-job --gpu", "with a GPU"),
@@ -134,8 +137,8 @@ SUBCOMMANDS = {
             ("hpc-onboard audit --fail-on medium", "fail on medium severity, too"),
         ),
         (
-            "no finding has the severity of --fail-on or higher; nothing is unknown",
-            "a finding has this severity, or the audit is incomplete",
+            "all accounts were checked, and no finding reaches the severity of --fail-on",
+            "a finding reaches this severity, or the audit is incomplete",
         ),
         BY_ROLE,
     ),
@@ -149,8 +152,8 @@ SUBCOMMANDS = {
             ("hpc-onboard fix --yes", "do not ask"),
         ),
         (
-            "fixed; the new audit has no finding of the --fail-on severity or higher",
-            "not fixed, or a finding of this severity remains",
+            "fixed, and no finding of the new audit reaches the severity of --fail-on",
+            "not fixed, or a finding that reaches this severity remains",
         ),
         ("--check",),
     ),
@@ -163,7 +166,7 @@ SUBCOMMANDS = {
             ("hpc-onboard rotate --resume", "continue the last rotation"),
             ("hpc-onboard rotate --secret wandb", "replace another key"),
         ),
-        ("the key is replaced everywhere", "not finished; the last lines show the next command"),
+        ("the key is replaced everywhere", "the rotation is not finished; the last lines show the next command"),
         ("--check",),
     ),
     "offboard": Subcommand(
@@ -175,7 +178,7 @@ SUBCOMMANDS = {
             ("hpc-onboard offboard wilson", "show the list, ask, and remove"),
             ("hpc-onboard offboard --only undeclared --yes", "remove undeclared resources only"),
         ),
-        ("everything is removed", "not confirmed, or something could not be removed", UNREACHABLE),
+        ("everything is removed", "you did not confirm, or something could not be removed", UNREACHABLE),
         (*BY_ROLE, *CHECK),
     ),
     "export-script": Subcommand(
@@ -187,14 +190,14 @@ SUBCOMMANDS = {
             ("hpc-onboard export-script simone@frontier", "write a script"),
             ("hpc-onboard export-script simone@frontier -o FILE", "write the script to FILE"),
         ),
-        ("the script is written", "not written; the output says why"),
+        ("the script is written", "the script is not written; the output says why"),
     ),
     "import-result": Subcommand(
         "read the result of an exported script",
         "Checks that the result is unchanged and belongs to your account and to a script\n"
         "from this machine. Then uses the result like that of a run over ssh.",
         (("hpc-onboard import-result FILE", "the file that you copied from the cluster"),),
-        ("everything on the account is up to date", "invalid, or something on the account is not up to date"),
+        ("everything on the account is up to date", "the result is invalid, or something is not up to date"),
     ),
     "ssh-config": Subcommand(
         "let 'ssh wilson' connect to your account, for all accounts",
@@ -204,21 +207,24 @@ SUBCOMMANDS = {
             ("hpc-onboard ssh-config", "show the entries, ask, and write them"),
             ("hpc-onboard ssh-config --check", "show what would be written"),
         ),
-        ("the entries are up to date", "not confirmed, or not written"),
+        ("the entries are up to date", "you did not confirm, or the entries could not be written"),
         CHECK,
     ),
     "status": Subcommand(
         "show the state of all accounts and keys, and the next step",
         "Reads only the records of this machine, not the network or the keyring.",
         (("hpc-onboard status", "all accounts"), ("hpc-onboard status 'simone@*' --json", "as JSON")),
-        ("the state is shown, even if an account needs attention", "no accounts file, or a name is unknown"),
+        (
+            "the state is shown, even if an account needs attention",
+            "the accounts file is missing, or a name is unknown",
+        ),
         module="_status.status",
     ),
     "done": Subcommand(
         "mark a manual step at a site as done",
         "Without STEP, lists the steps of the account.",
         (("hpc-onboard done go42tum@lrz export_control", "mark this step as done today"),),
-        ("recorded, or listed", "the account or the step is unknown"),
+        ("the step is recorded, or the steps are listed", "the account or the step is unknown"),
         module="_status.done",
     ),
     "cheatsheet": Subcommand(
@@ -227,7 +233,7 @@ SUBCOMMANDS = {
             ("hpc-onboard cheatsheet wilson", "one screen"),
             ("hpc-onboard cheatsheet wilson --all", "everything"),
         ),
-        exits=("shown", "the cluster is unknown, or its profile has a mistake"),
+        exits=("the cluster is shown", "the cluster is unknown, or its profile has a mistake"),
         module="_command.cheatsheet",
     ),
     "profile": Subcommand(
@@ -237,7 +243,7 @@ SUBCOMMANDS = {
             ("hpc-onboard profile new attic", "write a profile of a cluster"),
             ("hpc-onboard profile check", "check your own profiles and report all mistakes"),
         ),
-        exits=("done", "not written, or a profile has a mistake"),
+        exits=("the profile is valid, written or listed", "a profile is not written, or has a mistake"),
         module="_command.profile",
     ),
     "ledger": Subcommand(
@@ -256,7 +262,7 @@ SUBCOMMANDS = {
             ("hpc-onboard state export FILE", "write the records to a new file"),
             ("hpc-onboard state import FILE", "add the records that this machine lacks"),
         ),
-        ("exported or imported", "not done; the output says why"),
+        ("the records are exported or imported", "nothing is exported or imported; the output says why"),
         module="_command.state",
     ),
     "keyring": Subcommand(
@@ -269,7 +275,7 @@ SUBCOMMANDS = {
             ("hpc-onboard keyring lock", "lock the file now"),
             ("hpc-onboard keyring", "show until when the file is unlocked"),
         ),
-        ("done, or shown", "not done; the output says why"),
+        ("the file is unlocked or locked, or the state is shown", "failed; the output says why"),
         module="_command.unlock",
     ),
     "rekey": Subcommand(
@@ -277,7 +283,7 @@ SUBCOMMANDS = {
         "Also renews the salt, and uses the current key-derivation settings, which make\n"
         "the passphrase harder to guess.",
         (("hpc-onboard rekey --keep-passphrase", "change only the salt and the cost"),),
-        ("changed", "not changed; the output says why"),
+        ("the file has the new passphrase or settings", "the file is unchanged; the output says why"),
         module="_command.rekey",
     ),
     "completion": Subcommand(
@@ -286,7 +292,7 @@ SUBCOMMANDS = {
         '  bash   eval "$(hpc-onboard completion bash)"    in ~/.bashrc\n'
         '  zsh    eval "$(hpc-onboard completion zsh)"     in ~/.zshrc, below compinit\n'
         "  fish   hpc-onboard completion fish | source     in ~/.config/fish/config.fish",
-        exits=("printed", "the Python package argcomplete is missing"),
+        exits=("the script is printed", "the Python package argcomplete is missing"),
         module="_command.completion",
     ),
 }

@@ -24,5 +24,5 @@ def test_the_page_has_all_rules_once() -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_the_page_says_all_of_a_rule(name: str) -> None:
     rule, page = RULES[name], " ".join(PAGE.split())
-    assert f"### {name} **{rule.title}.** {rule.severity.capitalize()}. Reported by: {rule.owner}." in page
+    assert f"### {name} **{rule.title}.** Severity: {rule.severity}. Reported by: {rule.owner}." in page
     assert f"{rule.why} Fix: {rule.fix}" in page

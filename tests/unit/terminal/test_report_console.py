@@ -126,7 +126,7 @@ def test_what_is_the_same_on_several_accounts_is_told_once() -> None:
     (group,) = group_findings(found, MOST_GROUPS)
     assert (group.number, group.accounts, group.place) == (3, ["u0@lrz", "u1@lrz", "u2@lrz"], "~/.bashrc")
     said = text(report([account(f"u{number}@lrz") for number in range(3)], found))
-    assert "○ low          3 accounts: Start-up files take seconds, or end the shell.\n" in said
+    assert "○ low          3 accounts: Start-up files are slow, or end the shell.\n" in said
 
 
 def test_different_findings_are_told_apart() -> None:
