@@ -135,7 +135,7 @@ def shown(host: InventoryHost, answer: Mapping[str, Any] = MappingProxyType({}))
 
 
 def options_of(command: str) -> str:
-    """Return a command without its paths: a folder of the account may have any name, if nothing takes it for an option."""
+    """Return a command without its paths: a folder may have any name, as long as no program takes it for an option."""
     return " ".join(word for word in command.split() if not word.startswith("/"))
 
 

@@ -172,9 +172,7 @@ class Situation:
         start = max([self.last_seq("settle", version, "begun"), *changes])
         reads = [record for record in records if record.seq > start and record.step == "settle"]
         read = {
-            record.target
-            for record in reads
-            if record.result == "verified" or record.evidence.get("found") == NO_KEY
+            record.target for record in reads if record.result == "verified" or record.evidence.get("found") == NO_KEY
         }
         return tuple(t for t, state in self.states(version).items() if state != "excused" and t not in read)
 
