@@ -42,7 +42,6 @@ HIDDEN_FOLDERS = (".config/snakemake", ".nextflow", ".edf", ".config/dask")  # o
 SHELL_FILES = ("Makefile", "makefile", "Snakefile", "justfile")  # without an ending; their lines are shell commands
 PROJECT_FILES = (".env", ".envrc", *tool_places.OF_PROJECTS)  # settings of a project, which may set variables of tools
 VSCODE = ".vscode"
-DEFAULTS = ".slurm/defaults"  # of sbatch, srun and salloc
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)
 GPUS = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w.-]*:)?([0-9]{1,4})\Z")
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")
@@ -119,11 +118,10 @@ class JobRequests(AuditCheck):
         return list(_placed(job_lines.find_in_settings(text), shown))
 
     def _read_start_up_files(self, host: Host) -> Iterator[PlacedRequest]:
-        aliases = [os.path.join(host.home, name) for name in ALIASES]
-        for path in [*login_shell_files(host), *aliases]:
-            yield from _placed(job_lines.find_in_start_up_file(read_text(self, host, path)), host.shown(path))
-        path = os.path.join(host.home, DEFAULTS)
-        yield from _placed(job_lines.find_in_defaults(read_text(self, host, path)), host.shown(path))
+        paths = [*login_shell_files(host), *(os.path.join(host.home, name) for name in ALIASES)]
+        finders = [(path, job_lines.find_in_start_up_file) for path in paths]
+        for path, find in [*finders, (os.path.join(host.home, ".slurm/defaults"), job_lines.find_in_defaults)]:
+            yield from _placed(find(read_text(self, host, path)), host.shown(path))
 
     def _find_files(self, search: Search, places: List[str], host: Host) -> Iterator[str]:
         """Yield the first MOST files that may be job scripts, launchers or settings of workflows."""

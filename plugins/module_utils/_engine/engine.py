@@ -264,7 +264,7 @@ def _update_receipt(task: Task, seen: Observation, changes: NoteChanges) -> Docu
         return found
     merged = notes.merge_changes(found["after"], changes, task.cluster, marks)
     has_failure = any(outcome["status"] in FAILURES for outcome in seen.outcomes)
-    removes_last = changes and not merged["resources"] and not has_failure
+    removes_last = changes and set(merged["resources"]) <= {notes.folder_key(receipt.ABOVE)} and not has_failure
     if notes.to_state(merged) == found["after"] and not (removes_last and found["after"]):
         return found
     resources = {note_key(resource.KIND, resource.identity): resource for resource in task.resources}

@@ -158,11 +158,11 @@ def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, done: 
     wait = max(1.0, one_pass.seconds * MOUNT_SHARE)
     hung = set(find_hanging(touched, wait) or find_hanging(mounts, wait)) or own_mounts - {home_mount}
     host.account.hung_mounts.update({mount: describe_hang(mount, home, one_pass.seconds) for mount in hung})
-    reasons = [host.account.hung_mounts[mount] for mount in sorted(hung & own_mounts or hung)]
-    if not reasons:
+    hangs = [host.account.hung_mounts[mount] for mount in sorted(hung & own_mounts or hung)]
+    if not hangs:
         text = "no answer in %d s, although the file systems respond. Run again; if that does not help, ask the site"
-        reasons = [text % one_pass.seconds]
-    done[silent] = Outcome.of_failure(resources[silent].identity, "unknown", reasons[0]).document()
+        hangs = [text % one_pass.seconds]
+    done[silent] = Outcome.of_failure(resources[silent].identity, "unknown", hangs[0]).document()
 
 
 def _touched_mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:

@@ -40,15 +40,15 @@ def restrict_to_planned(loop: Loop, task: Task, seen: Observation, preview: Obse
 
     A resource that differs although no change was expected fails. Removals are not restricted: they need no new note.
     """
-    reasons: Dict[str, str] = {}  # of resources that must not be changed, by the keys of their notes
+    held_back: Dict[str, str] = {}  # of resources that must not be changed, by the keys of their notes
     pairs = zip(preview.outcomes, seen.outcomes)
     for entry, resource, (expected, present) in zip(task.plan["resources"], task.resources, pairs):
         if entry["options"].get("state") != "absent" and expected["status"] not in CHANGES:
             failures = (outcome["reason"] for outcome in (expected, present) if outcome["status"] in FAILURES)
-            reasons[note_key(resource.KIND, resource.identity)] = next(failures, CHANGED_SINCE)
+            held_back[note_key(resource.KIND, resource.identity)] = next(failures, CHANGED_SINCE)
 
     def restricted(resource: Resource, host: Host) -> Outcome:
-        reason = reasons.get(note_key(resource.KIND, resource.identity))
+        reason = held_back.get(note_key(resource.KIND, resource.identity))
         if reason is None:
             return loop(resource, host)
         outcome = examine(resource, host)

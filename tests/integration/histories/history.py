@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from .home import Home, Thing, keyed, look
+from .home import SHARED, Home, Thing, keyed, look
 from .lab import Ended, Lab
 from .steps import EDITS, FOREIGN, LAID, Step
 
@@ -147,12 +147,16 @@ class History:
             home = self.homes[name]
             here = look(home.account)
             left = home.left(here)
+            if name in self.forgotten:
+                home.accept_modes(here, None)
             if ended.code == 0:
-                self._hold(home.harm(here, self.lab.keys, True))
+                self._hold(home.harm(here, self.lab.keys, not self._has_forgotten(name, machine)))
                 held = [path for path in self._held(home) if not self._is_unknown(name, path, ended, machine)]
                 assert not held, f"exit 0 beside a live key in {held}: {ended.text}"
                 excused = "is not removed, because it is not empty" in ended.text or self._has_forgotten(name, machine)
                 noted = set(RECEIPT) if excused else set[str]()
+                if self._has_forgotten(name, machine) and "the receipt does not show" in ended.text:
+                    noted |= {path for path in left if here[path].kind == "folder" or path in SHARED}
                 unsaid = {path for path in left - noted if not _is_named(path, ended.text)}
                 assert not unsaid, f"left and not named, exit 0: {unsaid}: {ended.text}"
             for path in self._held(home):

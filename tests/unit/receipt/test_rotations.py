@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from account_scene import Folder, Scene
+from account_scene import Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
@@ -119,6 +119,31 @@ def test_a_rotation_before_all_that_are_known_is_replaced(scene: Scene) -> None:
 def test_a_key_may_be_taken_out_whoever_rotated_it(scene: Scene) -> None:
     sent(scene, "new", knowing(1))
     assert status(sent(scene, "old", knowing(0), {**CREDENTIAL, "state": "absent"})) == ["extra"]
+
+
+def test_offboarding_removes_a_receipt_that_notes_only_its_folder_and_a_rotation(scene: Scene) -> None:
+    folder = {
+        "kind": "directory",
+        "capability": "receipt",
+        "identity": "folder ~/.config",
+        "state": "done",
+        "for": "receipt",
+    }
+    note = {**folder, "made": True, "options": {"path": "~/.config"}, "hashes": {}, "keyed": {}, "clusters": []}
+    whole = {
+        "schema": "hpc.onboard/receipt/1.0",
+        "resources": {"directory folder ~/.config": note},
+        "keys": {"ngc": mark(1)},
+    }
+    scene.make(
+        {
+            "~/.config": Folder(),
+            "~/.config/hpc.onboard": Folder(),
+            f"~/{receipt.PLACE}": Plain(json.dumps(whole).encode()),
+        }
+    )
+    sent(scene, "old", knowing(0), {**CREDENTIAL, "state": "absent"}, only_made=True)
+    assert not scene.at("~/.config").exists()
 
 
 def test_a_rotation_marks_and_notes_only_that_another_key_is_there(scene: Scene) -> None:
