@@ -9,6 +9,8 @@ from account_scene import HOME, Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.startup_files import NO_SHELLS, StartupFiles
 from audit_check_runs import run_check
 
+from tests.effort import turns
+
 OURS = {"CACHE": "/work/cache", "OTHER": "1"}
 ENTRY = {"kind": "shell_environment", "section": "own", "variables": OURS, "path": []}
 TEXT = "this line overrides hpc-onboard's CACHE"
@@ -115,6 +117,7 @@ ON_PATH = {**ENTRY, "path": ["~/bin"]}
 BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
 
 
+@turns(4)
 @pytest.mark.parametrize(
     ("shell", "file", "above", "below", "finding"),
     [

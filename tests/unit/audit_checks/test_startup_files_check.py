@@ -18,12 +18,15 @@ from ansible_collections.hpc.onboard.plugins.module_utils._scan import shell_vie
 from audit_check_runs import run_check
 from forked import child
 
+from tests.effort import turns
+
 CALM = 20  # seconds that no start takes on a busy machine
 NOISE = b"echo hello\n"
 PRINTS = "a command over ssh prints output, which breaks scp, rsync and other programs"
 LOGIN_PRINTS = PRINTS.replace("a command over ssh", "a login shell that runs a command")
 
 
+@turns(3)
 @pytest.mark.parametrize(
     ("claim", "shell", "files", "found"),
     [

@@ -9,12 +9,15 @@ from account_scene import Folder, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.tool_settings import ToolSettings
 from audit_check_runs import run_check
 
+from tests.effort import turns
+
 OURS = {"HF_HUB_CACHE": "/work/hub", "PIP_CACHE_DIR": "/work/pip", "ENROOT_DATA_PATH": "/work/data"}
 ENTRY = {"kind": "shell_environment", "section": "own", "variables": OURS, "path": []}
 UNCHECKED = "this line turns off the verification of servers"
 OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
 
 
+@turns(4)
 @pytest.mark.parametrize(
     ("file", "line", "finding"),
     [

@@ -12,9 +12,12 @@ from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import t
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_files import TrustedFiles
 from audit_check_runs import run_check
 
+from tests.effort import turns
+
 EVERY = "every user has write permission (mode %s)"
 
 
+@turns(3)
 @pytest.mark.parametrize(
     ("tree", "found"),
     [

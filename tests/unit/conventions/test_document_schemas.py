@@ -42,6 +42,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._status import memory,
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
+from tests.effort import turns
+
 DOCS = Path(__file__).parents[3] / "docs"
 SCHEMAS = {
     path.name.removesuffix(".schema.json"): json.loads(path.read_text(encoding="utf-8"))
@@ -203,6 +205,7 @@ def test_what_is_written_fits_its_schema_and_says_so(scene: Scene, state: Path) 
     )  # which have tests of their own
 
 
+@turns(3)
 @pytest.mark.parametrize("name", sorted(set(SCHEMAS) - WRITTEN_BY_PEOPLE - {"audit", "audit-digest"}))
 def test_a_schema_refuses_what_lacks_a_field_and_another_major_version(scene: Scene, state: Path, name: str) -> None:
     baseline = {"schema": accepted.BASELINE, "findings": {"sha256:1": {"rule": "LNK-001"}}}

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import engine_parts, packing, payload
 
+from tests.effort import turns
+
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -70,6 +72,7 @@ DISTRUSTED: dict[str, Callable[[Path], object]] = {
 }
 
 
+@turns(4)
 @pytest.mark.parametrize("why", DISTRUSTED)
 def test_what_cannot_be_trusted_is_not_taken(why: str, kept: Path) -> None:
     assert taken() == payload.load_engine()

@@ -22,7 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import YamlText
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
 
-from tests.effort import EXHAUSTIVE, chance
+from tests.effort import EXHAUSTIVE, chance, turns
 
 MUTATED = 400 if EXHAUSTIVE else 80  # documents of each file
 DOCUMENTS = [("cluster", file) for file in sorted(SHIPPED.glob("*.yml"))]
@@ -77,6 +77,7 @@ def mutated(document, choice: random.Random):
     return copied
 
 
+@turns(4)
 @pytest.mark.parametrize(("name", "file"), DOCUMENTS, ids=lambda each: getattr(each, "stem", each))
 def test_it_agrees_on_valid_and_mutated_documents(name, file):
     document = read_profile(file) if name == "cluster" else YamlText(file, file.read_text()).document()
@@ -141,6 +142,7 @@ def wrapped(node, choice: random.Random):
     return {"value": made, "source": "page", "date": "2026-11"} if choice.random() < 0.4 else made
 
 
+@turns(4)
 @pytest.mark.parametrize("file", [file for name, file in DOCUMENTS if name == "cluster"], ids=lambda file: file.stem)
 def test_what_is_written_with_sources_is_judged_as_the_published_schema_says(file):
     """An editor that reads profile.schema.json refuses what we refuse."""

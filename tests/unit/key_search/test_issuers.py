@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._key_search.keys_in_texts import _PIECE, KeyFinder, find_keys
 
+from tests.effort import turns
 from tests.integration.audit.plants.made_up import FORMS
 
 ISSUED = {  # form -> what it is called
@@ -113,6 +114,7 @@ def test_an_id_of_aws_counts_with_its_secret_alone() -> None:
     assert whats("AKIAIOSFODNN7EXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY") == []
 
 
+@turns(3)
 @pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
 @pytest.mark.parametrize("style", ["RFC4716", "PEM", "PKCS8"])
 def test_a_private_key_counts_without_a_passphrase_alone(kind: str, style: str, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receip
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from test_receipt import leave, notes, said
 
+from tests.effort import turns
+
 AREA = {"/work": Folder(), "/work/p": Folder(), "/work/p/x": Folder()}
 LINK = {"kind": "storage_link", "path": "~/work", "target": "/work/p"}
 NVCR = {"kind": "enroot_credential", "path": "~/enroot/.credentials", "machine": "nvcr.io", "secret": "ngc"}
@@ -86,6 +88,7 @@ THERE: dict[str, tuple[Tree, list[dict[str, Any]], list[str | None]]] = {
 }
 
 
+@turns(3)
 @pytest.mark.parametrize("what", THERE)
 def test_what_serves_is_adopted_and_stays(what: str, scene: Scene) -> None:
     found, resources, adopted = THERE[what]
@@ -142,6 +145,7 @@ def absent(resource: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in resource.items() if name != "secret"}
 
 
+@turns(3)
 @pytest.mark.parametrize("what", DIFFERENT)
 def test_what_differs_is_replaced_when_agreed_and_put_back(what: str, scene: Scene) -> None:
     found, resource = DIFFERENT[what]
@@ -186,6 +190,7 @@ def test_a_second_thing_in_the_place_is_not_moved_over_the_first(scene: Scene) -
 MOMENTS = [("move", False), ("move", True), ("make_link", False), ("make_link", True), ("write", True)]
 
 
+@turns(4)
 @pytest.mark.parametrize("what", [name for name, (_tree, resource) in DIFFERENT.items() if "secret" not in resource])
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("goes_on", [False, True])

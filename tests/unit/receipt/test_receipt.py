@@ -28,6 +28,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding 
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, key_of
 
+from tests.effort import turns
+
 AREA = {"/work": Folder(), "/work/p": Folder()}
 LINK = {"kind": "storage_link", "path": "~/work", "target": "/work/p"}
 CREDENTIAL = {"kind": "enroot_credential", "machine": "nvcr.io", "secret": "ngc"}
@@ -335,6 +337,7 @@ def test_beside_a_receipt_that_cannot_be_read_nothing_is_made_and_all_is_looked_
         assert told["outcomes"][0]["reason"] == "waits for: receipt ~/.config/hpc.onboard/receipt.json"
 
 
+@turns(3)
 @pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
 def test_by_a_receipt_that_cannot_be_read_nothing_is_taken_out(scene: Scene, content: bytes) -> None:
     scene.make(AREA)

@@ -21,7 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_scripts imp
     fill_template,
 )
 
-from tests.effort import clusters
+from tests.effort import clusters, turns
 from tests.unit.roles.job_settings import WITH_SLURM, settings_at, with_partition
 
 RICH: dict[str, Any] = {
@@ -66,6 +66,7 @@ def sbatch(text: str) -> list[str]:
     return [line.removeprefix("#SBATCH ") for line in text.splitlines() if line.startswith("#SBATCH ")]
 
 
+@turns(4)
 @pytest.mark.parametrize("wishes", [{}, RICH], ids=["plain", "rich"])
 @pytest.mark.parametrize("cluster", clusters(WITH_SLURM))
 def test_every_script_is_sound_for_bash_and_for_shellcheck(
