@@ -75,4 +75,5 @@ def _import(file: Path, checksum: str) -> list[str]:
         f"{count(imported.steps, 'manual step')} that you marked as done",
     ]
     kept = [f"Unchanged on this machine: {part}." for part in imported.kept]
-    return [f"The checksum of {file} is {document['checksum']}.", f"Added: {'; '.join(added)}.", *kept]
+    warnings = [f"Warning: {warning}." for warning in imported.warnings]
+    return [f"The checksum of {file} is {document['checksum']}.", f"Added: {'; '.join(added)}.", *kept, *warnings]

@@ -74,11 +74,7 @@ def keep(findings: Known, place: str, series: str, run: FormerAudit) -> list[str
     """Store these findings and this run. Return a warning for each damaged file. Raise StateError."""
     with _locked_folder() as folder:
         (known, known_damaged), (runs, runs_damaged) = _read_known(folder, place), _read_runs(folder)
-        warnings = [
-            _move_aside(folder, file)
-            for file, is_damaged in ((KNOWN % place, known_damaged), (HISTORY, runs_damaged))
-            if is_damaged
-        ]
+        warnings = [*_move_aside(folder, KNOWN % place, known_damaged), *_move_aside(folder, HISTORY, runs_damaged)]
         _known_findings(place).write_in(folder, {**known, "findings": findings})
         _write_runs(folder, [*runs, {"schema": RUN_SCHEMA, **run, "series": series}])
     return warnings
@@ -95,21 +91,26 @@ def export() -> Document:
         return {"known": {place: _read_known(folder, place)[0] for place in places}, "runs": _read_runs(folder)[0]}
 
 
-def merge(other: Document) -> tuple[int, int]:
-    """Add the history of another machine; existing findings stay. Return the numbers of new findings and runs."""
-    findings = 0
+def merge(other: Document) -> tuple[int, int, list[str]]:
+    """Add the history of another machine; existing findings stay.
+
+    Return the numbers of new findings and runs, and a warning for each damaged file.
+    """
+    findings, warnings = 0, []
     with _locked_folder() as folder:
         for place, theirs in other["known"].items():
-            known, _is_damaged = _read_known(folder, place)
+            known, is_damaged = _read_known(folder, place)
+            warnings += _move_aside(folder, KNOWN % place, is_damaged)
             merged = {**theirs["findings"], **known["findings"]}
             if merged != known["findings"]:
                 findings += len(merged) - len(known["findings"])
                 _known_findings(place).write_in(folder, {**known, "findings": merged})
-        runs, _is_damaged = _read_runs(folder)
+        runs, is_damaged = _read_runs(folder)
+        warnings += _move_aside(folder, HISTORY, is_damaged)
         new = [run for run in other["runs"] if run not in runs]
         if new:
             _write_runs(folder, sorted([*runs, *new], key=lambda run: str(run.get("started", ""))))
-    return findings, len(new)
+    return findings, len(new), warnings
 
 
 @contextmanager
@@ -135,6 +136,9 @@ def _write_runs(folder: int, runs: list[Document]) -> None:
     replace_file(folder, HISTORY, dump_lines(runs[-KEPT_RUNS:]))
 
 
-def _move_aside(folder: int, name: str) -> str:
+def _move_aside(folder: int, name: str, is_damaged: bool) -> list[str]:
+    """Rename a damaged file, so that it is not overwritten. Return a warning; nothing for a file in order."""
+    if not is_damaged:
+        return []
     os.rename(name, DAMAGED % name, src_dir_fd=folder, dst_dir_fd=folder)
-    return f"the history of audits, {name}, was damaged; a copy is in {DAMAGED % name} in the same folder"
+    return [f"the history of audits, {name}, was damaged; a copy is in {DAMAGED % name} in the same folder"]

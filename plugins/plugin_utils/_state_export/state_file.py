@@ -39,7 +39,10 @@ EXPORT_AGAIN = "export it again on the other machine"
 
 @dataclass
 class ImportedState:
-    """Numbers of what an import has added. kept: descriptions of parts that are newer on this machine."""
+    """Numbers of what an import has added.
+
+    kept: descriptions of parts that are newer on this machine. warnings: of damaged files, which were moved aside.
+    """
 
     notes: int = 0
     records: int = 0
@@ -49,6 +52,7 @@ class ImportedState:
     last_runs: int = 0
     steps: int = 0
     kept: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 def hash_document(document: Mapping[str, Any]) -> str:
@@ -168,7 +172,7 @@ def import_state(document: Document) -> ImportedState:
         imported.secrets.append(name)
     for file, receipt in document["receipts"].items():
         imported.notes += receipts.merge(file, receipt)
-    imported.findings, imported.audits = audit_history.merge(document["audits"])
+    imported.findings, imported.audits, imported.warnings = audit_history.merge(document["audits"])
     imported.last_runs = last_runs.merge(document["last_runs"])
     imported.steps = done_steps.merge(document["done_steps"])
     return imported

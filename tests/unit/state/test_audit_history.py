@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
@@ -44,13 +46,26 @@ def test_the_last_runs_are_told() -> None:
 DAMAGED = [b"x", b"{", b"[]", b"\x00\xff", b'{"schema": "hpc.onboard/x/1.0", "findings": {}}']
 
 
+OTHER: Any = {
+    "known": {"file": {"findings": KNOWN}},
+    "runs": [{"schema": audit_history.RUN_SCHEMA, "series": "one", "started": "y"}],
+}
+WRITERS = [
+    lambda: audit_history.keep(KNOWN, "file", "one", {"started": "y"}),
+    lambda: audit_history.merge(OTHER)[2],
+]
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=["an audit", "an import"])
 @pytest.mark.parametrize("content", DAMAGED)
-def test_what_is_damaged_is_as_if_it_were_not_there_and_is_kept_aside(state: Path, content: bytes) -> None:
+def test_what_is_damaged_is_as_if_it_were_not_there_and_is_kept_aside(
+    state: Path, content: bytes, write: Callable[[], list[str]]
+) -> None:
     audit_history.keep(KNOWN, "file", "one", {"started": "x"})
     for name in (audit_history.KNOWN % "file", audit_history.HISTORY):
         (state / audit_history.FOLDER / name).write_bytes(content)
     assert audit_history.read("file", "one") == ({}, [])
-    said = audit_history.keep(KNOWN, "file", "one", {"started": "y"})
+    said = write()
     for name, text in zip((audit_history.KNOWN % "file", audit_history.HISTORY), said, strict=True):
         assert (state / audit_history.FOLDER / f"{name}.damaged").read_bytes() == content
         assert name in text
