@@ -21,7 +21,7 @@ def rows(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[1:]]
 
 
-THREATS = rows("## Who could do harm")
+THREATS = rows("## Possible attackers")
 
 
 def test_every_named_test_is_there() -> None:
@@ -41,7 +41,7 @@ def test_whoever_could_do_harm_is_answered_by_a_test_or_by_nothing_promised() ->
 
 
 def test_every_promise_is_tried_by_a_test() -> None:
-    promises = rows("## What is promised")
+    promises = rows("## Promises")
     assert len(promises) > 7
     for row in promises:
         assert len(row) == 2, row
