@@ -70,9 +70,8 @@ class RotationOpening:
 
     def cancel(self, situation: Situation) -> None:
         """Cancel the open rotation. Raise AccountError if accounts would get back an old key that is refused."""
-        if situation.version and situation.is_cancelled(
-            situation.version
-        ):  # an earlier run began this, and it only continues
+        # an earlier run began to cancel the rotation: this run only continues
+        if situation.version and situation.is_cancelled(situation.version):
             return
         old = situation.fallback_version
         if old and situation.possible_holders(situation.version):
