@@ -169,9 +169,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             self._remove(host)
             return
         files = start_up_files(host)
-        if files != start_up_files(
-            host
-        ):  # a file that a file server hid for a moment: the wrong one would get the line
+        if files != start_up_files(host):  # a file server hid a file for a moment: another one would get the line
             raise AccountError("the start-up files changed during the run: run again")
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
