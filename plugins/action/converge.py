@@ -118,7 +118,7 @@ def deliver_one(resource_type: str, arguments: Arguments, session: AccountSessio
 def make_plan_entry(resource_type: str, arguments: Arguments) -> PlanEntry:
     """Return the plan's entry for a module's arguments, checked by the resource type itself. Raise AccountError."""
     options = {name: arguments.get(name) for name in options_class(resource_type).OPTIONS}
-    options_class(resource_type)(options)
+    options_class(resource_type)(options)  # raises AccountError for invalid options
     refuse_keys(options)
     return {"kind": resource_type, "capability": "module", "options": options}
 

@@ -89,10 +89,11 @@ class TrustedFiles(AuditCheck):
             except AccountError as error:
                 self.skip(str(error))
         for folder in [host.home] + [entry["path"] for entry in self.entries("areas")]:
-            self._check_programs(folder, host)
+            self._check_setuid_programs(folder, host)
         for name, line, why in OPEN_LOGINS:
             text = search.read_text(host.home + "/" + name)
-            for found in list(line.finditer(text))[:1]:
+            found = line.search(text)  # one finding for each file is enough
+            if found:
                 self.report("SEC-010", "~/%s:%d" % (name, text.count("\n", 0, found.start()) + 1), why)
         self.skip_unread(search)
 
@@ -158,7 +159,7 @@ class TrustedFiles(AuditCheck):
         except AccountError:
             return None  # without permission, a shell cannot use the path either
 
-    def _check_programs(self, folder: str, host: Host) -> None:
+    def _check_setuid_programs(self, folder: str, host: Host) -> None:
         """Report setuid and setgid programs of the account in the upper levels of a folder."""
         real = (host.resolve(folder) or "") if self._entry(folder, host) else ""
         for entry in Walk(host, LIMITS).below(real) if real else ():

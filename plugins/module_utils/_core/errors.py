@@ -14,7 +14,7 @@ ADVICE = {
     "EROFS": "the file system is mounted read-only: ask the site",
     "EACCES": "permission denied: check the permissions (ls -ld), and on a Kerberos home directory your ticket (klist)",
     "EPERM": "operation not permitted, even for the owner: is the file immutable (lsattr)?",
-    "EBUSY": "a file system is mounted there (findmnt): unmount it, then run again",
+    "EBUSY": "the path is in use: end its program (lsof) or unmount its file system (findmnt), then run again",
     "ESTALE": "the file handle is stale: run again",
     "EXDEV": "the path is not on the file system of your home directory: move it away yourself, then run again",
     "EMFILE": "too many open files on the login node: run again later",

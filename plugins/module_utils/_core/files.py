@@ -142,7 +142,7 @@ def why_unsafe(folder: FileEntry, shown: str) -> Optional[str]:
     if folder.kind != "folder":
         return "%s is a %s; keys are stored in regular folders only" % (shown, folder.kind)
     if not (folder.mine or folder.is_roots):
-        return "%s belongs to another user, who could replace the file" % shown
+        return "%s belongs to another user, who could replace your files in it: use another folder" % shown
     if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:
         return "others can write to %s and replace the file. Run: chmod go-w %s" % (shown, shown)
     return None

@@ -20,7 +20,7 @@ SETTINGS = (
 )
 """The user's settings files of conda and mamba, below the home."""
 
-COMMENT = "# Settings of this conda. Put yours into .condarc next to this folder, or into ~/.condarc.\n"
+COMMENT = "# hpc-onboard's settings for this conda. Put your own into ~/.condarc: they take precedence.\n"
 
 
 class Item(NamedTuple):

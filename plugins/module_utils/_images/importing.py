@@ -155,9 +155,8 @@ class ImportJob(Job):
         if code:
             os.unlink(os.path.join(self.folder, DIGEST_FILE))  # a later import may be of another digest
             output = read_last_lines(log)
-            raise AccountError(
-                "the import ended with exit code %d%s" % (code, ". Its output ends with: " + output if output else "")
-            )
+            end = "was killed by signal %d" % -code if code < 0 else "ended with exit code %d" % code
+            raise AccountError("the import %s%s" % (end, ". Its output ends with: " + output if output else ""))
 
     def simulate(self, host: Host) -> None:
         simulate(host, self._order)

@@ -90,15 +90,16 @@ class KeyFinder:
         return others + (sorted(numbers) if numbers and (self._is_of_wandb or b"wandb" in content.lower()) else [])
 
     def _is_possible(self, word: bytes) -> bool:
-        """Return True if a word may contain a key. Notes whether the word looks random."""
+        """Return True if a word may contain a key. Each word is examined once, also for whether it looks random."""
         if word not in self._is_possible_key:
-            self._is_possible_key[word] = self._examine_word(word.decode("ascii"))
-            if len(word.translate(None, _DIGITS)) < len(word) - 2 and is_random(word.decode("ascii")):
+            self._is_possible_key[word] = self._may_contain_key(word.decode("ascii"))
+            has_three_digits = len(word.translate(None, _DIGITS)) <= len(word) - 3
+            if has_three_digits and is_random(word.decode("ascii")):
                 self._random.add(word)
         self._has_random = self._has_random or word in self._random
         return self._is_possible_key[word]
 
-    def _examine_word(self, word: str) -> bool:
+    def _may_contain_key(self, word: str) -> bool:
         inner = decode_login(word)
         # a list, not a generator: all known keys are noted
         is_known = any([self._is_known(key) for key in ({word, _add_padding(word), inner} if inner else {word})])

@@ -110,8 +110,9 @@ class KeyGuard:
         known = {*sent.get("held", []), *sent.get("versions", [])}
         found = resource.keys(host) if known else {}
         if set(found.values()) <= known or resource.obstacle(resource.inspect(host), host):
-            return []
+            return []  # an obstacle keeps the key anyway
         note = host.receipt_notes.get(note_key(resource.KIND, resource.identity), {})
+        # hashes of keys that hpc-onboard wrote: under this fingerprint key, and before
         states = [note.get("keyed", {}).get(self._key_id, {})] + note.get("former", [])
         noted_hashes = {value for state in states for value in state.values()}
         unknown = {place: fingerprint for place, fingerprint in found.items() if fingerprint not in known}

@@ -116,8 +116,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
             return text % (shown, before["conda"], self._spec.mark)
         settings = before.get(condarc.PLACE)
         if settings and not origin_mark.is_unchanged(settings):
-            text = "%s/%s was changed by hand: move your settings to %s/.condarc and delete this file, then run again"
-            return text % (shown, condarc.PLACE, shown)
+            text = "%s/%s was changed by hand: move your settings to ~/.condarc and delete this file, then run again"
+            return text % (shown, condarc.PLACE)
         for field, value in before.items():
             if value == "not created by hpc-onboard":
                 text = "the %s already exists and was not created by hpc-onboard: rename or remove it, then run again"

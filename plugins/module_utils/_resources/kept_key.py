@@ -219,6 +219,7 @@ def _find_open_folder(host: Host, folder: str) -> Optional[str]:
     A folder with a sticky bit (0o1000) is safe: others cannot replace the files in it.
     """
     below = os.path.relpath(folder, host.home)
+    # of a folder outside the home, only the home itself is checked
     parts = [] if below in (".", "..") or below.startswith("../") else below.split("/")
     for number in range(len(parts) + 1):
         path = os.path.join(host.home, *parts[:number])

@@ -184,9 +184,7 @@ class RotatedKey(Resource):
         if self.options["registry"]:
             verdict = self._test_once(host)
             if verdict.word in (token_check.REFUSED, token_check.NOT_ENTITLED):
-                raise AccountError(
-                    "the registry refuses the key from this account (%s): %s" % (verdict.word, verdict.why)
-                )
+                raise AccountError("the registry refused the key in a test from this account: %s" % verdict.why)
 
 
 def _merge_states(states: List[Tuple[KeptKey, State]]) -> State:

@@ -127,7 +127,7 @@ class HomeCaches(AuditCheck):
         try:
             return host.account.environment()
         except AccountError as error:
-            self.skip("the variables that move caches are unknown: %s" % error)
+            self.skip("the variables that set where caches are stored cannot be read: %s" % error)
             return {}
 
     def _resolve_in_home(self, folder: str, host: Host) -> str:

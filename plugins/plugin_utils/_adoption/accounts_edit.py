@@ -61,7 +61,7 @@ def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settin
     accounts = find_value(root, "accounts")
     found = next(((key, value) for key, value in getattr(accounts, "value", ()) if key.value == name), None)
     if not isinstance(accounts, yaml.MappingNode) or found is None:
-        raise NotAdded(f"no entry {name} was found below 'accounts'")
+        raise NotAdded(f"'accounts' has no entry {name}")
     key, entry = found
     is_empty = isinstance(entry, yaml.ScalarNode) and entry.tag.endswith(":null")
     if is_empty and not entry.value and not accounts.flow_style:

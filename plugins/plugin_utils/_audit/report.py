@@ -227,7 +227,10 @@ def _compute_coverage(checks: int, unmeasured: int, accounts: Sequence[AuditedAc
 
 
 def _list_reasons(run: AuditRun, unwaived: Sequence[Finding], unknown: Sequence[str]) -> list[str]:
-    """Return the reasons why the run fails, as phrases; empty if the run passes. unknown: the unmeasured accounts."""
+    """Return the reasons why the run fails, as phrases; empty if the run passes. unknown: the unmeasured accounts.
+
+    Findings of the baseline never fail a run; unmeasured accounts and resources only if the user asked for that.
+    """
     reasons = []
     if run["fail_on"] != "never":
         severe = SEVERITIES[: SEVERITIES.index(run["fail_on"]) + 1]

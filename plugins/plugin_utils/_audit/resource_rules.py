@@ -105,7 +105,7 @@ class FolderRules(ResourceRules):
 
     def _missing(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
         found = super()._missing(entry, outcome, context)
-        if outcome["reason"]:
+        if outcome["reason"]:  # given only if the site must create the folder
             return found._replace(cause="site")
         return found._replace(cause="time" if _is_purged(entry, context) else "")
 

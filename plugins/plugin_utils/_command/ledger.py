@@ -16,7 +16,7 @@ from .._secrets.versions import VersionError
 from .._state.durable_files import StateError
 from .accounts import CommandError
 
-FINGERPRINT = re.compile(r"(?:[a-z0-9-]+:)?[0-9a-f]{12}(?:[0-9a-f]*)")
+FINGERPRINT = re.compile(r"(?:[a-z0-9-]+:)?[0-9a-f]{12,}")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +40,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _list_targets(fingerprint: str, ledger: Ledger) -> int:
     if not FINGERPRINT.fullmatch(fingerprint):
-        raise CommandError(f'"{fingerprint}" is not a fingerprint; expected 12 hexadecimal digits, not a key')
-    states = ledger.who_has(find_fingerprint(fingerprint, ledger))
+        raise CommandError(f'"{fingerprint}" is not a fingerprint; expected at least 12 hexadecimal digits, not a key')
+    states = ledger.who_has(to_ledger_fingerprint(fingerprint, ledger))
     for target, state in states.items():
         print(f"{target}  {state}")
     if not states:
@@ -58,7 +58,7 @@ def _verify(ledger: Ledger) -> int:
     return 0
 
 
-def find_fingerprint(mark: str, ledger: Ledger) -> str:
+def to_ledger_fingerprint(mark: str, ledger: Ledger) -> str:
     """Return the fingerprint of a key in the records. mark: this fingerprint, or the one that an account shows.
 
     Each account shows a fingerprint of its own for the same key.

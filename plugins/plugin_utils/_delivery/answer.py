@@ -193,7 +193,7 @@ def _read_options(options: Document) -> dict[str, str | list[str]]:
 
 
 def _read_progress(progress: Document | None) -> Progress | None:
-    """Return the progress of a job, or why it failed and which file this machine could copy to the account."""
+    """Return the progress of a job; or of a failed job why, and which file this machine could copy to the account."""
     if progress is None:
         return None
     if "failed" in progress:
@@ -207,7 +207,7 @@ def _read_progress(progress: Document | None) -> Progress | None:
         "total": None if total is None else limit_number(total),
         "unit": read_choice(UNITS, progress["unit"]),
     }
-    if "patience" in progress:
+    if "patience" in progress:  # seconds that a run waits at most for work that has not started, and why it has not
         job["patience"] = limit_number(progress["patience"])
     if "why" in progress:
         job["why"] = harmless(progress["why"], 200)

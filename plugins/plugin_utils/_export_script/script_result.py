@@ -85,7 +85,7 @@ class ScriptResult(NamedTuple):
 
 def read_result(path: Path) -> ScriptResult:
     """Return the result in a file, still to be verified. Raise AccountError."""
-    advice = "give the result of a script that hpc-onboard export-script wrote"
+    advice = "name a result file of a script that `hpc-onboard export-script` wrote"
     try:
         document = parse_document(_read_regular_file(path), SCHEMA, str(path), advice, _check_fields)
     except StateError as error:

@@ -93,7 +93,10 @@ def render(profile: Mapping[str, Any], account: str, day: str) -> str:
 
 
 def _describe_home(observations: Observations, user: str) -> dict[str, Any]:
-    """Return the profile's part about the home: its path, if users' paths differ by the name only, and its quotas."""
+    """Return the profile's part about the home: its path, if it contains the user name, and its quotas.
+
+    A quota applies if its place is a folder above the home, or is called "home".
+    """
     path = observations.text("home")
     home: dict[str, Any] = {"path": path.replace(user, "{user}")} if user in path else {}
     for unit in ("bytes", "files"):

@@ -75,7 +75,7 @@ def ask_last_day(secret: str, page: str) -> str:
     page: the address where the user finds the day.
     """
     question = (
-        f"Last day of the new key of '{secret}', such as 2027-01-31 (see {page}).\n"
+        f"Last day on which the new key of '{secret}' is valid, such as 2027-01-31 (see {page}).\n"
         "The issuer does not report this date. Press Enter to skip: "
     )
     hint = ""

@@ -165,7 +165,10 @@ def _step_of_old_version(situation: Situation, old: KeyVersion) -> RotationStep 
 
 
 def _is_grace_over(situation: Situation, previous: str) -> bool:
-    """Return True if the old key may be retired: the user ended the grace period, it has passed, or there is none."""
+    """Return True if the old key may be retired: the user ended the grace period, it has passed, or there is none.
+
+    An urgent rotation does not wait, because targets have no valid key until they get the new one.
+    """
     if situation.is_urgent or situation.last_seq("grace", previous, "ok"):
         return True
     return not situation.grace_end or bool(situation.clock and situation.clock >= situation.grace_end)

@@ -80,10 +80,11 @@ class Situation:
     @property
     def fallback_version(self) -> KeyVersion | None:
         """The version to restore if the last rotation is cancelled; None if that version is out of use."""
+        if self.secret is None:
+            return None
         new = self.new_version
-        # before the new version is current, and after it was cancelled, the old version is the current one
-        if self.secret is None or new is None or new.label in ("pending", "retired"):
-            return self.secret.current if self.secret else None
+        if new is None or new.label in ("pending", "retired"):  # "retired": the new version was cancelled
+            return self.secret.current
         return self.secret.find_label("previous") if new.label == "current" else None
 
     @property

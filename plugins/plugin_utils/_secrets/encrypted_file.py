@@ -23,7 +23,7 @@ ATTEMPTS = 3
 ADVICE = {
     WrongPassphrase: "try again; if the passphrase is right, restore the file from a backup",
     StoreDamaged: "nothing was written. Fix that, or restore the file from a backup",
-    StoreMissing: "to create it, run  keyring set hpc.onboard ngc  , which asks for a new passphrase",
+    StoreMissing: "to create it, run `keyring set hpc.onboard ngc`, which asks for a new passphrase",
 }
 STALE = "`hpc-onboard keyring unlock` was for another passphrase or another file, so the file is locked again"
 

@@ -209,8 +209,8 @@ def _relabel(secret: Secret, version: str, before: str, after: str, **changed: A
     found = secret.find_version(version)
     if found.label != before:
         raise VersionError(
-            f"a version of '{secret.name}' is {found.label}, not {before}, so it cannot become {after}: run the "
-            f"rotation with --resume, which shows its state"
+            f"this step needs a version of '{secret.name}' with the label {before}, but its label is {found.label}: "
+            "run the rotation with --resume, which shows the state of the rotation"
         )
     versions = tuple(replace(known, label=after, **changed) if known is found else known for known in secret.versions)
     return replace(secret, versions=versions)

@@ -131,10 +131,11 @@ class SshNames(Resource):
         """Remove the block and the included file. Remove ~/.ssh/config and ~/.ssh, too, if they were created for it."""
         included, config = _included(host), _config(host)
         created = texts.read_created(included.text)
-        is_kept = texts.CONFIG not in created or config.path != host.expand(texts.CONFIG)  # it is a link of the user
+        # an empty file that existed before, or to which a link of the user points, stays
+        is_kept = texts.CONFIG not in created or config.path != host.expand(texts.CONFIG)
         edited_file.write_edited_file(host, config, texts.remove_block(config.text), keep=is_kept)
         folder, name = os.path.split(included.path)
-        if texts.FOLDER in created and host.names(folder) == [name]:
+        if texts.FOLDER in created and host.names(folder) == [name]:  # renamed first: ssh never sees half of it
             host.empty_and_remove(folder, lambda draft: host.remove(os.path.join(draft, name)))
         elif included.exists:
             host.remove(included.path)

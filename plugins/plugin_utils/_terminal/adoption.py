@@ -69,5 +69,5 @@ class AdoptWrittenRenderer(PartRenderer):
         return "next" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        written = indented_lines(f"{result['file']} is written. No account was changed.", 0, view.terminal)
+        written = indented_lines(f"{result['file']} was written. No account was changed.", 0, view.terminal)
         return [*written, *sentence_with_command("Next:", shlex.join(result["next"]), 0, view.terminal)]

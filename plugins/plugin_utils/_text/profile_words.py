@@ -32,7 +32,7 @@ IN_JOBS = {
     "ticket": "not readable in jobs, which have no Kerberos ticket",
 }
 KINDS = {"slurm": "Slurm", "pbs": "PBS", "none": "no batch system"}
-INTERNET = {"full": "available in jobs", "proxy": "in jobs through a proxy", "none": "not available in jobs"}
+INTERNET = {"full": "available in jobs", "proxy": "available in jobs through a proxy", "none": "not available in jobs"}
 
 
 def format_size(number: int) -> str:

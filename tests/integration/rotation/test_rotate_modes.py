@@ -125,7 +125,7 @@ def test_at_a_terminal_the_last_day_is_asked_for_where_the_issuer_does_not_say_i
     run = at_terminal(few)
     run.expect(QUESTION)
     run.sendline(new)
-    run.expect("Last day of the new key of 'ngc'.*Press Enter to skip: ")
+    run.expect("Last day on which the new key of 'ngc'.*Press Enter to skip: ")
     run.sendline("soon")
     run.expect("your input is 'soon'; expected a date.*Press Enter to skip: ")
     run.sendline(day)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.ledger import find_fingerprint
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.ledger import to_ledger_fingerprint
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import fingerprint
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, session, versions
@@ -77,6 +77,6 @@ def test_the_ledger_is_asked_by_the_fingerprint_that_a_report_shows(state: Path)
     target = f"{ADA}:enroot_credential"
     ledger.append(Event("ngc", "spread", "verified", secret.current.id, target, fingerprint(OTHER)))
     for mark in (shown(ADA, OTHER), shown(ADA, OTHER).removeprefix("key "), fingerprint(OTHER)):
-        assert ledger.who_has(find_fingerprint(mark, ledger)) == {target: "verified"}
-    assert ledger.who_has(find_fingerprint(shown(BOB, OTHER), ledger)) == {}
+        assert ledger.who_has(to_ledger_fingerprint(mark, ledger)) == {target: "verified"}
+    assert ledger.who_has(to_ledger_fingerprint(shown(BOB, OTHER), ledger)) == {}
     assert state.is_dir()

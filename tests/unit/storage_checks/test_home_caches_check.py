@@ -212,7 +212,8 @@ def test_a_login_shell_that_does_not_answer_is_said(tmp_path: Path) -> None:
     bound = watch.bound(host)
     assert list(bound.inspect(host)) == ["ENV-001 ~/.cache/pip"]
     assert bound.remarks(host) == [
-        "the variables that move caches are unknown: the login shell /no/such/shell cannot be started."
+        "the variables that set where caches are stored cannot be read: the login shell /no/such/shell cannot be"
+        " started."
         " Ask the site to set another login shell"
     ]
 

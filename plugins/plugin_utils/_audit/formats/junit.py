@@ -77,11 +77,11 @@ def _finding_case(account: AuditedAccount, finding: Finding, fail_on: str) -> El
     elif finding["class"] == "not_applicable" or _is_unmeasured_check(finding):
         SubElement(case, "skipped", message=finding["text"])
     elif finding["class"] == "unknown":
-        SubElement(case, "error", type="unknown", message=finding["text"]).text = _list_details(finding)
+        SubElement(case, "error", type="unknown", message=finding["text"]).text = _describe_details(finding)
     elif is_failure(finding["severity"], fail_on):
-        SubElement(case, "failure", type=finding["severity"], message=finding["text"]).text = _list_details(finding)
+        SubElement(case, "failure", type=finding["severity"], message=finding["text"]).text = _describe_details(finding)
     else:
-        SubElement(case, "system-out").text = f"{finding['severity']}: {finding['text']}\n{_list_details(finding)}"
+        SubElement(case, "system-out").text = f"{finding['severity']}: {finding['text']}\n{_describe_details(finding)}"
     return case
 
 
@@ -90,7 +90,8 @@ def _is_unmeasured_check(finding: Finding) -> bool:
     return finding["class"] == "unknown" and finding["severity"] == "info" and finding["capability"] == "watch"
 
 
-def _list_details(finding: Finding) -> str:
+def _describe_details(finding: Finding) -> str:
+    """Return the details of a finding as lines: severity, fields, declaration, fix, and the address of its rule."""
     lines = [
         f"{finding['severity']}, {spell_out(finding['class'])}, {CAUSES[finding['cause']]}, since {finding['since']}"
     ]

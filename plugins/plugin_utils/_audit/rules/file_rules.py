@@ -23,8 +23,9 @@ FILE_RULES = {
         owner="the role `path_scripts`",
         why="The content of a script differs from its declaration. Either the script was changed on the account, or"
         " the account had its own script of the same name.",
-        fix="Copy your changes to the script into the file that the accounts file names, then run `hpc-onboard onboard"
-        " ACCOUNT --tags path_scripts`.",
+        fix="If the script was changed on the account, copy the changes into its source, the file that the accounts"
+        " file names. If it is a script of your own, rename it. Then run `hpc-onboard onboard ACCOUNT --tags"
+        " path_scripts`.",
     ),
     "OWN-001": Rule(
         title="Your own file is missing on the account",

@@ -279,8 +279,9 @@ KEY_RULES = {
         owner=CHECKS,
         why="Programs on the login node can read the key, but jobs cannot. The key file is in a home directory for"
         " which jobs have no ticket, or on a file system that compute nodes do not mount.",
-        fix="Pass the key in the environment of each job that needs it: run `sbatch --export=ALL,WANDB_API_KEY=…` in a"
-        " shell where the key is set. Never write the key into a job script.",
+        fix="Set WANDB_API_KEY in your shell without typing the key into a command: `read -rs WANDB_API_KEY; export"
+        " WANDB_API_KEY`. Then submit each job that needs the key from this shell with `sbatch --export=ALL`. Never"
+        " write the key into a job script.",
         found_class="broken",
         found_cause="site",
         advice="Pass the key to each job that needs it when you submit the job, in the job's environment.",

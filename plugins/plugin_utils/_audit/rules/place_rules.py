@@ -151,10 +151,10 @@ PLACE_RULES = {
         " precedence. You may then run the wrong version. The audit also checks `sbatch`, `srun`, `salloc`, `enroot`"
         " and `apptainer`. Scripts for `sbatch` need not be on PATH. The rule also reports the current folder on PATH:"
         " anyone who can write to a folder can then choose the programs that you start in it.",
-        fix="Check with `type -a PROGRAM` on the account. If the script's folder is not on PATH, log in again. If the"
-        " folder is still missing from PATH, look in your start-up file below hpc-onboard's line for a line that"
-        " replaces PATH. If a different program takes precedence, remove that program, or move its folder to the end"
-        " of PATH.",
+        fix="Run `type -a PROGRAM` on the account to see which program comes first. If the script's folder is not on"
+        " PATH, log in again. If the folder is still missing from PATH, look in your start-up file below hpc-onboard's"
+        " line for a line that replaces PATH. If a different program takes precedence, remove that program, or move its"
+        " folder to the end of PATH.",
         found_class="changed",
         advice="Remove {place}, or remove its folder from PATH, or put the folder after the folder of hpc-onboard's"
         " script.",
