@@ -50,7 +50,7 @@ WRITTEN_DOWN = (
     *("srun", "salloc", "enroot", "apptainer", "singularity", "podman", "module", "sinfo", "sacctmgr", "scontrol"),
 )
 """Programs that write down how they are started, and do nothing."""
-HOSTILE = ("evil", "http.server", "LD_PRELOAD", " --wrap", "prolog", "/home/mallory", "bcast")
+HOSTILE = ("evil", "http.server", "LD_PRELOAD", " --wrap", "prolog", "bcast")
 IN_JOB = {"SLURM_JOB_ID": "1", "SLURM_ARRAY_TASK_ID": "1", "SLURM_JOB_NODELIST": "n1", "SLURM_JOB_NUM_NODES": "1"}
 
 
