@@ -147,10 +147,8 @@ class History:
             home = self.homes[name]
             here = look(home.account)
             left = home.left(here)
-            if name in self.forgotten:
-                home.accept_modes(here, None)
             if ended.code == 0:
-                self._hold(home.harm(here, self.lab.keys, not self._has_forgotten(name, machine)))
+                self._hold(home.harm(here, self.lab.keys, name not in self.forgotten))
                 held = [path for path in self._held(home) if not self._is_unknown(name, path, ended, machine)]
                 assert not held, f"exit 0 beside a live key in {held}: {ended.text}"
                 excused = "is not removed, because it is not empty" in ended.text or self._has_forgotten(name, machine)

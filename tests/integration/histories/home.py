@@ -116,11 +116,10 @@ class Home:
         self._as_user(f"rm -rf {path}")
         self.mine = {name: one for name, one in self.mine.items() if not f"{name}/".startswith(f"{path}/")}
 
-    def accept_modes(self, here: dict[str, Thing], text: str | None) -> None:
-        """Take the modes that a run made private, and named, for the user's. text: None after the record was lost."""
+    def accept_modes(self, here: dict[str, Thing], text: str) -> None:
+        """Take the modes that a run made private, and named, for the user's."""
         for path, was in self.mine.items():
-            is_named = text is None or f"{was.mode:04o} becomes" in text
-            if path in here and here[path].mode == was.mode & ~0o077 and is_named:
+            if path in here and here[path].mode == was.mode & ~0o077 and f"{was.mode:04o} becomes" in text:
                 self.mine[path] = was._replace(mode=here[path].mode)
 
     def _as_user(self, command: str, text: str = "") -> None:
