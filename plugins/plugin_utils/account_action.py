@@ -41,7 +41,7 @@ class AccountAction(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     PLACES: Mapping[str, str] = PLACES
     """The places of the resource types that may be sent (see _delivery/plan.py, ResourceTypes)."""
     ERRORS: tuple[type[Exception], ...] = (AccountError, NoAnswer)
-    """What run_part may raise besides AnsibleConnectionFailure; every other exception is a bug."""
+    """Exceptions that run_part may raise besides AnsibleConnectionFailure; every other exception is a bug."""
 
     def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Result:
         """Run the part that the task names, and return its result."""

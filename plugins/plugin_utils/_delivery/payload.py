@@ -24,7 +24,7 @@ from . import engine_parts
 FRAME = "hpc.onboard-answer"
 START = "hpc.onboard-payload"
 BEGUN = "hpc.onboard-begun"
-"""What the command prints before it reads its input, also on standard error, which Ansible reports after a failure."""
+"""Text that the command prints before its input, also on standard error, which Ansible reports after a failure."""
 TOO_OLD = 95  # exit code of a Python before 3.6; the next candidate is tried
 BROKEN = 96  # exit code: the engine itself could not start
 NOT_KEPT = 97  # exit code: the account does not have the engine with one of the digests

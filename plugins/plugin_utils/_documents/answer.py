@@ -45,7 +45,7 @@ class RotationMark(TypedDict):
 
 
 class KeyRotations(TypedDict):
-    """What a plan says about a key's rotations (docs/schemas/plan.schema.json).
+    """A plan's part about the rotations of a key (docs/schemas/plan.schema.json).
 
     sequence: the highest known on this machine. known: ids of the known rotations. mark: the rotation whose key is
     sent; None for a key without one. held: fingerprints of the current key. versions: those of all other versions.

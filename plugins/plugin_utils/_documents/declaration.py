@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a role declares: entries of the plan, and the reasons for skipped ones."""
+"""The declaration of a role: entries of the plan, and the reasons for skipped ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Code = Literal[
 
 
 class SkipReason(TypedDict):
-    """Why a resource is not declared, or a remark about a declared one. text: for users; programs read the code."""
+    """The reason why a resource is not declared, or a remark. text: for users; programs read the code."""
 
     code: Code
     text: str

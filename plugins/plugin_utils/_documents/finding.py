@@ -123,7 +123,7 @@ class AuditRow(AuditedAccount):
 
 
 class AuditRun(TypedDict):
-    """How the audit was run. since: 'last' if the report has only new, changed and resolved findings."""
+    """The options of the audit. since: 'last' if the report has only new, changed and resolved findings."""
 
     id: str
     started: str

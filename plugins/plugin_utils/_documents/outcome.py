@@ -131,7 +131,7 @@ class JobProgress(TypedDict):
 
 @final
 class JobFailure(TypedDict):
-    """Why such work failed. wants: url, sha256 and path of a file that this machine could copy to it; or {}."""
+    """The reason why a job failed. wants: url, sha256 and path of a file that this machine could copy to it; or {}."""
 
     failed: str
     wants: dict[str, str]

@@ -13,7 +13,7 @@ RunSubcommand = Literal["onboard", "offboard", "audit"]
 
 
 class RunRecord(TypedDict):
-    """How a run ended on one account.
+    """The result of a run on one account.
 
     at: its end, in UTC. ended: 'found' if an audit has findings; 'unreachable' also if an audit could not check the
     account; 'empty' if nothing was declared, or nothing was left to remove. reached: the account responded.

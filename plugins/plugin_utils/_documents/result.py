@@ -49,7 +49,7 @@ class TaskResult(TypedDict):
 
 @final
 class Introduction(TypedDict):
-    """What is shown once, after an account's first onboarding. places: links and scripts.
+    """Hints that are shown once, after an account's first onboarding. places: links and scripts.
 
     command: shows the rules of the site. names: sets up short names for ssh, or empty. steps: manual steps; done: the
     command that lists them. next: the command to run next.

@@ -27,7 +27,7 @@ Settings = Mapping[str, Sequence[str]]
 
 
 class NameTarget(NamedTuple):
-    """Where the name of an account points to. desired, actual: host, port, user and jump host as one text."""
+    """The destination of an account's ssh name. desired, actual: host, port, user and jump host as one text."""
 
     name: str
     account: str

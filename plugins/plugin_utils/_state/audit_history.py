@@ -108,7 +108,7 @@ def merge(other: Document) -> tuple[int, int, list[str]]:
         runs, is_damaged = _read_runs(folder)
         warnings += _move_aside(folder, HISTORY, is_damaged)
         new = [run for run in other["runs"] if run not in runs]
-        if new:
+        if new or is_damaged:  # the intact lines of a damaged file stay
             _write_runs(folder, sorted([*runs, *new], key=lambda run: str(run.get("started", ""))))
     return findings, len(new), warnings
 

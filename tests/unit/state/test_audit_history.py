@@ -72,6 +72,14 @@ def test_what_is_damaged_is_as_if_it_were_not_there_and_is_kept_aside(
     assert audit_history.read("file", "one") == (KNOWN, [{"started": "y"}])
 
 
+def test_an_import_without_new_runs_keeps_the_intact_lines_of_a_damaged_history(state: Path) -> None:
+    audit_history.keep(KNOWN, "file", "one", {"started": "x"})
+    with (state / audit_history.FOLDER / audit_history.HISTORY).open("ab") as file:
+        file.write(b"{\n")
+    assert len(audit_history.merge({"known": {}, "runs": []})[2]) == 1
+    assert audit_history.read("file", "one") == (KNOWN, [{"started": "x"}])
+
+
 def test_a_receipt_is_kept_for_each_account_and_its_sandbox_apart(state: Path) -> None:
     assert receipts.keep_receipt("a@lrz", False, RECEIPT) is None
     assert receipts.read_notes("a@lrz", False) == NOTES
