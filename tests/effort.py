@@ -1,7 +1,8 @@
 """How hard the tests look: a sample with a fresh seed in `make test`, all that there is in `make exhaustive`.
 
 HPC_ONBOARD_EXHAUSTIVE=1 takes all. HPC_ONBOARD_TURNS=all takes every test, with samples of what each goes through.
-HPC_ONBOARD_SEED=NUMBER takes the sample of a former run, which named its number.
+HPC_ONBOARD_SEED=NUMBER takes the sample of a former run, which named its number. Three runs whose numbers follow each
+other take every module of the slow tests once.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -48,6 +50,31 @@ def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     waiting = {item for group in groups.values() for item in group}
     taken = {item for (name, number), group in groups.items() for item in sample(group, -(-len(group) // number), name)}
     return only_there | (waiting - taken)
+
+
+MAIN_WAYS = (
+    "golden/test_screens.py",
+    "integration/audit/test_audit_fix.py",
+    "integration/jobs/test_six_systems.py",
+    "integration/onboard/test_offboard.py",
+    "integration/onboard/test_onboard.py",
+    "integration/rotation/test_rotate.py",
+    "integration/tutorials/test_tutorial_accounts.py",
+)
+"""Modules of the slow tests that take part in each run: what every user does."""
+SHARE = 3
+
+
+def slow_modules(tests: Path) -> list[str]:
+    """Return the modules of the slow tests for this run: MAIN_WAYS, and one in SHARE of the others; else all.
+
+    Neighbours in a folder test similar things, so each of them is in another run.
+    """
+    fast = ("unit", "packages")
+    every = sorted(path for path in tests.rglob("test_*.py") if path.relative_to(tests).parts[0] not in fast)
+    main = [tests / name for name in MAIN_WAYS]
+    others = [path for path in every if path not in main]
+    return [str(path) for path in (every if EVERY_TEST else main + others[int(SEED) % SHARE :: SHARE])]
 
 
 def sample(every: Sequence[T], number: int, *words: object) -> list[T]:

@@ -28,7 +28,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.effort import EXHAUSTIVE  # noqa: E402  # it chooses the seed, too, which all stages share
+from tests.effort import EXHAUSTIVE, slow_modules  # noqa: E402  # it chooses the seed, too, which all stages share
 from tools import sanity_cores  # noqa: E402  # the checkout comes first
 
 CHECKS = [
@@ -98,7 +98,7 @@ def unit(out: IO[str]) -> Tally:
 
 def integration(out: IO[str]) -> Tally:
     """Everything else: real runs, real servers, injected faults, seeded bugs."""
-    return _pytest("integration", ["tests", "--ignore=tests/unit", "--ignore=tests/packages"], out, workers=3)
+    return _pytest("integration", slow_modules(ROOT / "tests"), out, workers=3)
 
 
 def packages(out: IO[str]) -> Tally:

@@ -19,6 +19,8 @@ from tools.sanity_cores import ROOT
 
 from .conftest import Environment
 
+pytestmark = turns(2)
+
 ONBOARD = ("ansible-playbook", "hpc.onboard.onboard", "-i", "accounts.yml", "-l", "wilson")
 BROUGHT = "../home/.ansible/collections/ansible_collections/hpc/onboard/scripts/hpc-onboard"  # seen from bin
 VERSION = re.search(r"^version: (\S+)", (ROOT / "galaxy.yml").read_text(), re.MULTILINE)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.effort import SEED, exhaustive
+from tests.effort import SEED, exhaustive, turns
 
 from .history import History
 from .lab import built
@@ -22,6 +22,7 @@ LIST: dict[str, list[list[Any]]] = json.loads((Path(__file__).parent / "historie
 RANDOM, LENGTH = 30, 30
 
 
+@turns(3)
 @pytest.mark.parametrize("name", LIST)
 def test_a_history_that_once_failed_holds(bed: Any, tmp_path: Path, name: str) -> None:
     with built(bed, tmp_path) as lab:

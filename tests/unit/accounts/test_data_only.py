@@ -40,8 +40,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries
 
-from tests.effort import sample
+from tests.effort import sample, turns
 from tests.hostile_documents import accounts, changed, documents, hosts_of, laid, profile, texts, with_sources
+
+pytestmark = turns(3)
 
 USRUN = yaml.safe_load((ROLES_FOLDER / "launchers/defaults/main.yml").read_text())
 USRUN = {name.removeprefix("launchers_"): value for name, value in USRUN.items()}

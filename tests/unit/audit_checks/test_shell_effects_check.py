@@ -11,6 +11,8 @@ from audit_check_runs import run_check
 
 from tests.effort import turns
 
+pytestmark = turns(3)
+
 OURS = {"CACHE": "/work/cache", "OTHER": "1"}
 ENTRY = {"kind": "shell_environment", "section": "own", "variables": OURS, "path": []}
 TEXT = "this line overrides hpc-onboard's CACHE"

@@ -20,6 +20,8 @@ from forked import child
 
 from tests.effort import turns
 
+pytestmark = turns(3)
+
 CALM = 20  # seconds that no start takes on a busy machine
 NOISE = b"echo hello\n"
 PRINTS = "a command over ssh prints output, which breaks scp, rsync and other programs"

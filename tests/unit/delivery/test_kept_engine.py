@@ -15,8 +15,10 @@ from account_scene import HOME, Folder, Scene
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 
-from tests.effort import EXHAUSTIVE
+from tests.effort import EXHAUSTIVE, turns
 from tests.unit.delivery.test_command import EVERYTHING, PLACES, outcomes, pythons
+
+pytestmark = turns(3)
 
 
 def ask_kept(scene: Scene, python: str, digests: dict[str, str]) -> subprocess.CompletedProcess[bytes]:

@@ -20,7 +20,9 @@ from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receip
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import add_folders
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
-from tests.effort import sample
+from tests.effort import sample, turns
+
+pytestmark = turns(2)
 
 LAUNCHER = "#!/bin/sh\nexec true\n"
 WANTED = [

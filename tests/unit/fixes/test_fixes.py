@@ -12,6 +12,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.offered_fixes import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import plan
 
+from tests.effort import turns
+
+pytestmark = turns(3)
+
 SECRET = "nvapi-" + "s" * 64
 RC = "~/.bashrc"
 

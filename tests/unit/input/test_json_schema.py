@@ -24,6 +24,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema imp
 
 from tests.effort import EXHAUSTIVE, chance, turns
 
+pytestmark = turns(3)
+
 MUTATED = 400 if EXHAUSTIVE else 80  # documents of each file
 DOCUMENTS = [("cluster", file) for file in sorted(SHIPPED.glob("*.yml"))]
 DOCUMENTS.append(("accounts", COLLECTION / "inventory" / "practice.yml"))

@@ -21,6 +21,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._scan.search import Se
 from audit_check_runs import CheckReport, run_check
 from forked import NOBODY, as_nobody
 
+from tests.effort import turns
+
+pytestmark = turns(3)
+
 NVAPI = "nvapi-" + hashlib.sha256(b"one").hexdigest()
 OTHER = "nvapi-" + hashlib.sha256(b"other").hexdigest()
 HF = "hf_" + hashlib.sha256(b"hf").hexdigest()[:34]

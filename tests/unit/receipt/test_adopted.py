@@ -19,6 +19,8 @@ from test_receipt import leave, notes, said
 
 from tests.effort import turns
 
+pytestmark = turns(3)
+
 AREA = {"/work": Folder(), "/work/p": Folder(), "/work/p/x": Folder()}
 LINK = {"kind": "storage_link", "path": "~/work", "target": "/work/p"}
 NVCR = {"kind": "enroot_credential", "path": "~/enroot/.credentials", "machine": "nvcr.io", "secret": "ngc"}

@@ -30,6 +30,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import 
 
 from tests.effort import turns
 
+pytestmark = turns(3)
+
 AREA = {"/work": Folder(), "/work/p": Folder()}
 LINK = {"kind": "storage_link", "path": "~/work", "target": "/work/p"}
 CREDENTIAL = {"kind": "enroot_credential", "machine": "nvcr.io", "secret": "ngc"}

@@ -19,7 +19,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record i
 from rotation_explore import Count, Plan, prefixes, report, sample
 from rotation_world import NO_KEY, THEIRS
 
-from tests.effort import EXHAUSTIVE, SEED, exhaustive
+from tests.effort import EXHAUSTIVE, SEED, exhaustive, turns
+
+pytestmark = turns(3)
 
 PLANS = {
     "overlapping": Plan(),

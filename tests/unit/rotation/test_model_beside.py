@@ -14,7 +14,9 @@ from rotation_beside import Beside, execute_beside
 from rotation_explore import Choices, Count, Plan, explore, report, sampled
 from rotation_world import NO_KEY
 
-from tests.effort import EXHAUSTIVE, SEED, exhaustive
+from tests.effort import EXHAUSTIVE, SEED, exhaustive, turns
+
+pytestmark = turns(3)
 
 PLANS = {
     "overlapping": Plan(),

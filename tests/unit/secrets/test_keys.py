@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import turns
+
+pytestmark = turns(3)
+
 pytest.importorskip("keyring")
 
 BACKENDS = """

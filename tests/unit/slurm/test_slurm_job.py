@@ -16,6 +16,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._slurm.slurm_job import LATE, JobOrder, SlurmJob
 
+from tests.effort import turns
+
+pytestmark = turns(3)
+
 NAME = "hpc.onboard-import-0123456789ab"
 MARK = {"mark.json": {"name": NAME, "at": 0, "minutes": 10, "given": {"digest": "sha256:1"}}}
 NUMBERED: dict[str, Any] = {**MARK, "number": "7"}

@@ -20,6 +20,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.ssh_names 
 
 from tests.effort import turns
 
+pytestmark = turns(3)
+
 ENTRY = {"simone@wilson": "# of /a\nHost wilson\n    HostName wc.example.org\n    User simone\n"}
 OTHER = {"ada@lrz": "# of /a\nHost lrz\n    HostName lrz.example.org\n"}
 CHANGES = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod")

@@ -22,6 +22,10 @@ from hypothesis import given, settings
 from report_example import REPORTS, example, finding, large, report
 from strange_reports import reports
 
+from tests.effort import turns
+
+pytestmark = turns(2)
+
 PAGE = Path(__file__).parents[4] / "plugins/plugin_utils/_audit/formats/page"
 STYLE = PAGE / "page.css"
 

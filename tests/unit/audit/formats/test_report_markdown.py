@@ -22,6 +22,10 @@ from markdown_it.token import Token
 from report_example import HOSTILE, REPORTS, example
 from strange_reports import reports, texts
 
+from tests.effort import turns
+
+pytestmark = turns(2)
+
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
 

@@ -17,6 +17,10 @@ from report_example import REPORTS, example, finding, large, report
 from sarif.loader import load_sarif_file
 from strange_reports import reports, texts
 
+from tests.effort import turns
+
+pytestmark = turns(2)
+
 SCHEMA = json.loads((Path(__file__).parent / "standards/sarif-2.1.0.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft4Validator(SCHEMA, format_checker=Draft4Validator.FORMAT_CHECKER)
 
