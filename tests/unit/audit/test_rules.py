@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.exposure_rules import EXPOSURE_RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.file_rules import FILE_RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.key_rules import KEY_RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.place_rules import PLACE_RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.run_rules import RUN_RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.software_rules import SOFTWARE_RULES
 
 PAGE = (Path(__file__).parents[3] / "docs/rules.md").read_text(encoding="utf-8")
@@ -18,11 +20,13 @@ PAGE = (Path(__file__).parents[3] / "docs/rules.md").read_text(encoding="utf-8")
 
 def test_the_page_has_all_rules_once() -> None:
     assert re.findall(r"^### (.*)", PAGE, re.MULTILINE) == list(RULES)
-    assert len(RULES) == len(KEY_RULES) + len(PLACE_RULES) + len(FILE_RULES) + len(SOFTWARE_RULES)
+    tables = (EXPOSURE_RULES, KEY_RULES, PLACE_RULES, FILE_RULES, SOFTWARE_RULES, RUN_RULES)
+    assert len(RULES) == sum(map(len, tables))
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_the_page_says_all_of_a_rule(name: str) -> None:
     rule, page = RULES[name], " ".join(PAGE.split())
-    assert f"### {name} **{rule.title}.** Severity: {rule.severity}. Reported by: {rule.owner}." in page
+    first = f"This finding is reported by {rule.owner}. Its default severity is {rule.severity}."
+    assert f"### {name} **{rule.title}.** {first}" in page
     assert f"{rule.why} Fix: {rule.fix}" in page

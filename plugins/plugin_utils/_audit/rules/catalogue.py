@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .exposure_rules import EXPOSURE_RULES
 from .file_rules import FILE_RULES
 from .key_rules import KEY_RULES
 from .place_rules import PLACE_RULES
 from .rule import Rule
+from .run_rules import RUN_RULES
 from .software_rules import SOFTWARE_RULES
 
 if TYPE_CHECKING:
@@ -39,4 +41,12 @@ CLASSES: tuple[Class, ...] = (
 CAUSES: tuple[Cause, ...] = ("spec", "hand", "site", "time", "unknown")
 """The causes of findings: the settings changed, the account was changed by hand, the site changed, or time passed."""
 
-RULES: dict[str, Rule] = {**KEY_RULES, **PLACE_RULES, **FILE_RULES, **SOFTWARE_RULES}
+RULES: dict[str, Rule] = {
+    **EXPOSURE_RULES,
+    **KEY_RULES,
+    **PLACE_RULES,
+    **FILE_RULES,
+    **SOFTWARE_RULES,
+    **RUN_RULES,
+}
+"""All rules by their id, in the order of docs/rules.md."""

@@ -1,72 +1,121 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rules about scripts, copies of files from this machine, and manual steps."""
+"""The rules about quotas, purges, scripts, copies of files from this machine, and manual steps."""
 
 from __future__ import annotations
 
-from .rule import Rule
-
-CHECKS = "audit checks"
+from .rule import CHECKS, Rule
 
 FILE_RULES = {
+    "USE-001": Rule(
+        title="Your disk quota is nearly used up",
+        severity="medium",
+        owner=CHECKS,
+        why="You use more than 90 % of your disk quota. When the quota is full, programs cannot finish writing their"
+        " files, and some of these programs report no error.",
+        fix="Run `du -xh --max-depth=1 ~ | sort -h` on the account to list your largest folders, and run the site's"
+        " own quota command to see your quota. Then move or remove files that you do not need in your home"
+        " directory.",
+        found_class="at_risk",
+        found_cause="time",
+        advice="Move or remove files to free disk space in {place}.",
+    ),
+    "USE-002": Rule(
+        title="Your file quota is nearly used up",
+        severity="medium",
+        owner=CHECKS,
+        why="You have more than 90 % of the number of files that your quota allows. When this quota is full, programs"
+        " report a full disk although there is still free space.",
+        fix="Run `du --inodes -x --max-depth=1 ~ | sort -n` on the account to find the folders with the most files,"
+        " usually environments and caches. Then remove the files that you do not need. An environment in a"
+        " container image is only a single file.",
+        found_class="at_risk",
+        found_cause="time",
+        advice="Remove files that you do not need from {place}.",
+    ),
+    "USE-004": Rule(
+        title="The home directory is more than half full",
+        severity="low",
+        owner=CHECKS,
+        why="More than half of the space in the home directory is used. The finding names the largest folders. If the"
+        " home directory becomes full, programs and logins can fail.",
+        fix="Move large folders from the home directory to a storage area, or remove folders that you no longer need.",
+        found_class="at_risk",
+        found_cause="time",
+        advice="Move the largest folders to a storage area, or remove folders that you no longer need.",
+    ),
+    "USE-003": Rule(
+        title="Files were purged, or will be purged soon",
+        severity="medium",
+        owner=CHECKS,
+        why="The site deletes files in a storage area if they have not been used for a number of days. Some of your"
+        " files in this area have been deleted, or will be deleted soon. Most sites forbid running `touch` on"
+        " files only to keep them.",
+        fix="Copy the files that you need from the purged storage area to permanent storage: `rsync -a SOURCE TARGET`.",
+        found_class="at_risk",
+        found_cause="time",
+        advice="Copy the files that you need from {place} to permanent storage. Create deleted files again if you need"
+        " them.",
+    ),
     "SCR-001": Rule(
         title="A script is missing",
         severity="medium",
         owner="the role `path_scripts`",
-        why="A declared script does not exist, so it is not on PATH. A batch job that calls the script fails with exit"
-        " code 127.",
-        fix="`hpc-onboard onboard ACCOUNT --tags path_scripts` writes the script.",
+        why="A declared script does not exist, so it is not on PATH. A batch job that calls the missing script fails"
+        " with exit code 127.",
+        fix="Run `hpc-onboard onboard ACCOUNT --tags path_scripts` to write the missing script.",
     ),
     "SCR-002": Rule(
         title="The content of a script differs from its declaration",
         severity="medium",
         owner="the role `path_scripts`",
-        why="The content of a script differs from its declaration. Either the script was changed on the account, or"
-        " the account had its own script of the same name.",
-        fix="If the script was changed on the account, copy the changes into its source, the file that the accounts"
-        " file names. If it is a script of your own, rename it. Then run `hpc-onboard onboard ACCOUNT --tags"
-        " path_scripts`.",
+        why="The content of a script on the account differs from its declaration. Either the script was changed on the"
+        " account, or the account already had its own script of the same name.",
+        fix="If the declared script was changed on the account, copy the changes to its source file, which the"
+        " accounts file names. If the script on the account is your own, rename it. Then run `hpc-onboard onboard"
+        " ACCOUNT --tags path_scripts`, which writes the declared script.",
     ),
     "OWN-001": Rule(
         title="Your own file is missing on the account",
         severity="medium",
         owner="the role `own_files`",
-        why="You declared a file on this machine for the account, but the account does not have the file. Programs on"
-        " the account run without the settings in it.",
-        fix="`hpc-onboard onboard ACCOUNT --tags own_files` writes the file.",
+        why="The accounts file declares a file on this machine that hpc-onboard copies to the account, but the account"
+        " does not have this file. Programs on the account run without the settings in the file.",
+        fix="Run `hpc-onboard onboard ACCOUNT --tags own_files` to copy the missing file to the account.",
     ),
     "OWN-002": Rule(
         title="Your own file differs on the account",
         severity="medium",
         owner="the role `own_files`",
-        why="The file on the account differs from the file on this machine. Either the file was changed on the"
+        why="A file on the account differs from the declared file on this machine. Either the file was changed on the"
         " account, or it existed before onboarding.",
         fix="If only the file on this machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."
-        " Otherwise, copy the lines that you want to keep to the file on this machine. Then move the file on the"
-        " account away (`mv -n ~/.condarc ~/.condarc.mine`), and run the same command.",
+        " Otherwise, first copy the lines that you want to keep from the file on the account to the file on this"
+        " machine. Then move the file on the account away (`mv -n ~/.condarc ~/.condarc.mine`), and run the same"
+        " command.",
     ),
     "STP-001": Rule(
         title="A manual step is not marked as done",
         severity="info",
         owner=CHECKS,
-        why="The site requires a manual step that hpc-onboard cannot check, such as accepting the site's rules or"
-        " applying for a group.",
-        fix="Complete the manual step at the address in the finding, then run `hpc-onboard done ACCOUNT STEP`."
-        " `hpc-onboard done ACCOUNT` lists all steps.",
+        why="The site requires a manual step that hpc-onboard cannot check, such as accepting the site's terms or"
+        " applying for a group. The step is not marked as done yet.",
+        fix="Complete the manual step at the address in the finding, then run `hpc-onboard done ACCOUNT STEP`. To list"
+        " all steps, run `hpc-onboard done ACCOUNT`.",
         found_class="missing",
         found_cause="unknown",
-        advice="Do the step, then mark it as done.",
+        advice="Complete the manual step, then mark it as done.",
     ),
     "STP-002": Rule(
         title="A manual step is due",
         severity="info",
         owner=CHECKS,
-        why="You last did a yearly step more than a year ago, or the date that you set in the accounts file (`steps:`)"
-        " has passed or is less than 30 days away. If you miss the step, a site may close your account without further"
-        " notice.",
-        fix="Do the manual step, then run `hpc-onboard done ACCOUNT STEP`, which records the date.",
+        why="You last completed a yearly manual step more than a year ago, or a date that you set in the accounts file"
+        " (`steps:`) has passed or is less than 30 days away. If you miss the step, the site may close your"
+        " account without further notice.",
+        fix="Complete the manual step, then run `hpc-onboard done ACCOUNT STEP`, which records the date.",
         found_class="stale",
         found_cause="time",
-        advice="Do the step again, then mark it as done.",
+        advice="Complete the manual step again, then mark it as done.",
     ),
 }

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from ..._documents.finding import Cause, Class
     from ..._documents.outcome import Severity
 
+CHECKS = "the audit's own checks"
+KEEPERS = "the roles that store keys"
+KEEPERS_AND_CHECKS = f"{KEEPERS} and {CHECKS}"
+"""The parts that report findings, as docs/rules.md names them. A part that reports few rules is named in its table."""
+
 NO_CASES: Mapping[str, str] = MappingProxyType({})
 UNPLACED = "unplaced"
 """The case for a finding whose place is a variable that is set, but not by a start-up file."""
@@ -20,11 +25,13 @@ UNPLACED = "unplaced"
 class Rule(NamedTuple):
     """A rule with its texts, from which docs/rules.md is generated.
 
-    title: the finding in one sentence, without a full stop. owner: the role or part that reports the finding. why: its
-    meaning and its consequences. fix: what the user can do. found_class, found_cause: those of a finding of an audit
-    check; for a declared resource they are computed. advice: the step in the report if no command fixes the finding;
-    placeholders such as {place} are filled in by fixes.py. cases: case of a finding -> advice that replaces the usual
-    one.
+    The page shows each text as a separate paragraph, so each text must be clear without the others.
+
+    title: the finding in one sentence, without a full stop. owner: the role or part that reports the finding, as the
+    end of "This finding is reported by". why: the meaning of the finding and its consequences. fix: what the user can
+    do. found_class, found_cause: those of a finding of an audit check; for a declared resource they are computed.
+    advice: the step in the report if no command fixes the finding; placeholders such as {place} are filled in by
+    fixes.py. cases: case of a finding -> advice that replaces the usual one.
     """
 
     title: str

@@ -1,0 +1,184 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rules about keys that other users can get, and about files that other users can change."""
+
+from __future__ import annotations
+
+from .rule import CHECKS, KEEPERS_AND_CHECKS, UNPLACED, Rule
+
+EXPOSURE_RULES = {
+    "SEC-001": Rule(
+        title="Other users can read a file with a key",
+        severity="critical",
+        owner=KEEPERS_AND_CHECKS,
+        why="Group members or all users of the cluster can read or change a file that contains a key or a token. A"
+        " login node has hundreds of users. Even if the file was readable for only a minute, one of them may have"
+        " copied the key. Anyone who has the key can pull images, run up costs and publish in your name.",
+        fix="If a role writes the file with the key, run `hpc-onboard onboard ACCOUNT`, which sets the file's mode to"
+        " 0600. For any other file with a key, run `hpc-onboard fix ACCOUNT`, which removes the access of other"
+        " users. If other users could read the key for a long time, replace the key with `hpc-onboard rotate`.",
+        advice="Remove other users' access to {place} (chmod go-rwx). Only the owner of the file can change its mode.",
+    ),
+    "SEC-002": Rule(
+        title="The folder of a key is open to other users",
+        severity="critical",
+        owner=KEEPERS_AND_CHECKS,
+        why="Other users can write to a folder that contains a key, or can list a folder that should be private. A"
+        " user who can write to a folder can replace the files in it, even without write permission for these"
+        " files. hpc-onboard does not write keys to a folder that other users can write to.",
+        fix="If a role creates the folder of the key, run `hpc-onboard onboard ACCOUNT`, which sets the declared mode."
+        " For any other folder that contains a key, run `hpc-onboard fix ACCOUNT`, which removes the write"
+        " permission of other users.",
+        advice="Remove other users' write permission from {place} (chmod go-w), or store the key in a different"
+        " folder.",
+    ),
+    "SEC-003": Rule(
+        title="An access control list gives other users access to a key",
+        severity="critical",
+        owner=KEEPERS_AND_CHECKS,
+        why="An access control list (ACL) gives other users access to a key, although the mode of the file looks"
+        " private. In the output of `ls -l`, only a `+` after the mode shows that a file has an ACL. New files"
+        " often inherit an ACL from a project folder.",
+        fix="To remove the ACL of a file that contains a key, run `hpc-onboard fix ACCOUNT`. To remove the default ACL"
+        " of a folder, which new files inherit, run `setfacl -k FOLDER` on the account.",
+        advice="If other users do not need access to {place}, remove its ACL: run setfacl -b on a file, or setfacl -k"
+        " on a folder.",
+    ),
+    "SEC-004": Rule(
+        title="A file contains a key that does not belong there",
+        severity="high",
+        owner=CHECKS,
+        why="A start-up file, a shell history, a job script, a notebook, a log or another text file contains a key."
+        " Users often copy such files, share them, and send them to support teams. A rotation (`hpc-onboard"
+        " rotate`) does not replace the key in such a file. The audit recognises the keys in your keyring, and"
+        " recognises other keys by their issuer's format and checksum. The audit ignores lines that contain"
+        " `hpc.onboard:allow`.",
+        fix="Run `hpc-onboard fix ACCOUNT`, which removes a variable whose value is a current or replaced key from"
+        " your keyring. The command requires that the account also has the key in the file that the variable's"
+        " program reads, such as `~/.netrc` for `WANDB_API_KEY`. In a shell history, the command overwrites keys"
+        " from your keyring. Remove every other key by hand. If a key was never in your keyring, the file may"
+        " contain its only copy, so first store the key with `keyring set hpc.onboard NAME`. If an application"
+        " reads the file (such as `.env` or a compose file), first give the application its key in another way."
+        " Finally, replace the key with `hpc-onboard rotate`.",
+        advice="Make sure that the program gets its key in another way. Then remove the key from {place} by hand.",
+        cases={
+            "unknown_key": "{keep} Then remove the key from {place}.",
+            "application": "hpc-onboard does not edit {place}, because an application reads this file. Give the"
+            " application its key in another way. If you need the key, store it in your keyring (keyring set"
+            " hpc.onboard NAME). Then remove the key from the file.",
+            "no_replacement": "The program that reads this variable finds the key in no other place. Set up the role"
+            " that writes the key to a file, then remove the variable from {place}.",
+        },
+    ),
+    "SEC-005": Rule(
+        title="A file that Git tracks contains a key",
+        severity="critical",
+        owner=CHECKS,
+        why="Git tracks a file that contains a key. The key is therefore in the Git history and in every clone of the"
+        " repository. If the file was pushed, the key may also be in copies that you cannot find. Deleting the"
+        " file later does not remove the key from these copies.",
+        fix="First, replace the key in the file with `hpc-onboard rotate`, because the key may already have been"
+        " copied. Then remove the file from Git (`git rm --cached FILE`) and add it to `.gitignore`.",
+        advice="Remove the key from {place} and from the Git history. Then replace the key: {rotate}",
+    ),
+    "SEC-006": Rule(
+        title="A leftover copy of a file contains a key",
+        severity="high",
+        owner=KEEPERS_AND_CHECKS,
+        why="A backup copy (`.bak`, `~`) or an editor's swap file is in the same folder as its original and contains a"
+        " key. A rotation (`hpc-onboard rotate`) does not replace the key in the copy. Often, more users can read"
+        " the copy than the original.",
+        fix="Run `hpc-onboard fix ACCOUNT`, which removes a leftover copy if the original contains all lines of the"
+        " copy. In any other copy, the command overwrites only the keys that are in your keyring. If a key was"
+        " never in your keyring, the copy may be the only file that contains it. In this case, store the key with"
+        " `keyring set hpc.onboard NAME`, then remove the copy by hand.",
+        advice="Compare {place} with its original. Save the lines that you need, then remove the copy.",
+        cases={"unknown_key": "{keep} Then remove {place}."},
+    ),
+    "SEC-007": Rule(
+        title="A password begins with '$', so a shell expands it",
+        severity="high",
+        owner=CHECKS,
+        why="A password in enroot's credentials file begins with `$`. enroot passes the password to a shell, which"
+        " expands it as a variable or a command. As a result, either the password is empty, or the shell runs the"
+        " command.",
+        fix="Delete the line whose password begins with `$` from enroot's credentials file, because onboarding does"
+        " not change this line. Then run `hpc-onboard onboard ACCOUNT --tags enroot_credentials`, which writes the"
+        " literal key. If the line is for a machine that no role sets up, replace the password with its literal"
+        " value instead.",
+        advice="If hpc-onboard does not set up the machine in {place}, replace the password with its literal value."
+        " Otherwise, delete the line, then run: {onboard}",
+    ),
+    "SEC-008": Rule(
+        title="An environment variable overrides a key file",
+        severity="high",
+        owner=CHECKS,
+        why="A start-up file of your shell sets a variable such as `WANDB_API_KEY` or `HF_TOKEN`. A program that reads"
+        " this variable ignores the key file that hpc-onboard writes. The program may therefore use an old key,"
+        " although the key file contains the current one. In addition, the variable exposes the key to all your"
+        " processes.",
+        fix="Remove the variable from the start-up file that the finding names, and log in again. Then check that `env"
+        " | grep -iE 'key|token'` no longer shows the variable. A variable that contains the path of a file or"
+        " folder (`NETRC`, `HF_HOME`) may have other uses, such as a cache of models. In this case, set the same"
+        " path in the accounts file (`path`), or remove the variable if no other program needs it.",
+        advice="Remove the variable from {place}. The program then reads the key from the key file.",
+        cases={
+            "unknown_key": "{keep} Then remove the variable from {place}.",
+            "leads_past": "Set the path of this variable in the accounts file (path), so that hpc-onboard writes the"
+            " key to that file. If no other program needs the variable, remove it from {place} instead.",
+            UNPLACED: "None of your start-up files sets {place}. Find out which other file or program sets the"
+            " variable, then remove this setting.",
+        },
+    ),
+    "SEC-009": Rule(
+        title="A container tool has stored tokens from earlier logins",
+        severity="low",
+        owner=CHECKS,
+        why="A container tool stores the tokens of earlier logins, for example in enroot's token cache. Until a token"
+        " expires, anyone who can read the token can use it instead of the key.",
+        fix="Run `hpc-onboard fix ACCOUNT`, which removes the stored tokens. The next pull of an image gets a new"
+        " token.",
+        advice="Make sure that no image is being pulled, then remove {place}.",
+    ),
+    "SEC-010": Rule(
+        title="Another user can change a file that your programs run or trust",
+        severity="critical",
+        owner=CHECKS,
+        why="Another user can change or replace a file that your shells, ssh or your services run or trust. Examples"
+        " are start-up files, the programs that they run, hpc-onboard's own files, programs on your PATH, files in"
+        " `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other user can run"
+        " commands as you and read all your keys. This rule also reports a server that you run without a token,"
+        " such as a Jupyter server. The rule does not report access for a group that has no other members.",
+        fix="To remove the write permission of other users, run `hpc-onboard fix ACCOUNT`, or run `chmod go-w FILE` on"
+        " the account. If the file belongs to another user, check its content and replace the file with your own"
+        " copy. If the finding reports a server without a token, set a token for the server.",
+        advice="Check {place} for changes that you did not make, then remove other users' write permission (chmod"
+        " go-w).",
+    ),
+    "SEC-011": Rule(
+        title="A test, example or documentation file contains a key",
+        severity="info",
+        owner=CHECKS,
+        why="A file in a folder such as `tests`, `fixtures`, `examples` or `docs` contains a key that was never in"
+        " your keyring. The key has the format and the checksum of an issuer's keys. It may be a real key or only"
+        " an example.",
+        fix="Check whether the key in the file is real. If the key is real, replace it on its issuer's page and remove"
+        " it from the file. If the key is only an example, write `hpc.onboard:allow` on the same line, so that the"
+        " audit ignores the key.",
+        advice="Check whether the key in {place} is real. If it is, replace the key on its issuer's page and remove it"
+        " from the file.",
+    ),
+    "SEC-012": Rule(
+        title="A program does not verify the servers that it connects to",
+        severity="medium",
+        owner=CHECKS,
+        why="A setting of Git, conda, pip, npm, curl, wget, a container tool, or ssh (for every host) turns off the"
+        " verification of certificates or host keys. An attacker on the network can then read the keys that you"
+        " send and change the files that you download.",
+        fix="Remove the setting that turns off the verification of servers. If a server's certificate comes from a"
+        " private certificate authority, set the file with that authority's certificate instead (`http.sslCAInfo`,"
+        " `ssl_verify: FILE`, `cert = FILE`).",
+        advice="Remove the setting in {place}. If a server's certificate comes from a private certificate authority,"
+        " set the file with that authority's certificate instead.",
+    ),
+}

@@ -1,0 +1,103 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rules about logins, profiles, leftovers, and the audit itself."""
+
+from __future__ import annotations
+
+from .rule import CHECKS, Rule
+
+RECEIPT_CHECK = "the comparison of the account with its receipt, hpc-onboard's record of what it created"
+
+RUN_RULES = {
+    "SES-001": Rule(
+        title="A certificate or a ticket expires soon",
+        severity="medium",
+        owner=CHECKS,
+        why="A certificate or a ticket is missing, has expired, or expires within an hour. Without a valid certificate"
+        " or ticket, jobs lose access to the home directory, or the next login is refused.",
+        fix="Get a new certificate or ticket: run `kinit`, `cscs-key sign`, or the command that the site recommends.",
+        found_class="at_risk",
+        found_cause="time",
+        advice="Renew the certificate or ticket, then run the audit again.",
+    ),
+    "PRO-001": Rule(
+        title="The cluster's profile was last checked months ago",
+        severity="low",
+        owner=CHECKS,
+        why="The facts in the cluster's profile were last checked months ago. Sites move file systems and change"
+        " rules, so the profile may be out of date.",
+        fix="Compare the cluster's profile with the site's documentation, and set `verified_on` in"
+        " `inventory/clusters/CLUSTER.yml`.",
+        found_class="at_risk",
+        found_cause="time",
+        advice="Compare the profile with the site's documentation, and report any changes to the profile's"
+        " maintainers.",
+    ),
+    "PRO-002": Rule(
+        title="The cluster's profile differs from the cluster",
+        severity="low",
+        owner=CHECKS,
+        why="`hpc-onboard probe` has found a value on the cluster that differs from the cluster's profile. The value"
+        " was found on two days or with two accounts. Roles and job scripts rely on the profile.",
+        fix="Run `hpc-onboard probe CLUSTER --write` to write the value that was found on the cluster to your own"
+        " profile.",
+        found_class="at_risk",
+        found_cause="site",
+        advice="Correct the value in your own profile, and report the change to the profile's maintainers: {place}.",
+    ),
+    "ORP-001": Rule(
+        title="A resource created by hpc-onboard is no longer declared",
+        severity="low",
+        owner=RECEIPT_CHECK,
+        why="hpc-onboard created a resource on the account, but your settings no longer declare the resource. The"
+        " resource does no harm, but it is no longer updated.",
+        fix="To remove the undeclared resource, run `hpc-onboard offboard ACCOUNT --only undeclared`. To keep the"
+        " resource up to date, declare it again.",
+    ),
+    "RUN-001": Rule(
+        title="A part of an account could not be checked",
+        severity="info",
+        owner="all roles and all checks of the audit",
+        why="A part of the account could not be checked, because permission was denied, a file system did not respond,"
+        " or a command was missing. The audit makes no statement about this part. All other parts were checked.",
+        fix="Check the part of the account that the finding names by hand, then run `hpc-onboard audit ACCOUNT` again.",
+        advice="Solve the problem in this finding, then run the audit again.",
+    ),
+    "RUN-002": Rule(
+        title="An account could not be checked",
+        severity="high",
+        owner="the audit",
+        why="An account could not be checked, so its state is unknown. By default, such an account makes the audit"
+        " fail (`audit_incomplete: fail`).",
+        fix="Follow the advice in the finding. For example, run `kinit`, or open a connection with `ssh -MNf HOST`."
+        " Then run `hpc-onboard audit ACCOUNT` again.",
+        advice="Solve the problem in this finding, then run the audit again.",
+    ),
+    "RUN-003": Rule(
+        title="An account's receipt cannot be used",
+        severity="high",
+        owner=RECEIPT_CHECK,
+        why="The receipt of the account (`~/.config/hpc.onboard/receipt.json`) lists the resources that hpc-onboard"
+        " created. The receipt is damaged, was written by a newer version of hpc-onboard, or is not a regular"
+        " file. Until you fix the problem, onboarding creates nothing on the account, and offboarding removes"
+        " nothing.",
+        fix="Follow the advice in the finding: install a newer version of hpc-onboard (`pip install -U hpc-onboard`),"
+        " or restore the receipt from a backup. If you have no backup, move the receipt away on the account: `mv"
+        " -n ~/.config/hpc.onboard/receipt.json ~/receipt.json.damaged`. Then run hpc-onboard again, which uses"
+        " the copy of the receipt on your machine. Resources that this copy does not list are treated as yours.",
+        advice="Follow the advice in the finding, or restore the receipt from a backup.",
+    ),
+    "RUN-004": Rule(
+        title="The receipt lacks entries or was changed by hand",
+        severity="medium",
+        owner=RECEIPT_CHECK,
+        why="The receipt of the account (`~/.config/hpc.onboard/receipt.json`), which lists the resources that"
+        " hpc-onboard created, differs from the copy on this machine. An entry for an existing resource is"
+        " missing, a resource that existed before is recorded as created by hpc-onboard, or an entry was not"
+        " written by hpc-onboard. Offboarding relies on the receipt, so it could leave resources of hpc-onboard on"
+        " the account or remove yours.",
+        fix="Restore the receipt from a backup, or run `hpc-onboard onboard ACCOUNT`. Onboarding adds entries for the"
+        " unchanged resources that the copy of the receipt on your machine lists. All other resources are treated"
+        " as yours.",
+    ),
+}
