@@ -5,6 +5,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
@@ -17,8 +18,8 @@ INTRODUCTION = """# Audit rules
 `hpc-onboard audit` checks your accounts against the rules on this page. For each rule, the page explains what a finding
 means, why the finding matters, and how to fix the problem.
 
-In the commands, `ACCOUNT` is a name from your accounts file, such as `ada@dfki`. The finding shows the values for other
-words in capitals, such as `FILE`.
+In the commands, replace `ACCOUNT` with a name from your accounts file, such as `ada@dfki`. Replace other words in
+capitals, such as `FILE`, with values from the finding.
 
 Each rule has an id, such as SEC-001. The meaning of an id never changes, and the id of a retired rule is never used
 again. A finding on your account can have a higher or lower severity than the default severity of its rule.
@@ -43,6 +44,9 @@ SECTIONS = {
 }
 """The heading for each prefix; a prefix without one is its own heading."""
 
+SHORT_CODE = re.compile(r"`[^`]{1,60}`")
+NO_BREAK = "\0"  # replaces the spaces of a short code span while the text is wrapped
+
 
 def page() -> str:
     """Return the text of docs/rules.md."""
@@ -58,9 +62,12 @@ def page() -> str:
 
 
 def _paragraphs(rule: Rule) -> str:
+    """Return the paragraphs of a rule. Each one is clear without the others, because readers arrive by a search."""
     first = f"**{rule.title}.** This finding is reported by {rule.owner}. Its default severity is {rule.severity}."
     return "".join(f"{_wrap(text)}\n\n" for text in (first, rule.why, f"Fix: {rule.fix}"))[:-1]
 
 
 def _wrap(text: str) -> str:
-    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+    """Return the text in lines of at most 120 characters. A line ends inside a code span only if the span is long."""
+    joined = SHORT_CODE.sub(lambda code: code.group().replace(" ", NO_BREAK), text)
+    return textwrap.fill(joined, 120, break_long_words=False, break_on_hyphens=False).replace(NO_BREAK, " ")

@@ -26,9 +26,9 @@ EXPOSURE_RULES = {
         why="Other users can write to a folder that contains a key, or can list a folder that should be private. A"
         " user who can write to a folder can replace the files in it, even without write permission for these"
         " files. hpc-onboard does not write keys to a folder that other users can write to.",
-        fix="If a role creates the folder of the key, run `hpc-onboard onboard ACCOUNT`, which sets the declared mode."
-        " For any other folder that contains a key, run `hpc-onboard fix ACCOUNT`, which removes the write"
-        " permission of other users.",
+        fix="If a role creates the folder that contains the key, run `hpc-onboard onboard ACCOUNT`, which restores the"
+        " folder's mode. For any other folder that contains a key, run `hpc-onboard fix ACCOUNT`, which removes"
+        " the write permission of other users.",
         advice="Remove other users' write permission from {place} (chmod go-w), or store the key in a different"
         " folder.",
     ),
@@ -48,18 +48,18 @@ EXPOSURE_RULES = {
         title="A file contains a key that does not belong there",
         severity="high",
         owner=CHECKS,
-        why="A start-up file, a shell history, a job script, a notebook, a log or another text file contains a key."
+        why="A shell's start-up file or history, a job script, a notebook, a log or another text file contains a key."
         " Users often copy such files, share them, and send them to support teams. A rotation (`hpc-onboard"
         " rotate`) does not replace the key in such a file. The audit recognises the keys in your keyring, and"
         " recognises other keys by their issuer's format and checksum. The audit ignores lines that contain"
         " `hpc.onboard:allow`.",
         fix="Run `hpc-onboard fix ACCOUNT`, which removes a variable whose value is a current or replaced key from"
-        " your keyring. The command requires that the account also has the key in the file that the variable's"
-        " program reads, such as `~/.netrc` for `WANDB_API_KEY`. In a shell history, the command overwrites keys"
-        " from your keyring. Remove every other key by hand. If a key was never in your keyring, the file may"
-        " contain its only copy, so first store the key with `keyring set hpc.onboard NAME`. If an application"
-        " reads the file (such as `.env` or a compose file), first give the application its key in another way."
-        " Finally, replace the key with `hpc-onboard rotate`.",
+        " your keyring. The command removes the variable only if its program also finds the key in a file, such as"
+        " `~/.netrc` for `WANDB_API_KEY`. In a shell history, the command overwrites keys from your keyring."
+        " Remove every other key by hand. If a key was never in your keyring, the file may contain its only copy,"
+        " so first store the key with `keyring set hpc.onboard NAME`. If an application reads the file (such as"
+        " `.env` or a compose file), first give the application its key in another way. Finally, replace the key"
+        " with `hpc-onboard rotate`.",
         advice="Make sure that the program gets its key in another way. Then remove the key from {place} by hand.",
         cases={
             "unknown_key": "{keep} Then remove the key from {place}.",
@@ -102,10 +102,9 @@ EXPOSURE_RULES = {
         why="A password in enroot's credentials file begins with `$`. enroot passes the password to a shell, which"
         " expands it as a variable or a command. As a result, either the password is empty, or the shell runs the"
         " command.",
-        fix="Delete the line whose password begins with `$` from enroot's credentials file, because onboarding does"
-        " not change this line. Then run `hpc-onboard onboard ACCOUNT --tags enroot_credentials`, which writes the"
-        " literal key. If the line is for a machine that no role sets up, replace the password with its literal"
-        " value instead.",
+        fix="If no role sets up the machine whose password begins with `$`, write the literal password to enroot's"
+        " credentials file. Otherwise, delete the line with this password, because onboarding does not change the"
+        " line. Then run `hpc-onboard onboard ACCOUNT --tags enroot_credentials`, which writes the literal key.",
         advice="If hpc-onboard does not set up the machine in {place}, replace the password with its literal value."
         " Otherwise, delete the line, then run: {onboard}",
     ),
@@ -144,7 +143,7 @@ EXPOSURE_RULES = {
         title="Another user can change a file that your programs run or trust",
         severity="critical",
         owner=CHECKS,
-        why="Another user can change or replace a file that your shells, ssh or your services run or trust. Examples"
+        why="Another user can change or replace a file that your shells, your services or ssh run or trust. Examples"
         " are start-up files, the programs that they run, hpc-onboard's own files, programs on your PATH, files in"
         " `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other user can run"
         " commands as you and read all your keys. This rule also reports a server that you run without a token,"

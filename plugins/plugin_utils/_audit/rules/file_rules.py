@@ -24,11 +24,11 @@ FILE_RULES = {
         title="Your file quota is nearly used up",
         severity="medium",
         owner=CHECKS,
-        why="You have more than 90 % of the number of files that your quota allows. When this quota is full, programs"
-        " report a full disk although there is still free space.",
+        why="Your quota limits the number of your files, and you have more than 90 % of this number. When this quota"
+        " is full, programs report a full disk although there is still free space.",
         fix="Run `du --inodes -x --max-depth=1 ~ | sort -n` on the account to find the folders with the most files,"
-        " usually environments and caches. Then remove the files that you do not need. An environment in a"
-        " container image is only a single file.",
+        " usually environments and caches. Then remove the files that you do not need. To replace an environment"
+        " with a single file, use a container image.",
         found_class="at_risk",
         found_cause="time",
         advice="Remove files that you do not need from {place}.",
@@ -38,7 +38,7 @@ FILE_RULES = {
         severity="low",
         owner=CHECKS,
         why="More than half of the space in the home directory is used. The finding names the largest folders. If the"
-        " home directory becomes full, programs and logins can fail.",
+        " home directory becomes full, programs and even logins can fail.",
         fix="Move large folders from the home directory to a storage area, or remove folders that you no longer need.",
         found_class="at_risk",
         found_cause="time",
@@ -60,17 +60,17 @@ FILE_RULES = {
     "SCR-001": Rule(
         title="A script is missing",
         severity="medium",
-        owner="the role `path_scripts`",
-        why="A declared script does not exist, so it is not on PATH. A batch job that calls the missing script fails"
-        " with exit code 127.",
+        owner="the Ansible role `path_scripts`",
+        why="Your settings declare a script that does not exist on the account. A batch job that calls the missing"
+        " script fails with exit code 127.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags path_scripts` to write the missing script.",
     ),
     "SCR-002": Rule(
         title="The content of a script differs from its declaration",
         severity="medium",
-        owner="the role `path_scripts`",
-        why="The content of a script on the account differs from its declaration. Either the script was changed on the"
-        " account, or the account already had its own script of the same name.",
+        owner="the Ansible role `path_scripts`",
+        why="The content of a script on the account differs from the script that your settings declare. Either the"
+        " script was changed on the account, or the account already had its own script of the same name.",
         fix="If the declared script was changed on the account, copy the changes to its source file, which the"
         " accounts file names. If the script on the account is your own, rename it. Then run `hpc-onboard onboard"
         " ACCOUNT --tags path_scripts`, which writes the declared script.",
@@ -78,7 +78,7 @@ FILE_RULES = {
     "OWN-001": Rule(
         title="Your own file is missing on the account",
         severity="medium",
-        owner="the role `own_files`",
+        owner="the Ansible role `own_files`",
         why="The accounts file declares a file on this machine that hpc-onboard copies to the account, but the account"
         " does not have this file. Programs on the account run without the settings in the file.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags own_files` to copy the missing file to the account.",
@@ -86,7 +86,7 @@ FILE_RULES = {
     "OWN-002": Rule(
         title="Your own file differs on the account",
         severity="medium",
-        owner="the role `own_files`",
+        owner="the Ansible role `own_files`",
         why="A file on the account differs from the declared file on this machine. Either the file was changed on the"
         " account, or it existed before onboarding.",
         fix="If only the file on this machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."

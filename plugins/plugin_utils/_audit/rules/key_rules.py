@@ -15,9 +15,9 @@ KEY_RULES = {
         " two entries: one for the registry, and one for the registry's token service. Without an entry, pulls of"
         " images fail with error 401, often only inside a job.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags enroot_credentials` to write the missing key. If the finding"
-        " names a different role, use that role's name instead of `enroot_credentials`. If only the site's profile"
-        " requests the key and your keyring does not contain it, the severity is info. In this case, store the key"
-        " in your keyring, or skip the role with `without: [registry_auth]` in the accounts file.",
+        " names a different role, use that role's name instead of `enroot_credentials`. If only the cluster's"
+        " profile requests the key and your keyring does not contain it, the severity is info. In this case, store"
+        " the key in your keyring, or skip the role with `without: [registry_auth]` in the accounts file.",
     ),
     "KEY-002": Rule(
         title="A file contains a key that is not the current one",
@@ -69,11 +69,11 @@ KEY_RULES = {
         title="The key is valid, but lacks permissions",
         severity="high",
         owner=CHECKS,
-        why="A key is valid, but does not give access to the private images of the registry. The key was created for"
+        why="A key is valid, but does not give access to the private images of its registry. The key was created for"
         " other services or for another organisation. Pulls of public images still work, so users often notice the"
         " problem late.",
-        fix="Add the missing services to the key on its issuer's page. Alternatively, create a new key with these"
-        " services, then run `hpc-onboard rotate`.",
+        fix="On the issuer's page, add the services that the key lacks, such as a private registry. Alternatively,"
+        " create a new key with these services, then run `hpc-onboard rotate`.",
         advice="Add the missing services to the key on its issuer's page, or create a new key and install it: {rotate}",
     ),
     "KEY-007": Rule(

@@ -10,18 +10,18 @@ PLACE_RULES = {
     "LNK-001": Rule(
         title="A link is missing",
         severity="high",
-        owner="the role `storage_links`",
-        why="A declared link from the home directory to a storage area does not exist. Programs that use the link"
-        " fail, or fill the home directory with their data.",
+        owner="the Ansible role `storage_links`",
+        why="Your settings declare a link from the home directory to a storage area, but the link does not exist."
+        " Programs that use the link fail, or fill the home directory with their data.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags storage_links` to create the missing link.",
     ),
     "LNK-002": Rule(
         title="A link does not point to its declared target",
         severity="high",
-        owner="the role `storage_links`",
-        why="A link points to a target that differs from the declared one, so your data may go to a folder that you do"
-        " not expect. If the site has changed its own variable (such as `$SCRATCH`), the finding names both"
-        " targets and gives *site* as its cause.",
+        owner="the Ansible role `storage_links`",
+        why="A link points to a target that differs from the one in your settings, so your data may go to a folder"
+        " that you do not expect. If the site has changed its own variable (such as `$SCRATCH`), the finding names"
+        " both targets and gives *site* as its cause.",
         fix="If the link's current target is right, set this target in the accounts file. Otherwise, run `hpc-onboard"
         " onboard ACCOUNT --tags storage_links`. This command moves no data. It changes only links that"
         " hpc-onboard created and that have not been changed since, so move any other link away first. If the site"
@@ -30,14 +30,14 @@ PLACE_RULES = {
     "LNK-003": Rule(
         title="The target of a link does not exist",
         severity="high",
-        owner=f"the role `storage_links` and {CHECKS}",
+        owner=f"the Ansible role `storage_links` and {CHECKS}",
         why="The target of a link was purged, or its file system was moved or is not mounted. A job fails when it"
         " first writes to the missing target. The audit does not report links to folders of a single node or job"
         " (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because the target of such a"
         " link may exist on another login node.",
         fix="Check the link's target with `ls -ld TARGET` on the account. If a role created the link, run `hpc-onboard"
-        " onboard ACCOUNT`, which creates the missing folder. If this command fails, ask the site. If no role"
-        " created the link, run `hpc-onboard fix ACCOUNT`, which removes the broken link.",
+        " onboard ACCOUNT`, which creates the missing folder. If this command fails, ask the site where your"
+        " folder is. If no role created the link, run `hpc-onboard fix ACCOUNT`, which removes the broken link.",
         found_class="broken",
         found_cause="site",
         advice="Change {place} so that it points to an existing target, or remove the link.",
@@ -45,9 +45,9 @@ PLACE_RULES = {
     "LNK-004": Rule(
         title="A file or folder has the name of a declared link",
         severity="high",
-        owner="the role `storage_links`",
-        why="A file or folder already exists at the path of a declared link. hpc-onboard does not change this file or"
-        " folder, because it was not created by hpc-onboard.",
+        owner="the Ansible role `storage_links`",
+        why="A file or folder already exists at the path of a link that your settings declare. hpc-onboard does not"
+        " change this file or folder, because it was not created by hpc-onboard.",
         fix="Move the existing file or folder away (`mv -n ~/work ~/work.mine`), then run `hpc-onboard onboard"
         " ACCOUNT` to create the link. After that, copy the files that you want to keep to the link's target.",
     ),
@@ -67,7 +67,7 @@ PLACE_RULES = {
     "DIR-001": Rule(
         title="A folder is missing",
         severity="medium",
-        owner="the role `storage_links`",
+        owner="the Ansible role `storage_links`",
         why="Your folder in a storage area does not exist, so links and caches that use the folder have no target."
         " When a site purges files, it may also remove empty folders.",
         fix="Run `hpc-onboard onboard ACCOUNT` to create the missing folder.",
@@ -75,9 +75,9 @@ PLACE_RULES = {
     "DIR-002": Rule(
         title="A folder has the wrong mode, group or type",
         severity="medium",
-        owner="the role `storage_links`",
-        why="The mode, group or type of a folder differs from its declaration. As a result, your colleagues may have"
-        " no access to the folder, or other users may have access to it.",
+        owner="the Ansible role `storage_links`",
+        why="The mode, group or type of a folder differs from your settings. As a result, your colleagues may have no"
+        " access to the folder, or other users may have access to it.",
         fix="If you want to keep the folder's current mode or group, declare it in the accounts file. Otherwise, run"
         " `hpc-onboard onboard ACCOUNT`, which restores the declared mode and group.",
     ),
@@ -117,7 +117,7 @@ PLACE_RULES = {
     "ENV-002": Rule(
         title="The shell settings of hpc-onboard were changed",
         severity="medium",
-        owner=f"the role `shell_environment` and {CHECKS}",
+        owner=f"the Ansible role `shell_environment` and {CHECKS}",
         why="hpc-onboard's settings file for shells was changed, or the line in a start-up file that reads this file"
         " was changed. As a result, shells may start with only some of the settings, and the settings of bash, zsh"
         " and fish may differ.",
@@ -131,9 +131,9 @@ PLACE_RULES = {
         title="A start-up file prints text in non-interactive shells",
         severity="medium",
         owner=CHECKS,
-        why="A start-up file prints text in non-interactive shells. This text breaks `scp`, `rsync` and `sftp`, and"
-        " their error messages do not name the cause. This rule also reports an error in a start-up file, because"
-        " the lines after the error may not run.",
+        why="A start-up file of your shell prints text in non-interactive shells. This text breaks `scp`, `rsync` and"
+        " `sftp`, and their error messages do not name the cause. This rule also reports an error in a start-up"
+        " file, because the lines after the error may not run.",
         fix="Remove the command that prints text, or run it only in interactive shells: `[[ $- == *i* ]] && echo ...`."
         " If the finding reports an error in a start-up file, run `ssh HOST true`, read the error message and"
         " correct the line.",
@@ -160,20 +160,20 @@ PLACE_RULES = {
         " precedence. You may then run the wrong program. The audit also checks which programs the names `sbatch`,"
         " `srun`, `salloc`, `enroot` and `apptainer` start. Scripts that you submit with `sbatch` need not be on"
         " PATH. This rule also reports the current folder on PATH, because anyone who can write to a folder can"
-        " then choose the programs that you start in it.",
+        " then choose the programs that you start in that folder.",
         fix="Run `type -a PROGRAM` on the account to see which program comes first. If the folder of hpc-onboard's"
         " script is not on PATH, log in again. If the folder is still missing from PATH, look in your start-up"
-        " file for a line that replaces PATH below hpc-onboard's line. If a different program takes precedence,"
-        " remove that program, or move its folder to the end of PATH.",
+        " file for a line that replaces PATH after the line that reads hpc-onboard's settings. If a different"
+        " program takes precedence, remove that program, or move its folder to the end of PATH.",
         found_class="changed",
         advice="Remove {place}, or remove its folder from PATH. Or put its folder after the folder of hpc-onboard's"
         " script on PATH.",
         cases={
             "not_on_path": "Log in again. If the script is still not on PATH, look in your start-up file for a line"
-            " that replaces PATH below hpc-onboard's line. Add the script's folder in that line: export"
-            " PATH={folder}:$PATH (in tcsh: set path = ({folder} $path)).",
+            " that replaces PATH after the line that reads hpc-onboard's settings. Add the script's folder in that"
+            " line: export PATH={folder}:$PATH (in tcsh: set path = ({folder} $path)).",
             "path_replaced": "Keep the earlier value of PATH in {place} (write export PATH=FOLDER:$PATH), or move this"
-            " line above hpc-onboard's line.",
+            " line above the line that reads hpc-onboard's settings.",
             "name_taken": "Remove the alias or function from {place}, or rename it.",
             "current_folder": "Remove the current folder (a dot or an empty entry) from PATH in {place}.",
         },
@@ -181,7 +181,7 @@ PLACE_RULES = {
     "ENV-006": Rule(
         title="The shell settings of hpc-onboard are missing",
         severity="medium",
-        owner="the role `shell_environment`",
+        owner="the Ansible role `shell_environment`",
         why="hpc-onboard's settings file for shells does not exist, or no line in a start-up file reads it. Without"
         " hpc-onboard's settings, caches are in the home directory, and your scripts are not on PATH.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which writes hpc-onboard's settings file and"
@@ -192,9 +192,9 @@ PLACE_RULES = {
         severity="medium",
         owner=CHECKS,
         why="A variable of hpc-onboard is missing or has a different value in a shell. A start-up file sets or unsets"
-        " the variable below hpc-onboard's line, or ends before that line. Commands that do this often come from"
-        " tutorials. As a result, a cache may be in the home directory again. The audit checks a login shell, an"
-        " interactive shell, a command over ssh and a batch job.",
+        " the variable after it has read hpc-onboard's settings, or ends before it reads these settings. Such"
+        " commands often come from tutorials. As a result, a cache may be in the home directory again. The audit"
+        " checks a login shell, an interactive shell, a command over ssh and a batch job.",
         fix="Remove the line that the finding names, or run `hpc-onboard fix ACCOUNT`, which removes the line if"
         " nothing else depends on it. If you want to keep the line's value, declare the value in the accounts file"
         " instead. If the line points to a folder with files, the finding also names this folder. Once the line is"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..._documents.outcome import Severity
 
 CHECKS = "the audit's own checks"
-KEEPERS = "the roles that store keys"
+KEEPERS = "the Ansible roles that store keys"
 KEEPERS_AND_CHECKS = f"{KEEPERS} and {CHECKS}"
 """The parts that report findings, as docs/rules.md names them. A part that reports few rules is named in its table."""
 

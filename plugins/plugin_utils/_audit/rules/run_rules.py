@@ -60,7 +60,8 @@ RUN_RULES = {
         owner="all roles and all checks of the audit",
         why="A part of the account could not be checked, because permission was denied, a file system did not respond,"
         " or a command was missing. The audit makes no statement about this part. All other parts were checked.",
-        fix="Check the part of the account that the finding names by hand, then run `hpc-onboard audit ACCOUNT` again.",
+        fix="Solve the problem that the finding names, then run `hpc-onboard audit ACCOUNT` again. If you cannot solve"
+        " the problem, check this part of the account by hand.",
         advice="Solve the problem in this finding, then run the audit again.",
     ),
     "RUN-002": Rule(

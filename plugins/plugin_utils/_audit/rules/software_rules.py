@@ -8,7 +8,7 @@ from .rule import CHECKS, Rule
 
 SOFTWARE_RULES = {
     "PKG-001": Rule(
-        title="conda is in a place that the site forbids, or on purged storage",
+        title="conda is in a folder that the site forbids, or on purged storage",
         severity="medium",
         owner=CHECKS,
         why="A conda installation has thousands of small files, which slow down a parallel file system for all users."
@@ -42,7 +42,7 @@ SOFTWARE_RULES = {
     "PKG-003": Rule(
         title="conda would use Anaconda's default channels",
         severity="medium",
-        owner=f"the role `conda` and {CHECKS}",
+        owner=f"the Ansible role `conda` and {CHECKS}",
         why="The terms of Anaconda's default channels require larger organisations, often including universities, to"
         " pay for their use.",
         fix="To stop using Anaconda's default channels, run `conda config --remove channels defaults` on the account."
@@ -50,10 +50,10 @@ SOFTWARE_RULES = {
         advice="Remove the default channels from {place}: conda config --remove channels defaults",
     ),
     "PKG-004": Rule(
-        title="An installed version differs from the declared one",
+        title="The installed conda differs from the declared version",
         severity="medium",
-        owner="the role `conda`",
-        why="The version or the checksum of the installed conda differs from its declaration. As a result, an"
+        owner="the Ansible role `conda`",
+        why="The version or the checksum of the installed conda differs from your settings. As a result, an"
         " environment may differ between two clusters.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags conda` to install the declared version of conda, or declare the"
         " installed version in the accounts file.",
@@ -61,29 +61,29 @@ SOFTWARE_RULES = {
     "PKG-005": Rule(
         title="conda or one of its environments is missing",
         severity="high",
-        owner="the role `conda`",
-        why="conda or a declared conda environment does not exist or is incomplete. Jobs that activate the environment"
-        " fail.",
+        owner="the Ansible role `conda`",
+        why="conda, or a conda environment that your settings declare, does not exist or is incomplete. Jobs that"
+        " activate the environment fail.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags conda`, which installs conda and its environments, or continues"
         " an interrupted installation.",
     ),
     "PKG-006": Rule(
         title="A Python environment is missing, or cannot start",
         severity="high",
-        owner="the role `python_envs`",
-        why="A declared Python environment does not exist, its files were purged, or its Python interpreter was"
-        " removed. When a site removes old modules, all environments that use these modules break. Jobs that"
-        " activate a broken environment fail at once.",
+        owner="the Ansible role `python_envs`",
+        why="A Python environment that your settings declare does not exist, its files were purged, or its Python"
+        " interpreter was removed. When a site removes old modules, all environments that use these modules break."
+        " Jobs that activate a broken environment fail at once.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags python_envs`, which creates the Python environment again in a new"
         " folder. If the site has removed a module, first set a newer module under `modules` in the accounts file.",
     ),
     "PKG-007": Rule(
         title="A Python environment differs from its declaration",
         severity="medium",
-        owner="the role `python_envs`",
-        why="The declared modules or packages of a Python environment have changed, or packages were installed or"
-        " removed by hand. Jobs then use versions that differ from the lock file. Onboarding does not undo changes"
-        " that were made by hand.",
+        owner="the Ansible role `python_envs`",
+        why="Your settings for the modules or packages of a Python environment have changed, or packages were"
+        " installed or removed by hand. Jobs then use versions that differ from the lock file. Onboarding does not"
+        " undo changes that were made by hand.",
         fix="To keep packages that you installed by hand, add them to `packages` in the accounts file. To discard"
         " them, remove the environment's link. Then run `hpc-onboard onboard ACCOUNT --tags python_envs` to create"
         " the environment again.",
@@ -94,7 +94,7 @@ SOFTWARE_RULES = {
         owner=CHECKS,
         why="Slurm charges each job to a Slurm account, which usually belongs to a project. You are not a member of"
         " the Slurm account in your accounts file, or you have no Slurm account on this cluster. Slurm therefore"
-        " refuses jobs that you submit with `sbatch` or `usrun.sh`.",
+        " refuses jobs that you submit with `sbatch` or, at DFKI, with `usrun.sh`.",
         fix="Set one of your Slurm accounts in the accounts file (`scheduler: {account: NAME}`), then run `hpc-onboard"
         " onboard ACCOUNT`. If you should be a member of the Slurm account, ask the project's leader to add you.",
         found_class="broken",
@@ -123,10 +123,10 @@ SOFTWARE_RULES = {
         title="Jobs are not allowed to use the requested quality of service",
         severity="medium",
         owner=CHECKS,
-        why="Jobs that follow the cluster's profile request a quality of service (QOS) that your Slurm account is not"
-        " allowed to use. Slurm refuses these jobs.",
+        why="The cluster's profile requests a quality of service (QOS) for jobs, but your Slurm account is not allowed"
+        " to use this QOS. Slurm refuses such jobs.",
         fix="To list the QOS that you can use, run `sacctmgr show assoc user=$USER format=account,qos` on the account."
-        " Use one of the listed QOS, or ask the site for access to the requested one.",
+        " Use one of the listed QOS, or ask the site for access to the requested QOS.",
         found_class="changed",
         found_cause="site",
         advice="Use a quality of service other than {place}, or ask the site for access to {place}.",
@@ -139,8 +139,8 @@ SOFTWARE_RULES = {
         title="You have several Slurm accounts, but have not chosen one",
         severity="low",
         owner=CHECKS,
-        why="You have several Slurm accounts, but the accounts file does not choose one. Slurm charges your jobs to"
-        " its default account, or refuses them if the site requires you to choose an account.",
+        why="You have several Slurm accounts, but the accounts file does not name one of them. Slurm charges your jobs"
+        " to its default account, or refuses them if the site requires you to choose an account.",
         fix="Choose a Slurm account in the accounts file (`scheduler: {account: NAME}`), then run `hpc-onboard onboard"
         " ACCOUNT`. Some sites have separate Slurm accounts for jobs with and without GPUs (`def-pi_gpu`,"
         " `def-pi_cpu`). At such a site, write the name without the suffix (`def-pi`), and hpc-onboard uses the"
@@ -164,10 +164,10 @@ SOFTWARE_RULES = {
         severity="low",
         owner=CHECKS,
         why="Your job script, alias or variable requests GPUs that no partition has, more GPUs than a node has, or a"
-        " time limit that its partition does not allow. Or it uses an image, an environment or a folder that does"
-        " not exist. Slurm refuses the job, or the job fails. This rule also reports a job script whose first line"
-        " does not name a shell, because Slurm refuses the script, and `#SBATCH` lines below the first command,"
-        " because Slurm ignores them.",
+        " time limit that the partition does not allow. Or the job uses an image, an environment or a folder that"
+        " does not exist. Slurm refuses the job, or the job fails. This rule also reports a job script whose first"
+        " line does not name a shell, because Slurm refuses the script, and `#SBATCH` lines below the first"
+        " command, because Slurm ignores them.",
         fix="Correct the line that requests the unavailable resource. To list partitions, limits and GPUs, run"
         " `hpc-onboard cheatsheet ACCOUNT`.",
         advice="Correct {place}, or remove the line if it is for another site.",
@@ -175,16 +175,16 @@ SOFTWARE_RULES = {
     "IMG-001": Rule(
         title="A container image is missing",
         severity="high",
-        owner="the role `container_images`",
-        why="A declared container image does not exist. Either the image was never imported, or its storage was"
-        " purged. Jobs that use the image fail.",
+        owner="the Ansible role `container_images`",
+        why="Your settings declare a container image that does not exist. Either the image was never imported, or its"
+        " storage was purged. Jobs that use the image fail.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images` to import the missing image. The import takes"
         " minutes and continues in the background.",
     ),
     "IMG-002": Rule(
         title="A container image differs from its declaration",
         severity="medium",
-        owner="the role `container_images`",
+        owner="the Ansible role `container_images`",
         why="The tag of a container image now has a different digest in the registry, the image file was changed, or"
         " the registry no longer gives your key access to the image.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images`, which imports the new version of the image and"
