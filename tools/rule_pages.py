@@ -44,8 +44,9 @@ SECTIONS = {
 }
 """The heading for each prefix; a prefix without one is its own heading."""
 
-SHORT_CODE = re.compile(r"`[^`]{1,60}`")
-NO_BREAK = "\0"  # replaces the spaces of a short code span while the text is wrapped
+CODE = re.compile(r"`[^`]+`")
+LONGEST_UNBROKEN = 60
+NO_BREAK = "\0"  # replaces the spaces of a code span while the text is wrapped
 
 
 def page() -> str:
@@ -68,6 +69,11 @@ def _paragraphs(rule: Rule) -> str:
 
 
 def _wrap(text: str) -> str:
-    """Return the text in lines of at most 120 characters. A line ends inside a code span only if the span is long."""
-    joined = SHORT_CODE.sub(lambda code: code.group().replace(" ", NO_BREAK), text)
+    """Return the text in lines of at most 120 characters. A code span is on one line unless the span is long."""
+    joined = CODE.sub(_join, text)
     return textwrap.fill(joined, 120, break_long_words=False, break_on_hyphens=False).replace(NO_BREAK, " ")
+
+
+def _join(code: re.Match[str]) -> str:
+    span = code.group()
+    return span if len(span) > LONGEST_UNBROKEN else span.replace(" ", NO_BREAK)

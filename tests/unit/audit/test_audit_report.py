@@ -318,13 +318,13 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
         (finding("LNK-003", capability="watch", place="~/old", auto_fix=LINK), [(FIX, True)]),
         (
             finding("LNK-003", capability="watch", place="~/$(id)"),
-            [("Change ~/$(id) so that it points to an existing target, or remove it.", False)],
+            [("Change ~/$(id) so that it points to an existing target, or remove the link.", False)],
         ),
         (
             finding("SEC-004", capability="watch", place="~/x\nrm -rf ~"),
             [
                 (
-                    "Make sure that the program has its key in another way. Then remove the key from ~/x\nrm -rf ~ by"
+                    "Make sure that the program gets its key in another way. Then remove the key from ~/x\nrm -rf ~ by"
                     " hand.",
                     False,
                 )
@@ -334,9 +334,9 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("SEC-007", capability="watch", place="~/.credentials:2"),
             [
                 (
-                    "Onboarding does not change this line. Delete ~/.credentials:2, then run: ansible-playbook"
-                    " -i 'my accounts.yml' hpc.onboard.onboard -l a@lrz. For a machine that hpc-onboard does not set"
-                    " up, write the password itself into the file.",
+                    "If hpc-onboard does not set up the machine in ~/.credentials:2, replace the password with its"
+                    " literal value. Otherwise, delete the line, then run: ansible-playbook -i 'my accounts.yml'"
+                    " hpc.onboard.onboard -l a@lrz",
                     False,
                 )
             ],
@@ -346,8 +346,8 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             [
                 (
                     "Log in again. If the script is still not on PATH, look in your start-up file for a line"
-                    " that replaces PATH, below the line of hpc-onboard. Add the folder in that line: export"
-                    " PATH=~/bin:$PATH (in tcsh: set path = (~/bin $path)).",
+                    " that replaces PATH after the line that reads hpc-onboard's settings. Add the script's folder in"
+                    " that line: export PATH=~/bin:$PATH (in tcsh: set path = (~/bin $path)).",
                     False,
                 )
             ],
@@ -356,8 +356,8 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("SEC-008", capability="watch", place="~/.bashrc:5", case="leads_past"),
             [
                 (
-                    "Set the path of the file that the variable points to in the accounts file (path). Or remove the"
-                    " variable from ~/.bashrc:5, if nothing else needs it.",
+                    "Set the path of this variable in the accounts file (path), so that hpc-onboard writes the key to"
+                    " that file. If no other program needs the variable, remove it from ~/.bashrc:5 instead.",
                     False,
                 )
             ],
@@ -366,8 +366,8 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ENV-001", capability="watch", place="~/.local/share/enroot", case="not_made_again"),
             [
                 (
-                    "Keep ~/.local/share/enroot, because no program can create it again. To move it, use its own"
-                    " program (for enroot: enroot export, then enroot create).",
+                    "Keep ~/.local/share/enroot, because no program can create its content again. To move the content,"
+                    " use the program that wrote it (for enroot: enroot export, then enroot create).",
                     False,
                 )
             ],
@@ -376,21 +376,22 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ENV-005", capability="watch", place="/opt/x"),
             [
                 (
-                    "Remove /opt/x, or remove its folder from PATH, or put the folder after the folder of hpc-onboard's"
-                    " script.",
+                    "Remove /opt/x, or remove its folder from PATH. Or put its folder after the folder of"
+                    " hpc-onboard's script on PATH.",
                     False,
                 )
             ],
         ),
         (
             finding("SEC-004", capability="watch", place="~/a.sh:1", case="unknown_key"),
-            [(f"{KEEP} Then remove the line from ~/a.sh:1.", False)],
+            [(f"{KEEP} Then remove the key from ~/a.sh:1.", False)],
         ),
         (
             finding("SEC-004", capability="watch", place="~/a.sh:1", case="anything an account says"),
             [
                 (
-                    "Make sure that the program has its key in another way. Then remove the key from ~/a.sh:1 by hand.",
+                    "Make sure that the program gets its key in another way. Then remove the key from ~/a.sh:1 by"
+                    " hand.",
                     False,
                 )
             ],

@@ -94,7 +94,7 @@ SOFTWARE_RULES = {
         owner=CHECKS,
         why="Slurm charges each job to a Slurm account, which usually belongs to a project. You are not a member of"
         " the Slurm account in your accounts file, or you have no Slurm account on this cluster. Slurm therefore"
-        " refuses jobs that you submit with `sbatch` or, at DFKI, with `usrun.sh`.",
+        " refuses jobs that you submit with `sbatch` or with hpc-onboard's script `usrun.sh`.",
         fix="Set one of your Slurm accounts in the accounts file (`scheduler: {account: NAME}`), then run `hpc-onboard"
         " onboard ACCOUNT`. If you should be a member of the Slurm account, ask the project's leader to add you.",
         found_class="broken",
