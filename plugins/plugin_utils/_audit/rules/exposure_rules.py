@@ -54,12 +54,12 @@ EXPOSURE_RULES = {
         " recognises other keys by their issuer's format and checksum. The audit ignores lines that contain"
         " `hpc.onboard:allow`.",
         fix="Run `hpc-onboard fix ACCOUNT`, which removes a variable whose value is a current or replaced key from"
-        " your keyring. The command removes the variable only if its program also finds the key in a file, such as"
-        " `~/.netrc` for `WANDB_API_KEY`. In a shell history, the command overwrites keys from your keyring."
-        " Remove every other key by hand. If a key was never in your keyring, the file may contain its only copy,"
-        " so first store the key with `keyring set hpc.onboard NAME`. If an application reads the file (such as"
-        " `.env` or a compose file), first give the application its key in another way. Finally, replace the key"
-        " with `hpc-onboard rotate`.",
+        " your keyring. The command removes the variable only if the variable's program also finds the key in a"
+        " file, such as `~/.netrc` for `WANDB_API_KEY`. In a shell history, the command overwrites keys from your"
+        " keyring. Remove every other key by hand. If a key was never in your keyring, the file may contain its"
+        " only copy, so first store the key with `keyring set hpc.onboard NAME`. If an application reads the file"
+        " (such as `.env` or a compose file), first give the application its key in another way. Finally, replace"
+        " the key with `hpc-onboard rotate`.",
         advice="Make sure that the program gets its key in another way. Then remove the key from {place} by hand.",
         cases={
             "unknown_key": "{keep} Then remove the key from {place}.",
@@ -102,11 +102,11 @@ EXPOSURE_RULES = {
         why="A password in enroot's credentials file begins with `$`. enroot passes the password to a shell, which"
         " expands it as a variable or a command. As a result, either the password is empty, or the shell runs the"
         " command.",
-        fix="If no role sets up the machine whose password begins with `$`, write the literal password to enroot's"
-        " credentials file. Otherwise, delete the line with this password, because onboarding does not change the"
-        " line. Then run `hpc-onboard onboard ACCOUNT --tags enroot_credentials`, which writes the literal key.",
-        advice="If hpc-onboard does not set up the machine in {place}, replace the password with its literal value."
-        " Otherwise, delete the line, then run: {onboard}",
+        fix="If a role writes the line whose password begins with `$`, delete this line, because onboarding does not"
+        " change it. Then run `hpc-onboard onboard ACCOUNT --tags enroot_credentials`, which writes the literal"
+        " key. If no role writes the line, replace the password with its literal value by hand.",
+        advice="If no role of hpc-onboard writes {place}, replace the password with its literal value. Otherwise,"
+        " delete this line, then run: {onboard}",
     ),
     "SEC-008": Rule(
         title="An environment variable overrides a key file",
@@ -119,7 +119,8 @@ EXPOSURE_RULES = {
         fix="Remove the variable from the start-up file that the finding names, and log in again. Then check that `env"
         " | grep -iE 'key|token'` no longer shows the variable. A variable that contains the path of a file or"
         " folder (`NETRC`, `HF_HOME`) may have other uses, such as a cache of models. In this case, set the same"
-        " path in the accounts file (`path`), or remove the variable if no other program needs it.",
+        " path in the accounts file (option `path` of the role), or remove the variable if no other program needs"
+        " it.",
         advice="Remove the variable from {place}. The program then reads the key from the key file.",
         cases={
             "unknown_key": "{keep} Then remove the variable from {place}.",

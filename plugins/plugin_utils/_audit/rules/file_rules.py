@@ -14,8 +14,8 @@ FILE_RULES = {
         why="You use more than 90 % of your disk quota. When the quota is full, programs cannot finish writing their"
         " files, and some of these programs report no error.",
         fix="Run `du -xh --max-depth=1 ~ | sort -h` on the account to list your largest folders, and run the site's"
-        " own quota command to see your quota. Then move or remove files that you do not need in your home"
-        " directory.",
+        " own quota command to see your quota. Then remove the files that you do not need, or move them to a"
+        " storage area.",
         found_class="at_risk",
         found_cause="time",
         advice="Move or remove files to free disk space in {place}.",

@@ -17,7 +17,8 @@ KEY_RULES = {
         fix="Run `hpc-onboard onboard ACCOUNT --tags enroot_credentials` to write the missing key. If the finding"
         " names a different role, use that role's name instead of `enroot_credentials`. If only the cluster's"
         " profile requests the key and your keyring does not contain it, the severity is info. In this case, store"
-        " the key in your keyring, or skip the role with `without: [registry_auth]` in the accounts file.",
+        " the key in your keyring, or skip the role in the accounts file, for example with `without:"
+        " [registry_auth]`.",
     ),
     "KEY-002": Rule(
         title="A file contains a key that is not the current one",
@@ -33,9 +34,9 @@ KEY_RULES = {
         title="A key file has several entries for a machine, and programs use only the first one",
         severity="high",
         owner=KEEPERS_AND_CHECKS,
-        why="A key file has several entries for one machine, and programs use only the first entry. A new key in a"
-        " later entry has no effect. If the entries have different logins, the severity is medium, because a"
-        " rotation does not replace the key of the second login.",
+        why="A key file has several entries for one machine (such as a registry), and programs use only the first"
+        " entry. A new key in a later entry has no effect. If the entries have different logins, the severity is"
+        " medium, because a rotation does not replace the key of the second login.",
         fix="Delete the entries that you do not need from the key file. Alternatively, run `hpc-onboard onboard"
         " ACCOUNT`, which updates the entry that programs use.",
         found_class="broken",
@@ -80,8 +81,8 @@ KEY_RULES = {
         title="A key expires soon",
         severity="medium",
         owner=CHECKS,
-        why="A key expires within a month, or has already expired. The severity is high in the last week before the"
-        " key expires, and after that. Jobs that use an expired key fail.",
+        why="A key expires within a month, or has already expired. From one week before the key expires, the severity"
+        " is high. Jobs that use an expired key fail.",
         fix="Create a new key while the old one still works, then install the new key with `hpc-onboard rotate`.",
         found_class="at_risk",
         found_cause="time",
@@ -99,7 +100,7 @@ KEY_RULES = {
         advice="Create a personal key, then replace the legacy key: {rotate}",
     ),
     "KEY-009": Rule(
-        title="A key is in a file that this site does not read",
+        title="A key is in a file that no program reads at this site",
         severity="medium",
         owner=CHECKS,
         why="A key file is in the default folder of its program, but the program uses a different folder at this site"
@@ -116,8 +117,9 @@ KEY_RULES = {
         title="Jobs cannot read the key",
         severity="info",
         owner=CHECKS,
-        why="Programs on the login node can read a key, but jobs cannot. The key file is in the home directory, and at"
-        " this site, jobs have no ticket for the home directory, or compute nodes do not mount it.",
+        why="Programs on the login node can read a key, but jobs cannot. The key file is in the home directory. At"
+        " this site, jobs have no Kerberos ticket for the home directory, or compute nodes do not have this"
+        " directory.",
         fix="Pass the key to each job in the job's environment. For wandb, run `read -rs WANDB_API_KEY; export"
         " WANDB_API_KEY` in your shell and paste the key, which is neither shown nor stored in the shell history."
         " Then submit the job from this shell with `sbatch --export=ALL`. Never write the key into a job script.",

@@ -30,7 +30,7 @@ PLACE_RULES = {
     "LNK-003": Rule(
         title="The target of a link does not exist",
         severity="high",
-        owner=f"the Ansible role `storage_links` and {CHECKS}",
+        owner=f"the Ansible role `storage_links` and by {CHECKS}",
         why="The target of a link was purged, or its file system was moved or is not mounted. A job fails when it"
         " first writes to the missing target. The audit does not report links to folders of a single node or job"
         " (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because the target of such a"
@@ -117,7 +117,7 @@ PLACE_RULES = {
     "ENV-002": Rule(
         title="The shell settings of hpc-onboard were changed",
         severity="medium",
-        owner=f"the Ansible role `shell_environment` and {CHECKS}",
+        owner=f"the Ansible role `shell_environment` and by {CHECKS}",
         why="hpc-onboard's settings file for shells was changed, or the line in a start-up file that reads this file"
         " was changed. As a result, shells may start with only some of the settings, and the settings of bash, zsh"
         " and fish may differ.",

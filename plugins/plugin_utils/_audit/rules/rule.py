@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from ..._documents.finding import Cause, Class
     from ..._documents.outcome import Severity
 
-CHECKS = "the audit's own checks"
+CHECKS = "an audit check"
 KEEPERS = "the Ansible roles that store keys"
-KEEPERS_AND_CHECKS = f"{KEEPERS} and {CHECKS}"
+KEEPERS_AND_CHECKS = f"{KEEPERS} and by {CHECKS}"
 """The parts that report findings, as docs/rules.md names them. A part that reports few rules is named in its table."""
 
 NO_CASES: Mapping[str, str] = MappingProxyType({})

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .rule import CHECKS, Rule
 
-RECEIPT_CHECK = "the comparison of the account with its receipt, hpc-onboard's record of what it created"
+RECEIPT_CHECK = "an audit check that compares the account with its receipt (the record of what hpc-onboard created)"
 
 RUN_RULES = {
     "SES-001": Rule(
@@ -26,8 +26,8 @@ RUN_RULES = {
         owner=CHECKS,
         why="The facts in the cluster's profile were last checked months ago. Sites move file systems and change"
         " rules, so the profile may be out of date.",
-        fix="Compare the cluster's profile with the site's documentation, and set `verified_on` in"
-        " `inventory/clusters/CLUSTER.yml`.",
+        fix="Compare the cluster's profile with the site's documentation, correct the profile, and set `verified_on`"
+        " in `inventory/clusters/CLUSTER.yml` to today's date.",
         found_class="at_risk",
         found_cause="time",
         advice="Compare the profile with the site's documentation, and report any changes to the profile's"
@@ -57,7 +57,7 @@ RUN_RULES = {
     "RUN-001": Rule(
         title="A part of an account could not be checked",
         severity="info",
-        owner="all roles and all checks of the audit",
+        owner="all Ansible roles and all audit checks",
         why="A part of the account could not be checked, because permission was denied, a file system did not respond,"
         " or a command was missing. The audit makes no statement about this part. All other parts were checked.",
         fix="Solve the problem that the finding names, then run `hpc-onboard audit ACCOUNT` again. If you cannot solve"

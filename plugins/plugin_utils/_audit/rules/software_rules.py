@@ -42,7 +42,7 @@ SOFTWARE_RULES = {
     "PKG-003": Rule(
         title="conda would use Anaconda's default channels",
         severity="medium",
-        owner=f"the Ansible role `conda` and {CHECKS}",
+        owner=f"the Ansible role `conda` and by {CHECKS}",
         why="The terms of Anaconda's default channels require larger organisations, often including universities, to"
         " pay for their use.",
         fix="To stop using Anaconda's default channels, run `conda config --remove channels defaults` on the account."
@@ -154,7 +154,7 @@ SOFTWARE_RULES = {
         severity="low",
         owner=CHECKS,
         why="A job script uses the home directory, but jobs at this site cannot access the home directory, or have no"
-        " ticket for it. The job fails when it opens its first file in the home directory.",
+        " Kerberos ticket for it. The job fails when it opens its first file in the home directory.",
         fix="In the job script, use a folder in a storage area instead of the home directory: `#SBATCH"
         " --chdir=/work1/...`.",
         advice="Use a folder in a storage area instead of the home directory in {place}.",
