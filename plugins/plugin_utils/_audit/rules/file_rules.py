@@ -50,7 +50,7 @@ FILE_RULES = {
         owner=CHECKS,
         why="The site deletes files in a storage area if they have not been used for a number of days. Some of your"
         " files in this area have been deleted, or will be deleted soon. Most sites forbid running `touch` on"
-        " files only to keep them.",
+        " files only to prevent their deletion.",
         fix="Copy the files that you need from the purged storage area to permanent storage: `rsync -a SOURCE TARGET`.",
         found_class="at_risk",
         found_cause="time",
@@ -79,18 +79,18 @@ FILE_RULES = {
         title="Your own file is missing on the account",
         severity="medium",
         owner="the Ansible role `own_files`",
-        why="The accounts file declares a file on this machine that hpc-onboard copies to the account, but the account"
-        " does not have this file. Programs on the account run without the settings in the file.",
+        why="The accounts file declares a file on your machine that hpc-onboard copies to the account, but the file is"
+        " missing on the account. Programs on the account run without the settings in the file.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags own_files` to copy the missing file to the account.",
     ),
     "OWN-002": Rule(
         title="Your own file differs on the account",
         severity="medium",
         owner="the Ansible role `own_files`",
-        why="A file on the account differs from the declared file on this machine. Either the file was changed on the"
+        why="A file on the account differs from the declared file on your machine. Either the file was changed on the"
         " account, or it existed before onboarding.",
-        fix="If only the file on this machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."
-        " Otherwise, first copy the lines that you want to keep from the file on the account to the file on this"
+        fix="If only the file on your machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."
+        " Otherwise, first copy the lines that you want to keep from the file on the account to the file on your"
         " machine. Then move the file on the account away (`mv -n ~/.condarc ~/.condarc.mine`), and run the same"
         " command.",
     ),

@@ -89,7 +89,8 @@ PLACE_RULES = {
         " project has ended, the area is frozen, the file system is mounted read-only on this login node, or the"
         " mode of the folder was changed. Jobs fail when they first write to the folder.",
         fix="Run `touch FOLDER/x` on the account to check whether you can write to the folder. If you removed your own"
-        " write permission, run `chmod u+w FOLDER`. Otherwise, ask the site or the manager of the project.",
+        " write permission, run `chmod u+w FOLDER`. Otherwise, ask the site or the manager of the project why the"
+        " folder is not writable.",
         found_class="broken",
         found_cause="site",
         advice="Ask the site why {place} is not writable.",
@@ -193,8 +194,8 @@ PLACE_RULES = {
         owner=CHECKS,
         why="A variable of hpc-onboard is missing or has a different value in a shell. A start-up file sets or unsets"
         " the variable after it has read hpc-onboard's settings, or ends before it reads these settings. Such"
-        " commands often come from tutorials. As a result, a cache may be in the home directory again. The audit"
-        " checks a login shell, an interactive shell, a command over ssh and a batch job.",
+        " lines in start-up files often come from tutorials. As a result, a cache may be in the home directory"
+        " again. The audit checks a login shell, an interactive shell, a command over ssh and a batch job.",
         fix="Remove the line that the finding names, or run `hpc-onboard fix ACCOUNT`, which removes the line if"
         " nothing else depends on it. If you want to keep the line's value, declare the value in the accounts file"
         " instead. If the line points to a folder with files, the finding also names this folder. Once the line is"

@@ -93,7 +93,7 @@ RUN_RULES = {
         severity="medium",
         owner=RECEIPT_CHECK,
         why="The receipt of the account (`~/.config/hpc.onboard/receipt.json`), which lists the resources that"
-        " hpc-onboard created, differs from the copy on this machine. An entry for an existing resource is"
+        " hpc-onboard created, differs from the copy on your machine. An entry for an existing resource is"
         " missing, a resource that existed before is recorded as created by hpc-onboard, or an entry was not"
         " written by hpc-onboard. Offboarding relies on the receipt, so it could leave resources of hpc-onboard on"
         " the account or remove yours.",

@@ -113,7 +113,7 @@ SOFTWARE_RULES = {
         " Slurm does not list for you. The partition was removed or renamed, or is reserved for other users. If"
         " jobs of hpc-onboard use the partition, Slurm refuses them, and the severity is medium.",
         fix="Run `sinfo -s` on the account to list the partitions, and use one of them for your job. If the cluster's"
-        " profile names the missing partition, report this to the profile's maintainers.",
+        " profile names the missing partition, inform the profile's maintainers.",
         found_class="changed",
         found_cause="site",
         advice="Use a different partition, and report the missing partition to the profile's maintainers: {place}.",
@@ -179,7 +179,7 @@ SOFTWARE_RULES = {
         why="Your settings declare a container image that does not exist. Either the image was never imported, or its"
         " storage was purged. Jobs that use the image fail.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images` to import the missing image. The import takes"
-        " minutes and continues in the background.",
+        " several minutes and continues in the background.",
     ),
     "IMG-002": Rule(
         title="A container image differs from its declaration",
@@ -198,7 +198,7 @@ SOFTWARE_RULES = {
         why="A container image (`.sqsh` or `.sif`) takes up gigabytes, but the home directory is small and slow. Jobs"
         " that use the image start slowly. If the home directory is full, even a login can fail.",
         fix="Move the image to a storage area. Alternatively, declare the image under `container_images` in the"
-        " accounts file, and remove the image from the home directory.",
+        " accounts file, and remove the old image file from the home directory.",
         advice="Move {place} to a storage area, or declare the image in the accounts file (container_images) and"
         " remove {place}.",
     ),
