@@ -67,11 +67,16 @@ def join_parts(node: ast.Constant | ast.JoinedStr) -> str:
 
 
 def list_paragraphs() -> Iterator[tuple[str, str]]:
-    """Yield place and text of each paragraph of prose in the README and the documentation."""
+    """Yield place and text of each paragraph of prose in the README and the documentation.
+
+    A list after a colon belongs to its paragraph. Code blocks are left out.
+    """
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         prose = re.sub(r"(?ms)^```.*?^```$", "", path.read_text(encoding="utf-8"))
+        prose = re.sub(r":\n\n(?=[*-] |1\. )", ":\n", prose)
         for number, block in enumerate(prose.split("\n\n")):
-            if len(block.split()) > 12 and block.lstrip()[:1] not in ("#", "|", "<", "!", "`"):
+            is_prose = not block.strip("\n").startswith(("    ", "#", "|", "<", "!", "`"))
+            if is_prose and len(block.split()) > 12:
                 yield f"{path.relative_to(ROOT)}, block {number}", block.strip()
 
 
