@@ -206,6 +206,16 @@ def is_missing(path: str, host: Host) -> bool:
         return False
 
 
+def cannot_exist(path: str, host: Host) -> bool:
+    """Return True if a path does not exist, and the user has no permission to create it and the folders above it."""
+    if is_node_local(path, host) or not is_missing(path, host):
+        return False
+    above = os.path.dirname(path)
+    while is_missing(above, host):
+        above = os.path.dirname(above)
+    return above == "/" or not os.access(host.real(above), os.W_OK | os.X_OK)
+
+
 def is_near(path: str, host: Host) -> bool:
     """Return True if a path's top folder exists here and is shared. If not, the path may be for another cluster."""
     return not is_node_local(path, host) and not is_missing("/" + path.split("/")[1], host)

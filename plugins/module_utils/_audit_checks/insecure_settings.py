@@ -22,6 +22,9 @@ _SSH = re.compile(r"\s*(?:StrictHostKeyChecking[\s=]+(?:no|off)\b|UserKnownHosts
 _HOST = re.compile(r"\s*(?:Host|Match)\s+(.*)", re.I)
 _CURL = re.compile(r"\s*(?:-k|(?:--)?insecure)(?:\s*[=: ]\s*[\"']?(?:true|1|yes|on)[\"']?)?\s*$")
 _CONTAINERS = re.compile(r"\s*insecure\s*=\s*true\b")
+_UV = re.compile(r"\s*allow-insecure-host\s*=\s*\[?\s*[\"']")
+_NPM = re.compile(r"\s*strict-ssl\s*=\s*" + OFF)
+_WGET = re.compile(r"\s*check[-_]certificate\s*=\s*" + OFF)
 _ENROOT = re.compile(r"\s*ENROOT_ALLOW_HTTP\s+(?:y|yes|true|1)\b")
 BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (  # file, and its lines that turn a check off
     (".gitconfig", _GIT),
@@ -29,14 +32,14 @@ BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (  # file, and its lines that tu
     *((name, _CONDA) for name in SETTINGS),
     (".pip/pip.conf", _PIP),
     (".config/pip/pip.conf", _PIP),
-    (".config/uv/uv.toml", re.compile(r"\s*allow-insecure-host\s*=\s*\[?\s*[\"']")),
-    (".npmrc", re.compile(r"\s*strict-ssl\s*=\s*" + OFF)),
+    (".config/uv/uv.toml", _UV),
+    (".npmrc", _NPM),
     (".curlrc", _CURL),
     (".config/curlrc", _CURL),
     (".config/.curlrc", _CURL),
     (".yarnrc.yml", re.compile(r"\s*enableStrictSsl\s*:\s*" + OFF)),
     (".yarnrc", re.compile(r"\s*\"?strict-ssl\"?\s+" + OFF)),
-    (".wgetrc", re.compile(r"\s*check[-_]certificate\s*=\s*" + OFF)),
+    (".wgetrc", _WGET),
     (".config/containers/registries.conf", _CONTAINERS),
     (".config/enroot/enroot.config", _ENROOT),
     ("enroot/enroot.config", _ENROOT),
@@ -45,6 +48,16 @@ BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (  # file, and its lines that tu
 BY_FOLDER = (  # folder, ending of its files, and lines of these files
     (".config/containers/registries.conf.d", ".conf", _CONTAINERS),
 )
+BY_POINTER = {  # variable that contains the path of a settings file -> lines of that file
+    "PIP_CONFIG_FILE": _PIP,
+    "UV_CONFIG_FILE": _UV,
+    "CONDARC": _CONDA,
+    "NPM_CONFIG_USERCONFIG": _NPM,
+    "npm_config_userconfig": _NPM,
+    "GIT_CONFIG_GLOBAL": _GIT,
+    "WGETRC": _WGET,
+    "CONTAINERS_REGISTRIES_CONF": _CONTAINERS,
+}
 VARIABLES = re.compile(
     r"[^#]*\b(?:GIT_SSL_NO_VERIFY[= ]+[\"']?(?:1|true)|(?:NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY)[= ]+[\"']?0"
     r"|(?:PIP_TRUSTED_HOST|UV_INSECURE_HOST)[= ]+[\"']?\w|GIT_SSH_COMMAND%s"

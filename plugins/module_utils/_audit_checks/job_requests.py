@@ -15,6 +15,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
+from .._formats.settings import find_settings
 from .._scan import tool_places
 from .._scan.search import Search
 from .._scan.setting_values import expand_path, find_home_values, find_started_programs, find_values, is_relative
@@ -34,6 +35,7 @@ from .audit_check import (
     real_home,
     traversal_bits,
 )
+from .missing_paths import report_lost_folder
 
 SCRIPT_ENDINGS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS_ENDINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
@@ -155,6 +157,9 @@ class JobRequests(AuditCheck):
             if is_missing(program, host):
                 why = "this file starts %s, which does not exist" % host.shown(program)
                 self.report("ENV-009", "%s:%d" % (host.shown(path), line), why)
+        for one in find_settings(text) if os.path.basename(path) in (".env", ".envrc") else ():
+            where = "%s:%d" % (host.shown(path), one.line)
+            report_lost_folder(self, where, one.name, one.name, one.value(host.home), host)
         file = tool_places.OF_PROJECTS.get(os.path.basename(path))
         # those in the home directory itself are not of a project; tool_settings checks them
         for setting in find_values(file, text) if file and os.path.dirname(path) != host.home else ():
@@ -183,6 +188,7 @@ class JobRequests(AuditCheck):
     def _check_sizes(self, requests: List[PlacedRequest], partitions: List[Dict[str, Any]]) -> None:
         """Report GPU types, numbers of GPUs and times that no partition offers."""
         types = {name for partition in partitions for name in partition.get("gpus") or ()}
+        lower = {name.lower() for name in types}
         limits = {partition["name"]: partition.get("minutes") or 0 for partition in partitions}  # 0: without a limit
         longest = 0 if 0 in limits.values() else max(limits.values(), default=0)
         most = max([partition.get("most", 0) for partition in partitions], default=0)
@@ -194,11 +200,7 @@ class JobRequests(AuditCheck):
             if count and most and int(count.group(1)) > most:
                 text = "requests %s GPUs per node, but no node has more than %d"
                 self.report("JOB-006", request.place, text % (count.group(1), most))
-            if (
-                gpu_type
-                and types - {""}
-                and gpu_type.group(1).lower() not in {name.lower() for name in types} | {"gpu"}
-            ):
+            if gpu_type and types - {""} and gpu_type.group(1).lower() not in lower | {"gpu"}:
                 text = "requests GPUs of type %s, which no partition has; available: %s"
                 self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types - {""}))))
             minutes = parse_minutes(request.name) if request.what == "time" else None
@@ -265,11 +267,9 @@ def _may_request(name: str, folder: str) -> bool:
 
 def _missing_paths(request: PlacedRequest, folder: str, host: Host) -> Iterator[str]:
     """Yield the required paths of a request that do not exist. folder: the folder of the script."""
-    paths = (
-        [mount.partition(":")[0] for mount in request.name.split(",")] if request.what == "mounts" else [request.name]
-    )
-    for path in paths:
-        path = _expand_home(path, host)
+    is_mount = request.what == "mounts"  # SOURCE:TARGET,SOURCE:TARGET
+    for name in request.name.split(",") if is_mount else [request.name]:
+        path = _expand_home(name.partition(":")[0] if is_mount else name, host)
         path = os.path.dirname(path) if request.what == "output" else path
         if not path or re.search("[$%]", path):
             continue  # the job's shell or Slurm replaces a part of the path

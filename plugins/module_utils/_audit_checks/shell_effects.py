@@ -14,7 +14,7 @@ from .._core.host import Host
 from .._fixes import offers
 from .._formats import environment, section, startup
 from .._formats.settings import find_job_overrides, find_overrides
-from .._scan.hazards import HAZARDS, LIMITS
+from .._scan.hazards import DROPPED_OUTPUT, HAZARDS, LIMITS, SEARCH_PATHS
 from .._scan.shell_views import ShellView
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import (
@@ -256,12 +256,17 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
             )
         for name in [name for name in HAZARDS if name in view.environment]:
             _report_hazard(check, host, causes.locate_variable(view, name, False), "%s: %s" % (name, HAZARDS[name]))
+        for name in [name for name in SEARCH_PATHS if "." in view.environment.get(name, "").split(":")]:
+            text = "%s contains the current folder, so programs load code from any folder in which they start" % name
+            _report_hazard(check, host, causes.locate_variable(view, name, False), text)
         folder = view.environment.get("TMPDIR", "")
         if any(is_in(folder, home) for home in (host.home, real_home(host), host.real(host.home))):
             text = "TMPDIR is in the home directory, which is small, and every job writes to it"
             _report_hazard(check, host, causes.locate_variable(view, "TMPDIR", False), text)
     text = "this line limits every program that you start, including jobs"
     _report_hazard(check, host, causes.search(LIMITS % COMMAND), text)
+    text = "after this line, the shell and its programs do not print output or errors"
+    _report_hazard(check, host, causes.search(DROPPED_OUTPUT), text)
 
 
 def _report_hazard(check: AuditCheck, host: Host, place: Optional[Place], text: str) -> None:

@@ -155,7 +155,6 @@ class StartupFiles(AuditCheck):
             start = start_shell(way, host.real(host.home), deadline)
         if start is None or start.why == NOT_RUN:
             return
-        slow = self.options["slow_seconds"]
         reported = self.rules_broken() if way.is_login else []  # both starts may read the same file
         if start.why.startswith(ENDLESS):
             if "ENV-004" not in reported:
@@ -163,12 +162,17 @@ class StartupFiles(AuditCheck):
             return
         if start.text and "ENV-003" not in reported:
             self._report_output(way, host, start.text, start_shell(way, shell_views.NOWHERE, deadline))
-        if start.seconds > slow and "ENV-004" not in reported:
-            again = start_shell(way, host.real(host.home), deadline)  # a busy login node may be slow once
-            if again and again.seconds > slow:
-                place = self._causes.locate_delay(ShellView(way, {}, None, {}))
-                text = "%s takes more than %d s" % (way.description, slow)
-                self.report("ENV-004", place.shown(host) if place else way.file, text)
+        if "ENV-004" not in reported:
+            self._check_duration(way, start, host, deadline)
+
+    def _check_duration(self, way: ShellWay, start: ProgramOutput, host: Host, deadline: float) -> None:
+        """Report a start that takes too long twice: a busy login node may be slow once."""
+        slow = self.options["slow_seconds"]
+        again = start_shell(way, host.real(host.home), deadline) if start.seconds > slow else None
+        if again and again.seconds > slow:
+            place = self._causes.locate_delay(ShellView(way, {}, None, {}))
+            text = "%s takes more than %d s" % (way.description, slow)
+            self.report("ENV-004", place.shown(host) if place else way.file, text)
 
     def _report_output(self, way: ShellWay, host: Host, output: str, of_site: Optional[ProgramOutput]) -> None:
         """Report output of the user's start-up files or, except at a login, of the site's.
@@ -227,6 +231,8 @@ class StartupFiles(AuditCheck):
         else:
             output, errors = start_and_read_errors(way, host.real(host.home), deadline, build_query(way, names))
             self._check_errors(way, errors, host, deadline)
+            if output and "ENV-004" not in self.rules_broken():
+                self._check_duration(way, output, host, deadline)
         return read_view(way, output) if output else None
 
 

@@ -8,7 +8,7 @@ Files with carriage returns, which shells read as part of the last word of a lin
 
 import os
 import re
-from typing import Any, Dict, Iterator, List, Mapping, Set, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Set
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -18,7 +18,6 @@ from .._formats.lines import split_lines
 from .._formats.settings import find_settings
 from .._scan import tool_places
 from .._scan.included_files import find_included
-from .._scan.search import Search
 from .._scan.setting_values import expand_path, find_assignments, find_started_programs, find_values, is_relative
 from .._scan.start_up import find_site_settings
 from .._scan.tool_places import ENROOT, FILES, IN_COMMON, OUTRANKED, STARTER_FILES, STARTERS, SettingsFile
@@ -26,26 +25,26 @@ from .audit_check import (
     AuditCheck,
     is_in,
     is_missing,
-    is_near,
     is_node_local,
-    is_on_storage,
     read_own_variables,
     read_text,
 )
 from .effect_places import find_read_files
-from .insecure_settings import BY_FILE, BY_FOLDER, VARIABLES, blank_host_sections, find_insecure
+from .insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, VARIABLES, blank_host_sections, find_insecure
+from .missing_paths import (
+    LARGE_FOLDERS,
+    MOST,
+    check_paths,
+    files_in,
+    names_in,
+    report_lost_folder,
+    report_missing,
+)
 
 VARIABLE_FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
-MOST = 50  # files of one folder that are read
-PIP_FOLDERS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
-CREATED_BY_PIP = ("target", "prefix", "root")  # if the parent folder exists
-PIP_FILES = (".pip/pip.conf", ".config/pip/pip.conf", ".pydistutils.cfg", ".config/pydistutils.cfg")
-SCRIPT_FOLDERS = ("bin", ".local/bin")
-SHEBANG, LONGEST_SHEBANG = re.compile(r"#![ \t]*(/[^\s]+)[^\r\n]*(\r?)\n"), 256
+IN_CONTAINER = re.compile(r"(?:APPTAINER|SINGULARITY)ENV_")
+CONDA_CACHE = "CONDA_PKGS_DIRS"  # a variable with the meaning of conda's settings of folders
 CONDA_FOLDERS = re.compile(r"CONDA_(?:PKGS|ENVS)_(?:DIRS|PATH)\Z")
-LARGE_FOLDERS = re.compile(
-    r"(?i)CACHE|GRAPHROOT|(?:HF|TORCH)_HOME|ENROOT_(?:DATA|TEMP)_PATH"
-)  # variables of folders that become large
 
 
 class ToolSettings(AuditCheck):
@@ -75,13 +74,10 @@ class ToolSettings(AuditCheck):
         for path in self._starter_files(host):
             self._check_starter(path, ours, host)
         for folder in tool_places.CONDARC_FOLDERS:
-            self._condarcs += self._in_folder(folder, (".yml", ".yaml"), host)
+            self._condarcs += files_in(self, folder, (".yml", ".yaml"), host)
         for path in self._condarcs:
             self._check_conda(path, host)
-        for name in PIP_FILES:
-            self._check_pip(host.home + "/" + name, host)
-        self._check_named_paths(host)
-        self._check_scripts(host)
+        check_paths(self, host)
 
     # -- start-up files ------------------------------------------------------------------------
 
@@ -91,14 +87,23 @@ class ToolSettings(AuditCheck):
             self._set_by_user.add(setting.name)
             where, value = "%s:%d" % (host.shown(path), setting.line), setting.value(host.home)
             self._check_outranked(setting.name, value, where, ours, host)
+            inside = IN_CONTAINER.sub("", setting.name)  # the name that programs in a container see
+            if inside in ours and inside != setting.name and value != ours[inside]:
+                text = "in a container, this line overrides hpc-onboard's %s" % inside
+                self.report("ENV-009", where, text)
             if setting.name in tool_places.POINTERS and value:
                 self._pointed_files.append(SettingsFile(value, tool_places.POINTERS[setting.name]))
+            if setting.name in BY_POINTER and value:
+                lines = find_insecure(BY_POINTER[setting.name], read_text(self, host, value))
+                self._report_insecure(value, lines, host)
             if setting.name == tool_places.CONDARC and value:
                 self._condarcs.append(value)
             if value.startswith("/") and setting.name not in ours and tool_places.NAMES_EXISTING.match(setting.name):
-                self._report_missing(where, setting.name, value, host)
+                report_missing(self, where, setting.name, value, host)
             elif CONDA_FOLDERS.match(setting.name) and setting.name not in ours and is_in(value or "/", host.home):
                 self._report_in_home(where, setting.name, value, host)
+            elif setting.is_certain(host.home) and setting.name not in ours:
+                report_lost_folder(self, where, setting.name, setting.name, value, host)
 
     def _check_outranked(self, name: str, folder: str, where: str, ours: Mapping[str, str], host: Host) -> None:
         """Report a variable that has no effect because one of hpc-onboard's has precedence."""
@@ -131,7 +136,7 @@ class ToolSettings(AuditCheck):
             for included in find_included(name, blank_host_sections(text) if name == ".ssh/config" else text, host):
                 self._report_insecure(included, find_insecure(pattern, read_text(self, host, included)), host)
         for folder, ending, pattern in BY_FOLDER:
-            for path in self._in_folder(folder, (ending,), host):
+            for path in files_in(self, folder, (ending,), host):
                 self._report_insecure(path, find_insecure(pattern, read_text(self, host, path)), host)
 
     def _report_insecure(self, path: str, lines: Iterator[int], host: Host) -> None:
@@ -169,16 +174,7 @@ class ToolSettings(AuditCheck):
     def _settings_files(self, host: Host) -> Iterator[SettingsFile]:
         yield from FILES
         for folder, ending in VARIABLE_FOLDERS:
-            yield from map(SettingsFile, self._in_folder(folder, (ending,), host))
-
-    def _in_folder(self, folder: str, endings: Tuple[str, ...], host: Host) -> List[str]:
-        """Return the paths of the files with one of these endings in a folder of the home directory."""
-        try:
-            names = _names(host.home + "/" + folder, host)
-        except AccountError as error:
-            self.skip(str(error))
-            return []
-        return [host.home + "/" + folder + "/" + name for name in names if name.endswith(endings)]
+            yield from map(SettingsFile, files_in(self, folder, (ending,), host))
 
     def _check_file(self, file: SettingsFile, ours: Mapping[str, str], host: Host) -> None:
         """Report settings of a folder other than hpc-onboard's, or in the home directory against the site's advice."""
@@ -197,6 +193,8 @@ class ToolSettings(AuditCheck):
                 self.report("ENV-009", where, text % (key, host.shown(folder), name))
             elif name not in ours and LARGE_FOLDERS.search(name) and is_in(folder, host.home):
                 self._report_in_home(where, key, folder, host)
+            elif name not in ours:
+                report_lost_folder(self, where, name, key, folder, host)
 
     def _starter_files(self, host: Host) -> Iterator[str]:
         """Yield the files in which services, editors, notebooks and R name the programs and variables that they use."""
@@ -225,68 +223,22 @@ class ToolSettings(AuditCheck):
             text = "%s is set to %s, in the home directory" % (key, host.shown(folder))
             self.report("ENV-009", where, text + ("; this site wants it in %s" % preferred if preferred else ""))
 
-    def _check_named_paths(self, host: Host) -> None:
-        """Report missing paths that settings files and enroot's mounts name."""
-        files = [(host.home + "/" + name, tool_places.EXISTING) for name in tool_places.WITH_EXISTING]
-        for folder in ENROOT:
-            files += [(path, tool_places.MOUNTS) for path in self._in_folder(folder + "/mounts.d", (".fstab",), host)]
-        for path, pattern in files:
-            text = read_text(self, host, path)
-            for found in pattern.finditer(text):
-                where = "%s:%d" % (host.shown(path), text.count("\n", 0, found.start(1)) + 1)
-                name = next((name for name in tool_places.CREATED if name in found.group()), "this line")
-                if pattern is not tool_places.MOUNTS or is_on_storage(found.group(1), host):
-                    self._report_missing(where, name, found.group(1), host)
-
-    def _check_scripts(self, host: Host) -> None:
-        """Report scripts on PATH whose interpreter is missing, or whose first line ends with a carriage return."""
-        search = Search(host, [host.home])
-        for folder in SCRIPT_FOLDERS:
-            for path in self._in_folder(folder, ("",), host):
-                real = search.resolve_file(path)
-                found = SHEBANG.match(search.read_bytes(real, LONGEST_SHEBANG).decode("latin-1")) if real else None
-                if found and found.group(2):
-                    text = "a carriage return ends this line, so the system cannot find the script's interpreter"
-                    self.report("ENV-010", "%s:1" % host.shown(path), text)
-                elif found and is_near(found.group(1), host):
-                    self._report_missing("%s:1" % host.shown(path), "this script", found.group(1), host)
-
-    def _report_missing(self, where: str, subject: str, path: str, host: Host) -> None:
-        """Report a path that does not exist, or whose parent does not, if the tool of the variable creates the path."""
-        required = os.path.dirname(path) if subject in tool_places.CREATED else path
-        if "%" not in path and not is_node_local(path, host) and is_missing(required, host):
-            self.report("ENV-009", where, "%s refers to %s, which does not exist" % (subject, host.shown(path)))
-
     def _check_conda(self, path: str, host: Host) -> None:
         """Report conda's first folder for packages or environments, the one it writes to, if in the home directory."""
         text = read_text(self, host, path)
         for key in ("pkgs_dirs", "envs_dirs"):
             for item in (condarc.read_list(text, key) or [])[:1]:
                 folder = expand_path(item.value, host.home)
+                where = "%s:%d" % (host.shown(path), item.line)
                 if folder and is_in(folder, host.home):
-                    self._report_in_home("%s:%d" % (host.shown(path), item.line), key, folder, host)
-
-    def _check_pip(self, path: str, host: Host) -> None:
-        """Report missing folders in pip's settings."""
-        for number, line in enumerate(split_lines(read_text(self, host, path)), 1):
-            found = PIP_FOLDERS.match(line)
-            folder = expand_path(found.group(2), host.home) if found else ""
-            try:
-                required = os.path.dirname(folder) if found and found.group(1) in CREATED_BY_PIP else folder
-                if found and folder and host.resolved_kind(required) == "nothing":
-                    where, text = "%s:%d" % (host.shown(path), number), "%s refers to %s, which does not exist"
-                    self.report("ENV-009", where, text % (found.group(1), host.shown(folder)))
-            except AccountError as error:
-                self.skip(str(error))
-
-
-def _names(folder: str, host: Host) -> List[str]:
-    return host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
+                    self._report_in_home(where, key, folder, host)
+                elif folder:
+                    report_lost_folder(self, where, CONDA_CACHE, key, folder, host)
 
 
 def _find_matching(folder: str, pattern: str, host: Host) -> Iterator[str]:
     """Yield the files in a folder that match a pattern; one with a slash is matched one level below."""
-    for name in _names(folder, host):
+    for name in names_in(folder, host):
         paths = [name]
         if "/" in pattern and host.resolved_kind(folder + "/" + name) == "folder":
             paths = [name + "/" + below for below in host.names(folder + "/" + name)[:MOST]]

@@ -42,6 +42,8 @@ CREDENTIALS = ENROOTS + (
     ".vault-token",
     ".kube/config",
     ".pgpass",
+    ".msmtprc",
+    ".mlflow/credentials",
     ".my.cnf",
     ".jupyter/jupyter_server_config.py",
     ".jupyter/jupyter_server_config.json",

@@ -38,6 +38,12 @@ def find_entries(text: str, machine: str) -> List[NetrcLogin]:
     return entries
 
 
+def list_machines(text: str) -> List[str]:
+    """Return the machines that have entries, each once."""
+    values = [WORD.search(text, word.end()) for word in _find_keywords(text) if word.group() == "machine"]
+    return list(dict.fromkeys(value.group() for value in values if value))
+
+
 def has_effective_entry(text: str, machine: str) -> bool:
     """Return True if the machine has an entry that programs use. They ignore entries below 'default'."""
     default, entries = _find_default(text), find_entries(text, machine)

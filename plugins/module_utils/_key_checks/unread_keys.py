@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Tuple
 
 from .._audit_checks.audit_check import AuditCheck, real_home
 from .._core.host import Host
-from .._formats import docker_auth
+from .._formats import docker_auth, netrc
 from .._formats.key_files import ENROOTS
 from .._formats.lines import split_lines, split_words
 from .._key_search.placeholders import is_placeholder
@@ -33,6 +33,7 @@ class UnreadKeys(AuditCheck):
             "default": [],
         },  # files that enroot reads at this site; empty: unknown
         "apptainers": {"type": "list", "elements": "str", "default": []},  # files of roles for Apptainer
+        "machines": {"type": "list", "elements": "str", "default": []},  # whose entries in ~/.netrc a role maintains
         "of_jobs": {"type": "list", "elements": "str", "default": []},  # files that jobs read
         "home_in_jobs": {"type": "str", "default": ""},  # on_compute of the profile's home
     }
@@ -41,6 +42,7 @@ class UnreadKeys(AuditCheck):
         search = Search(host, [host.home])
         self._check_enroot(host, search)
         self._check_apptainer(host, search)
+        self._check_netrc(host, search)
         self._check_jobs(host)
         self.skip_unread(search)
 
@@ -74,6 +76,18 @@ class UnreadKeys(AuditCheck):
                     text = "Apptainer uses %s instead, which has a different key for %s" % (host.shown(path), registry)
                 text += "; this one is %s" % host.fingerprint(other.password)
                 self.report("KEY-009", host.shown(place or path), text)
+
+    def _check_netrc(self, host: Host, search: Search) -> None:
+        """Report a second entry of ~/.netrc for the same machine and login: programs differ in which one they use."""
+        path = host.home + "/.netrc"
+        text = search.read_text(path)
+        for machine in netrc.list_machines(text):
+            passwords: Dict[str, str] = {}  # login -> the password of its first entry
+            for entry in netrc.find_entries(text, machine) if machine not in self.options["machines"] else ():
+                if passwords.setdefault(entry.login, entry.password) != entry.password:
+                    where = "%s:%d" % (host.shown(path), text.count("\n", 0, entry.start) + 1)
+                    why = "an earlier entry for %s has the same login, but a different key: delete one of the two"
+                    self.report("KEY-003", where, why % machine, "medium")
 
     def _check_jobs(self, host: Host) -> None:
         why = HOME_IN_JOBS.get(self.options["home_in_jobs"])

@@ -9,13 +9,14 @@ import re
 from typing import List, Tuple
 
 _VALUE = re.compile(  # begins with rare text, so that the search is fast
-    rb"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|[kK]ey|[tT]oken|[sS]ecret)([\"'\])]*[ \t]*(?:[=:,]|=>)?[ \t]*[\"']?)"
+    rb"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|[kK]ey|[tT]oken|[sS]ecret|_password)"
+    rb"([\"'\])]*[ \t]*(?:[=:,]|=>)?[ \t]*[\"']?)"
     rb"([A-Za-z0-9_+/-]{20,600})(?![A-Za-z0-9_+/.(:$%{}\[<@-])"
 )
 _NAME = re.compile(
     rb"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9_]{0,40}_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)"
     rb"|(?:[A-Za-z0-9]{1,30}[_.-]){0,3}(?:api[_-]?key|api[_-]?token|access[_-]?token|auth[_-]?token|secret[_-]?key"
-    rb"|client[_-]?secret|account[_-]?key|apiKey|apiToken|accessToken|authToken|secretKey|clientSecret|AccountKey))\Z"
+    rb"|client[_-]?secret|tracking_password|db_password|account[_-]?key|apiKey|apiToken|accessToken|authToken|secretKey|clientSecret|AccountKey))\Z"
 )
 _NOT_SECRET = re.compile(  # in names of values that are not secret
     rb"PUBLIC|CACHE|HOST_KEY|SORT|PRIMARY|FOREIGN|PARTITION|OBJECT|IDEMPOTENCY|SITE_KEY|KEY_TOKEN|NEXT_TOKEN|PAGE_TOKEN"

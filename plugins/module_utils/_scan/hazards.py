@@ -18,8 +18,11 @@ HAZARDS = {  # variables -> what they change in all programs that read them
     "GLOBIGNORE": "patterns such as * match fewer files in bash scripts",
     "PERL5OPT": "every Perl program runs with additional options",
     "RUBYOPT": "every Ruby program runs with additional options",
+    "TMOUT": "bash scripts wait only this number of seconds for input, and bash logs you out after it",
     "PYTHONOPTIMIZE": "Python programs skip their assert statements",
 }
+SEARCH_PATHS = ("PYTHONPATH", "LD_LIBRARY_PATH", "PERL5LIB")  # programs load code from the folders of these variables
+DROPPED_OUTPUT = r"[ \t]*exec[ \t]+(?:[12&]?>>?[ \t]*(?![&\s])|[12]>&-)"  # lines after which a shell prints nothing
 LIMITS = (
     r"\s*%s(?:ulimit\s+(?:-[HS]\s+)*(?:-[HS]?[ftvdm]\s+\d|-[HS]?n\s+\d{1,3}\b|-[HS]?u\s+\d{1,2}\b)"
     r"|limit\s+(?:filesize|cputime|vmemoryuse|datasize|memoryuse|descriptors\s+\d{1,3}\b|maxproc\s+\d{1,2}\b)\s*\d*)"

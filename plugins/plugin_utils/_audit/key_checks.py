@@ -48,12 +48,13 @@ def plan_key_checks(cluster: Facts, account: Facts, declared: Sequence[PlanEntry
     found.append(_plan("trusted_files", areas=[{"path": area} for area in areas]))
     enroots = kept.get("enroot_credential") or _list_site_credentials(cluster)
     files = sorted({*enroots, *(f"~/{name}" for name in ENROOTS)})
-    found.append(_plan("enroot_lines", files=files, kept=_map_machines(declared)))
+    found.append(_plan("enroot_lines", files=files, kept=_map_machines(declared, "enroot_credential")))
     found.append(
         _plan(
             "unread_keys",
             enroots=enroots,
             apptainers=kept.get("registry_auth", []),
+            machines=_map_machines(declared, "netrc_entry").get("~/.netrc", []),
             of_jobs=_list_files_of_jobs(cluster, kept),
             home_in_jobs=str((cluster.get("home") or {}).get("on_compute", "")),
         )
@@ -78,12 +79,12 @@ def _map_key_files(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
     return found
 
 
-def _map_machines(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
-    """Return path -> machines with a line that a role keeps, for enroot's credentials files."""
+def _map_machines(declared: Sequence[PlanEntry], kind: str) -> dict[str, list[str]]:
+    """Return path -> machines whose entries a role maintains, for the files of a resource type."""
     found: dict[str, list[str]] = {}
     for entry in declared:
-        if entry["kind"] == "enroot_credential":
-            path = str(entry["options"].get("path") or default_path("enroot_credential"))
+        if entry["kind"] == kind:
+            path = str(entry["options"].get("path") or default_path(kind))
             found.setdefault(path, []).append(str(entry["options"]["machine"]))
     return found
 

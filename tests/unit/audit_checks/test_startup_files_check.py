@@ -81,6 +81,12 @@ def test_a_slow_start_is_found(scene: Scene) -> None:
     assert report.found["ENV-004 ~/.bashrc:1"] == "a command over ssh takes more than 1 s"
 
 
+def test_a_slow_terminal_is_found(scene: Scene) -> None:
+    scene.make({"~/.bashrc": Plain(b"case $- in *i*) sleep 1.2;; esac\n"), "~/.profile": Plain(b". ~/.bashrc\n")})
+    report = run_check(scene, StartupFiles, slow_seconds=1)
+    assert report.found["ENV-004 ~/.bashrc:1"] == "a terminal takes more than 1 s"
+
+
 def test_a_slow_file_that_both_starts_read_is_said_once(scene: Scene) -> None:
     scene.make({"~/.bashrc": Plain(b"sleep 1.2\n"), "~/.profile": Plain(b". ~/.bashrc\n")})
     assert list(run_check(scene, StartupFiles, slow_seconds=1).found) == ["ENV-004 ~/.bashrc:1"]

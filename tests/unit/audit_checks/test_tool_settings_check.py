@@ -54,7 +54,12 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
             "pkgs_dirs: [~/pkgs]",
             "pkgs_dirs is set to ~/pkgs, in the home directory; this site wants it in /work",
         ),
-        (".condarc", "envs_dirs: [/work/envs, ~/envs]", ""),
+        (".condarc", "envs_dirs: [/tmp/envs, ~/envs]", ""),
+        (".condarc", "envs_dirs: [/gone/envs]", "envs_dirs is set to /gone/envs, which does not exist, and which you"),
+        (".bashrc", "export TORCH_HOME=/gone/torch", "TORCH_HOME is set to /gone/torch, which does not exist"),
+        (".bashrc", "  export TORCH_HOME=/gone/torch", ""),
+        (".bashrc", "export APPTAINERENV_PIP_CACHE_DIR=/x", "in a container, this line overrides hpc-onboard's PIP_"),
+        (".config/pypoetry/config.toml", 'cache-dir = "/gone/poetry"', "cache-dir is set to /gone/poetry, which does"),
         (".npmrc", "cache=~/npm", "cache is set to ~/npm, in the home directory; this site wants it in /work"),
         (".npmrc", "prefix=~/npm", ""),
         (
@@ -88,7 +93,7 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (".config/containers/registries.conf.d/a.conf", "insecure = true", UNCHECKED),
         (".bashrc", "alias curl='curl -sk'", ""),
         (".bashrc", "alias wget='wget --no-check-certificate'", UNCHECKED),
-        (".config/wandb/settings", "cache_dir = /x", ""),
+        (".config/wandb/settings", "cache_dir = /tmp/x", ""),
         (".config/pip/pip.conf", "cache-dir = .pip", "cache-dir is a relative path"),
         (".conda/condarc.d/a.yml", "pkgs_dirs: [~/pkgs]", "pkgs_dirs is set to ~/pkgs, in the home directory"),
         (".tmux.conf", "set-environment -g PIP_CACHE_DIR '/x'", "PIP_CACHE_DIR is set here"),
@@ -156,7 +161,7 @@ def test_files_that_others_name_count_as_well(scene: Scene) -> None:
     scene.run(ENTRY)
     scene.make({
         "~/.bash_profile": Plain(b"export PIP_CONFIG_FILE=~/pip.ini\nexport CONDARC=$HOME/condarc\n"),
-        "~/pip.ini": Plain(b"cache-dir = /x\n"),
+        "~/pip.ini": Plain(b"cache-dir = /x\ntrusted-host = example.org\n"),
         "~/condarc": Plain(b"pkgs_dirs: [~/pkgs]\n"),
         "~/.gitconfig": Plain(b"[include]\n path = ~/git-lab\n"),
         "~/git-lab": Plain(b"[http]\n sslVerify = 0\n"),
@@ -166,6 +171,7 @@ def test_files_that_others_name_count_as_well(scene: Scene) -> None:
         "~/.ssh/config.d/all": Plain(b"StrictHostKeyChecking no\n"),
     })  # fmt: skip
     found = ["ENV-009 ~/condarc:1", "ENV-009 ~/pip.ini:1", "SEC-012 ~/.ssh/config.d/all:1", "SEC-012 ~/git-lab:2"]
+    found.append("SEC-012 ~/pip.ini:2")
     assert list(run_check(scene, ToolSettings, off_home="/work").found) == found
 
 

@@ -77,3 +77,12 @@ def test_a_file_in_a_home_that_jobs_cannot_read_is_found(scene: Scene) -> None:
     }
     assert list(found(scene, of_jobs=jobs, home_in_jobs="absent")) == ["KEY-010 ~/.netrc"]
     assert found(scene, of_jobs=jobs, home_in_jobs="rw") == found(scene, of_jobs=jobs) == {}
+
+
+def test_two_entries_of_netrc_for_one_login_are_found_and_two_logins_are_not(scene: Scene) -> None:
+    lines = ["machine a login x password 1", "machine a login y password 2", "machine b login x password 3"]
+    lines += ["machine a login x password 4", "machine b login x password 3", "machine c login x password 5"]
+    scene.make({"~/.netrc": Plain("\n".join([*lines, lines[-1][:-1] + "6", ""]).encode(), 0o600)})
+    assert found(scene, machines=["c"]) == {
+        "KEY-003 ~/.netrc:4": "an earlier entry for a has the same login, but a different key: delete one of the two"
+    }
