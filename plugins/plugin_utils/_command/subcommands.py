@@ -129,7 +129,7 @@ SUBCOMMANDS = {
     "audit": Subcommand(
         "report drift, its cause and the fix (read-only)",
         "hpc-onboard audit compares each account with its desired state (your settings and the cluster's profile). It "
-        "also finds keys, caches and start-up files that cause problems. It changes nothing and asks nothing.",
+        "also finds misplaced keys, and caches and start-up files that cause problems. It only reads and asks nothing.",
         (
             ("hpc-onboard audit", "all accounts"),
             ("hpc-onboard audit lrz --output report", "write reports as files"),
@@ -193,7 +193,7 @@ SUBCOMMANDS = {
     "import-result": Subcommand(
         "read the result of an exported script",
         "hpc-onboard import-result checks that the result is unchanged, and that it belongs to your account and to a "
-        "script from this machine. It then uses the result like that of a run over ssh.",
+        "script from this machine. It then treats the result like the result of a run over ssh.",
         (("hpc-onboard import-result FILE", "the file that you copied from the cluster"),),
         ("everything on the account is up to date", "the result is invalid, or something is not up to date"),
     ),
