@@ -39,6 +39,16 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str, **options: Any) -> None:
         super().__init__(prog, **{**options, "width": 80, "max_help_position": 30})
 
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Wrap the sentences of a description. Lines that begin with a space, such as commands, are unchanged."""
+        import textwrap  # only the help needs it
+
+        lines = [
+            [line] if line[:1] in ("", " ") else textwrap.wrap(line, width, break_on_hyphens=False)
+            for line in text.split("\n")
+        ]
+        return "\n".join(f"{indent}{line}" for wrapped in lines for line in wrapped)
+
 
 class CommandParser(argparse.ArgumentParser):
     """A parser that raises each mistake as a CommandError of one sentence."""

@@ -26,8 +26,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="",
         help="refuse the file if its checksum differs from this one, which state export printed",
     )
-    for part in (export, import_):
-        part.add_argument("file", metavar="FILE", type=Path)
+    export.add_argument("file", metavar="FILE", type=Path, help="the file to write")
+    import_.add_argument("file", metavar="FILE", type=Path, help="the file that state export wrote")
 
 
 def run(options: argparse.Namespace) -> int:

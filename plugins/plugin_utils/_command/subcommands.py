@@ -32,9 +32,9 @@ SET_UP = ("everything is up to date", "something failed or is blocked, or the co
 SUBCOMMANDS = {
     "init": Subcommand(
         "write your accounts file, from your ssh settings",
-        "Reads your ssh settings and known hosts, and asks for missing values. Options\n"
-        "replace the questions. Without a terminal, give --account for each account, and\n"
-        "--project if the cluster's paths contain a project.",
+        "hpc-onboard init reads your ssh settings and known hosts, and asks you for missing values. Options replace "
+        "the questions. Without a terminal, give --account for each account, and --project if the cluster's paths "
+        "contain a project.",
         (
             ("hpc-onboard init", "choose your accounts from a list"),
             ("hpc-onboard init --account ada@dfki", "without a terminal"),
@@ -44,16 +44,15 @@ SUBCOMMANDS = {
     ),
     "doctor": Subcommand(
         "check that this machine is ready",
-        "Checks Python, Ansible, ssh, the keyring and the accounts file, and, without\n"
-        "connecting, the ssh settings of each account.",
+        "hpc-onboard doctor checks Python, Ansible, ssh, the keyring and the accounts file. It also checks the ssh "
+        "settings of each account, without connecting.",
         (("hpc-onboard doctor", "check everything that a run needs"),),
         ("this machine is ready", "something is missing; the output says how to fix it"),
     ),
     "preflight": Subcommand(
         "check the login of each account, without asking anything",
-        "Makes one connection and one login attempt per account, asks nothing and changes\n"
-        "nothing. If a login fails, reports the cause: key, ticket, code, host key, host\n"
-        "name or network.",
+        "hpc-onboard preflight makes one connection and one login attempt per account. It asks nothing and changes "
+        "nothing. If a login fails, it reports the cause: key, ticket, code, host key, host name or network.",
         (
             ("hpc-onboard preflight", "all accounts"),
             ("hpc-onboard preflight lrz", "the accounts of one cluster"),
@@ -62,15 +61,15 @@ SUBCOMMANDS = {
     ),
     "connect": Subcommand(
         "log in where a password or code is needed; keep the session",
-        "ssh asks you once, also for a jump host, and hides your input. Later runs use\n"
-        "the session. If needed, onboard, rotate, fix and offboard ask you, too.",
+        "If a login or a jump host needs a password or code, ssh asks you once and hides your input. Later runs use "
+        "the session. If no session is open, other commands, such as hpc-onboard onboard, also ask you.",
         (("hpc-onboard connect narval", "afterwards, runs from cron can log in, too"),),
         ("all accounts are connected", "some accounts could not be reached"),
     ),
     "plan": Subcommand(
         "show the changes, then ask to apply them",
-        "Shows the same changes as onboard --check. At a terminal, asks whether to apply\n"
-        "them. Without a terminal, or with --check, changes nothing.",
+        "hpc-onboard plan shows the same changes as hpc-onboard onboard --check. At a terminal, it then asks whether "
+        "to apply them. Without a terminal, or with --check, it changes nothing.",
         (
             ("hpc-onboard plan wilson", "show the changes on wilson, and ask"),
             ("hpc-onboard plan wilson --yes", "show the changes, and apply them"),
@@ -80,8 +79,8 @@ SUBCOMMANDS = {
     ),
     "adopt": Subcommand(
         "use what you have already set up on your accounts",
-        "Finds your links, keys, conda, caches, containers and launchers, and asks at\n"
-        "most once about each difference. Writes only your accounts file.",
+        "hpc-onboard adopt finds your links, keys, conda, caches, containers and launchers. If they differ from your "
+        "settings, it asks which to use, at most once for each difference. It changes only your accounts file.",
         (
             ("hpc-onboard adopt wilson", "show what exists, ask, and write the file"),
             ("hpc-onboard adopt wilson --check", "only show what exists"),
@@ -92,9 +91,9 @@ SUBCOMMANDS = {
     ),
     "probe": Subcommand(
         "compare a profile with the cluster, or write a first profile",
-        "Reads storage, quotas, partitions, GPUs and containers as your account sees\n"
-        "them. Changes nothing and submits no job. For an unknown cluster, give\n"
-        "USER@HOST: the command asks up to three questions and writes a first profile.",
+        "hpc-onboard probe reads the storage, quotas, partitions, GPUs and containers that your account sees, and "
+        "compares them with the cluster's profile. It changes nothing and submits no job. For a cluster without a "
+        "profile, give USER@HOST: the command asks up to three questions and writes a first profile.",
         (
             ("hpc-onboard probe wilson", "show what differs from the profile"),
             ("hpc-onboard probe wilson --write", "add the differences to your profile"),
@@ -105,8 +104,8 @@ SUBCOMMANDS = {
     ),
     "onboard": Subcommand(
         "set up accounts; a second run changes nothing",
-        "Makes one connection per account. Does not overwrite your own files, but reports\n"
-        "each conflict with the command that resolves it.",
+        "hpc-onboard onboard makes one connection per account. It does not overwrite your own files. If a file "
+        "conflicts with a setting, the output shows the command that resolves the conflict.",
         (
             ("hpc-onboard wilson", "the short form of: onboard wilson"),
             ("hpc-onboard onboard 'simone@*'", "the accounts of one user, on every cluster"),
@@ -117,8 +116,8 @@ SUBCOMMANDS = {
     ),
     "test-job": Subcommand(
         "check the setup on a compute node with one small job",
-        "If the job is still pending, the next run checks it again and submits no second\n"
-        "job. The job and its files are removed afterwards. --check submits no job.",
+        "hpc-onboard test-job submits one small job per account, and removes the job and its files afterwards. If a "
+        "job is still pending, the next run checks it and submits no second job. With --check, no job is submitted.",
         (
             ("hpc-onboard test-job lrz", "on one cluster"),
             ("hpc-onboard test-job --gpu", "with a GPU"),
@@ -129,8 +128,8 @@ SUBCOMMANDS = {
     ),
     "audit": Subcommand(
         "report drift, its cause and the fix (read-only)",
-        "Compares each account with its desired state and checks it for keys, caches\n"
-        "and start-up files that cause problems. Changes nothing and asks nothing.",
+        "hpc-onboard audit compares each account with its desired state (your settings and the cluster's profile). It "
+        "also finds misplaced keys, and caches and start-up files that cause problems. It only reads and asks nothing.",
         (
             ("hpc-onboard audit", "all accounts"),
             ("hpc-onboard audit lrz --output report", "write reports as files"),
@@ -144,8 +143,8 @@ SUBCOMMANDS = {
     ),
     "fix": Subcommand(
         "fix findings of the last audit, where no data can be lost",
-        "Shows the fixes and asks first. Does not fix anything that has changed since the\n"
-        "audit or is used elsewhere: fix that by hand.",
+        "hpc-onboard fix shows the fixes and asks before it applies them. It does not fix anything that has changed "
+        "since the audit or is used elsewhere. Fix these findings by hand.",
         (
             ("hpc-onboard fix wilson --check", "show what would be fixed"),
             ("hpc-onboard fix wilson", "show the fixes, ask, apply them, audit again"),
@@ -158,9 +157,9 @@ SUBCOMMANDS = {
         ("--check",),
     ),
     "rotate": Subcommand(
-        "replace the NGC key on every account, or --secret NAME",
-        "The new key is tested, installed on one account, then on the others, and checked\n"
-        "on each. You can interrupt the rotation at any point; --resume continues it.",
+        "replace the NGC key (or --secret NAME) on every account",
+        "hpc-onboard rotate tests the new key, installs it on one account, and then on all others. It checks the key "
+        "on each account. You can interrupt the rotation at any point. To continue, use --resume.",
         (
             ("hpc-onboard rotate", "ask for the new key; your input is hidden"),
             ("hpc-onboard rotate --resume", "continue the last rotation"),
@@ -171,8 +170,8 @@ SUBCOMMANDS = {
     ),
     "offboard": Subcommand(
         "remove what hpc-onboard created, keys first",
-        "Shows the list and asks first. Keeps your own files, files that you have\n"
-        "changed, and every folder that is not empty.",
+        "hpc-onboard offboard shows what it will remove, and asks before it removes anything. It keeps your own "
+        "files, files that you have changed, and every folder that is not empty.",
         (
             ("hpc-onboard offboard wilson --check", "show what would be removed"),
             ("hpc-onboard offboard wilson", "show the list, ask, and remove"),
@@ -183,9 +182,8 @@ SUBCOMMANDS = {
     ),
     "export-script": Subcommand(
         "write a script that you run where programs may not log in",
-        "The script can set up, audit and clean up the account, as a run over ssh does.\n"
-        "It contains no keys, but asks for them; your input is hidden. import-result\n"
-        "reads its result.",
+        "The exported script can set up, audit and clean up the account, as a run over ssh does. The script contains "
+        "no keys, but asks you for them and hides your input. To use its result, run hpc-onboard import-result.",
         (
             ("hpc-onboard export-script simone@frontier", "write a script"),
             ("hpc-onboard export-script simone@frontier -o FILE", "write the script to FILE"),
@@ -194,15 +192,15 @@ SUBCOMMANDS = {
     ),
     "import-result": Subcommand(
         "read the result of an exported script",
-        "Checks that the result is unchanged and belongs to your account and to a script\n"
-        "from this machine. Then uses the result like that of a run over ssh.",
+        "hpc-onboard import-result checks that the result is unchanged, and that it belongs to your account and to a "
+        "script from this machine. It then treats the result like the result of a run over ssh.",
         (("hpc-onboard import-result FILE", "the file that you copied from the cluster"),),
         ("everything on the account is up to date", "the result is invalid, or something is not up to date"),
     ),
     "ssh-config": Subcommand(
-        "let 'ssh wilson' connect to your account, for all accounts",
-        "Shows the entries and asks first. Writes them to a separate file; your own\n"
-        "entries take precedence. offboard removes the entries of an account.",
+        "let commands such as 'ssh wilson' connect to your accounts",
+        "hpc-onboard ssh-config shows the new entries for your ssh settings, and asks before it writes them to a "
+        "separate file. Your own entries take precedence. hpc-onboard offboard removes the entries of an account.",
         (
             ("hpc-onboard ssh-config", "show the entries, ask, and write them"),
             ("hpc-onboard ssh-config --check", "show what would be written"),
@@ -212,7 +210,7 @@ SUBCOMMANDS = {
     ),
     "status": Subcommand(
         "show the state of all accounts and keys, and the next step",
-        "Reads only the records of this machine, not the network or the keyring.",
+        "hpc-onboard status reads only the records on this machine. It uses neither the network nor the keyring.",
         (("hpc-onboard status", "all accounts"), ("hpc-onboard status 'simone@*' --json", "as JSON")),
         (
             "the state is shown, even if an account needs attention",
@@ -222,7 +220,8 @@ SUBCOMMANDS = {
     ),
     "done": Subcommand(
         "mark a manual step at a site as done",
-        "Without STEP, lists the steps of the account.",
+        "A manual step is something that you must do yourself, such as accepting the site's terms. Without STEP, "
+        "hpc-onboard done lists the manual steps of the account.",
         (("hpc-onboard done go42tum@lrz export_control", "mark this step as done today"),),
         ("the step is recorded, or the steps are listed", "the account or the step is unknown"),
         module="_status.done",
@@ -257,7 +256,8 @@ SUBCOMMANDS = {
     ),
     "state": Subcommand(
         "copy the records of this machine to another one, without keys",
-        "Copies receipts and the records of rotations, audits, runs and manual steps.",
+        "hpc-onboard state copies receipts (the records of created resources), and the records of rotations, audits, "
+        "runs and manual steps.",
         (
             ("hpc-onboard state export FILE", "write the records to a new file"),
             ("hpc-onboard state import FILE", "add the records that this machine lacks"),
@@ -267,8 +267,9 @@ SUBCOMMANDS = {
     ),
     "keyring": Subcommand(
         "unlock the encrypted key file for some hours; lock it",
-        "Keeps the key that unlocks the file, but neither the passphrase nor your keys.\n"
-        "Only your own programs can use it. Without unlock or lock, shows the state.",
+        "hpc-onboard keyring unlock keeps the file's encryption key in memory, but neither your passphrase nor the "
+        "keys in the file. Only your own programs can use this encryption key. Without unlock or lock, hpc-onboard "
+        "keyring shows whether the file is unlocked.",
         (
             ("hpc-onboard keyring unlock", "ask for the passphrase once for 8 hours"),
             ("hpc-onboard keyring unlock --for 30m", "ask for it once for 30 minutes"),
@@ -280,15 +281,16 @@ SUBCOMMANDS = {
     ),
     "rekey": Subcommand(
         "change the passphrase of the encrypted key file",
-        "Also renews the salt, and uses the current key-derivation settings, which make\n"
-        "the passphrase harder to guess.",
+        "hpc-onboard rekey also writes a new salt, and uses the current settings for key derivation, which make the "
+        "passphrase harder to guess.",
         (("hpc-onboard rekey --keep-passphrase", "change only the salt and the cost"),),
         ("the file has the new passphrase or settings", "the file is unchanged; the output says why"),
         module="_command.rekey",
     ),
     "completion": Subcommand(
         "print the completion script for bash, zsh or fish",
-        "Your shell then completes subcommands, accounts, clusters, roles and options:\n"
+        "With this script, your shell completes subcommands, accounts, clusters, roles and options. To load it in "
+        "every shell, add the line for your shell to its start-up file:\n"
         '  bash   eval "$(hpc-onboard completion bash)"    in ~/.bashrc\n'
         '  zsh    eval "$(hpc-onboard completion zsh)"     in ~/.zshrc, below compinit\n'
         "  fish   hpc-onboard completion fish | source     in ~/.config/fish/config.fish",
