@@ -82,7 +82,7 @@ def test_a_slow_start_is_found(scene: Scene) -> None:
 
 
 def test_a_slow_terminal_is_found(scene: Scene) -> None:
-    scene.make({"~/.bashrc": Plain(b"case $- in *i*) sleep 1.2;; esac\n"), "~/.profile": Plain(b". ~/.bashrc\n")})
+    scene.make({"~/.bashrc": Plain(b"[[ $- != *i* ]] || { sleep 1.2; }\n"), "~/.profile": Plain(b". ~/.bashrc\n")})
     report = run_check(scene, StartupFiles, slow_seconds=1)
     assert report.found["ENV-004 ~/.bashrc:1"] == "a terminal takes more than 1 s"
 
