@@ -14,7 +14,7 @@ help: ## List what can be made
 demo: $(VENV)/installed ## Set everything up and show on a sandbox account what is done
 	@tools/demo
 
-test: $(VENV)/installed-test debian-packages ## Set everything up and pass the tests: 35 minutes on two cores
+test: $(VENV)/installed-test debian-packages ## Set everything up and pass the tests: 11 minutes on two cores
 	@$(BIN)/python tools/stages.py $(STAGES)
 
 exhaustive: $(VENV)/installed-test debian-packages ## Every moment, every fault, every version: for a night

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import turns
 from tools import measures, rooms
 from tools.calls import Calls
+
+pytestmark = turns(3)
 
 IMPORT = "from ansible_collections.hpc.onboard.plugins."
 FILES = {

@@ -21,6 +21,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
+from tests.effort import turns
+
+pytestmark = turns(3)
+
 PLACES = KINDS.places
 EVERYTHING = [
     {"kind": "directory", "path": "/work/simone", "root": "/work"},

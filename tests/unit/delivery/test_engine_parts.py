@@ -13,6 +13,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import engin
 
 from tests.effort import turns
 
+pytestmark = turns(3)
+
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:

@@ -22,6 +22,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import 
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
+from tests.effort import turns
+
+pytestmark = turns(2)
+
 
 class Odd(Resource):
     """A resource at a path; what it does when it is looked at is in its options."""

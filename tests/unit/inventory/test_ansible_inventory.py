@@ -13,6 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import turns
+
+pytestmark = turns(3)
+
 CHECKOUT = Path(__file__).resolve().parents[3]
 HEAD = "plugin: hpc.onboard.accounts\n"
 PLAY = """- hosts: all

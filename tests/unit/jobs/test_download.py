@@ -12,7 +12,10 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs import download
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.job import JobFailed
 
+from tests.effort import turns
 from tests.testbed.web import Web
+
+pytestmark = turns(3)
 
 CONTENT = b"".join(b"%d\n" % number for number in range(30_000))
 SUM = hashlib.sha256(CONTENT).hexdigest()

@@ -12,6 +12,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import 
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
+from tests.effort import turns
+
+pytestmark = turns(3)
+
 CREDENTIAL = {"kind": "enroot_credential", "machine": "nvcr.io", "secret": "ngc"}
 OTHER = {**CREDENTIAL, "machine": "authn.nvidia.com"}
 NAMES = ["first", "r1", "r2", "r3"]

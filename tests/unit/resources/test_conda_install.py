@@ -14,6 +14,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._formats import condar
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.conda_install import CondaInstall
 from resource_tables import Case, judge, table
 
+from tests.effort import turns
+
+pytestmark = turns(2)
+
 MACHINE = os.uname().machine
 INSTALLER = {"url": "https://example.org/Miniforge3.sh", "sha256": "0" * 64}
 PREFIX = "/data/ada/conda"

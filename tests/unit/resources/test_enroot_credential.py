@@ -9,6 +9,10 @@ from typing import Any
 from account_scene import HOME, Folder, Link, Plain, Scene
 from resource_tables import Case, judge, table
 
+from tests.effort import turns
+
+pytestmark = turns(2)
+
 FILE = "~/.config/enroot/.credentials"
 ENROOT = {"~/.config": Folder(), "~/.config/enroot": Folder(0o700)}
 NVCR = {"machine": "nvcr.io", "password": "nvapi-new"}

@@ -13,6 +13,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._formats import enviro
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_environment import HEADER
 from resource_tables import Case, judge, table
 
+from tests.effort import turns
+
+pytestmark = turns(2)
+
 ENV = {"section": "own", "variables": {"A": "1"}, "path": ["~/bin"]}
 NO_ENV = {"section": "own", "state": "absent"}
 FOLDER = "~/.config/hpc.onboard"

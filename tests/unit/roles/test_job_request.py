@@ -20,8 +20,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_request imp
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import render_script
 
-from tests.effort import EXHAUSTIVE
+from tests.effort import EXHAUSTIVE, turns
 from tests.unit.roles.job_settings import WITH_SLURM, settings_at, with_partition
+
+pytestmark = turns(2)
 
 Settings = dict[str, Any]
 PLAIN: Settings = {

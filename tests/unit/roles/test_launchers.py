@@ -20,8 +20,10 @@ from hypothesis import given
 from hypothesis import settings as at_most
 from hypothesis import strategies as st
 
-from tests.effort import clusters
+from tests.effort import clusters, turns
 from tests.unit.roles.job_settings import WITH_SLURM, settings_at, with_partition
+
+pytestmark = turns(3)
 
 Settings = dict[str, Any]
 Finished = subprocess.CompletedProcess[str]

@@ -25,6 +25,10 @@ from forked import child
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.effort import turns
+
+pytestmark = turns(2)
+
 KEY = b"0123456789abcdef" * 2
 ONE, TWO = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
 CANARY = "nvapi-CaN4rY-" + "x" * 51

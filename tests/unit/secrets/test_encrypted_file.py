@@ -36,6 +36,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors i
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import Entries, parse
 
+from tests.effort import turns
+
+pytestmark = turns(2)
+
 CHEAP = {"name": "argon2id", "m": 64, "t": 1, "p": 1}
 PASSPHRASE = "correct horse battery"
 

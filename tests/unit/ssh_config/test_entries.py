@@ -22,6 +22,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.user_setti
     require_valid,
 )
 
+from tests.effort import turns
+
+pytestmark = turns(3)
+
 CLUSTERS = sorted(Catalogue((SHIPPED,)).ids())
 FOR_RUNS = {"controlmaster", "controlpath", "controlpersist", "clearallforwardings", "forwardx11", "host"}
 HOSTILE = (

@@ -19,6 +19,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.areas 
 from audit_check_runs import complete_options, examine_check, run_check
 from forked import as_nobody
 
+from tests.effort import turns
+
+pytestmark = turns(2)
+
 SCRATCH = {"name": "scratch", "path": "/scratch/simone", "days": 30, "clock": "atime"}
 PURGED = {"purged": [SCRATCH]}
 AREA: dict[str, Thing] = {"/scratch": Folder(), "/scratch/simone": Folder()}
