@@ -221,9 +221,14 @@ def is_near(path: str, host: Host) -> bool:
     return not is_node_local(path, host) and not is_missing("/" + path.split("/")[1], host)
 
 
+def is_of_system(path: str) -> bool:
+    """Return True if a path is in a system folder, which may differ between login and compute nodes."""
+    return path.split("/")[1] in SYSTEM_FOLDERS
+
+
 def is_on_storage(path: str, host: Host) -> bool:
-    """Return True if a path is on shared storage; a system folder may differ between login and compute nodes."""
-    return path.split("/")[1] not in SYSTEM_FOLDERS and is_near(path, host)
+    """Return True if a path is on shared storage."""
+    return not is_of_system(path) and is_near(path, host)
 
 
 def real_home(host: Host) -> str:

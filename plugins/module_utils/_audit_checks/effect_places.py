@@ -82,7 +82,8 @@ class CauseFinder:
             place = None if lines else self.search(written[0]) or self.search(written[1])
             return place if place and FOLDER not in place.path else None
         place = self.search(r"\s*" + COMMAND + UNSETS % name) or self.search(r"\s*" + ENDS_FILE, is_above=True)
-        return place or self.search(r"\s*%sset(?: -[a-wyzA-Z]+)* %s\b" % (COMMAND, name))  # fish, without -x
+        place = place or self.search(r"\s*%sset(?: -[a-wyzA-Z]+)* %s\b" % (COMMAND, name))  # fish, without -x
+        return place or self.search(r"\s*PROMPT_COMMAND\S*=[^\n]*\b%s\b" % name)
 
     def locate_path_loss(self, view: ShellView, folder: str) -> Optional[Place]:
         """Return the line that removes a folder from PATH."""

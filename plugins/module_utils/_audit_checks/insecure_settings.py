@@ -60,6 +60,7 @@ BY_POINTER = {  # variable that contains the path of a settings file -> lines of
 }
 VARIABLES = re.compile(
     r"[^#]*\b(?:GIT_SSL_NO_VERIFY[= ]+[\"']?(?:1|true)|(?:NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY)[= ]+[\"']?0"
+    r"|(?:(?:APPTAINER|SINGULARITY)_NOHTTPS|ENROOT_ALLOW_HTTP)[= ]+[\"']?(?:1|[ty])"
     r"|(?:PIP_TRUSTED_HOST|UV_INSECURE_HOST)[= ]+[\"']?\w|GIT_SSH_COMMAND%s"
     r"|alias\s+\w+[= ].*(?:curl\s[^|;]*(?:-k\b|--insecure)|wget\s[^|;]*--no-check-certificate))" % _OF_SSH
 )

@@ -12,7 +12,16 @@ from .._formats.lines import split_lines
 from .._scan import tool_places
 from .._scan.search import Search
 from .._scan.setting_values import expand_path
-from .audit_check import AuditCheck, cannot_exist, is_missing, is_near, is_node_local, is_on_storage, read_text
+from .audit_check import (
+    AuditCheck,
+    cannot_exist,
+    is_missing,
+    is_near,
+    is_node_local,
+    is_of_system,
+    is_on_storage,
+    read_text,
+)
 
 MOST = 50  # files of one folder that are read
 PIP_FOLDERS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
@@ -23,6 +32,9 @@ SHEBANG, LONGEST_SHEBANG = re.compile(r"#![ \t]*(/[^\s]+)[^\r\n]*(\r?)\n"), 256
 
 LARGE_FOLDERS = re.compile(  # variables of folders that become large
     r"(?i)CACHE|GRAPHROOT|(?:HF|TORCH)_HOME|ENROOT_(?:DATA|TEMP)_PATH|CONDA_(?:PKGS|ENVS)_(?:DIRS|PATH)"
+)
+OWN_FOLDERS = re.compile(  # variables of folders and files of the user; compilers ignore missing folders of theirs
+    r"(?!LD_|C_|CPLUS_|CMAKE_|PKG_)\w+_(?:HOME|DIRS?|PATH|ROOT|FILE|CONFIG|PREFIX)\Z|NETRC\Z|GOPATH\Z"
 )
 
 
@@ -94,11 +106,12 @@ def files_in(check: AuditCheck, folder: str, endings: Tuple[str, ...], host: Hos
 
 
 def report_lost_folder(check: AuditCheck, where: str, name: str, shown_name: str, folder: str, host: Host) -> None:
-    """Report a folder for caches that does not exist, and that no program of the user can create.
+    """Report a folder or file of the user that does not exist, and that no program of the user can create.
 
     name: the variable that sets this folder; shown_name: the setting with the same effect, for the message.
     """
-    if LARGE_FOLDERS.search(name) and folder.startswith("/") and cannot_exist(folder, host):
+    is_known = LARGE_FOLDERS.search(name) or OWN_FOLDERS.match(name)
+    if is_known and folder.startswith("/") and not is_of_system(folder) and cannot_exist(folder, host):
         text = "%s is set to %s, which does not exist, and which you have no permission to create"
         check.report("ENV-009", where, text % (shown_name, host.shown(folder)))
 

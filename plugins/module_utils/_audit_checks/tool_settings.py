@@ -102,7 +102,7 @@ class ToolSettings(AuditCheck):
                 report_missing(self, where, setting.name, value, host)
             elif CONDA_FOLDERS.match(setting.name) and setting.name not in ours and is_in(value or "/", host.home):
                 self._report_in_home(where, setting.name, value, host)
-            elif setting.is_certain(host.home) and setting.name not in ours:
+            elif setting.is_certain(host.home) and setting.name not in ours and value not in ours.values():
                 report_lost_folder(self, where, setting.name, setting.name, value, host)
 
     def _check_outranked(self, name: str, folder: str, where: str, ours: Mapping[str, str], host: Host) -> None:
@@ -193,6 +193,8 @@ class ToolSettings(AuditCheck):
                 self.report("ENV-009", where, text % (key, host.shown(folder), name))
             elif name not in ours and LARGE_FOLDERS.search(name) and is_in(folder, host.home):
                 self._report_in_home(where, key, folder, host)
+            elif name not in ours and not file.variables and tool_places.NAMES_EXISTING.match(name):
+                report_missing(self, where, name, folder, host)
             elif name not in ours:
                 report_lost_folder(self, where, name, key, folder, host)
 
@@ -216,6 +218,9 @@ class ToolSettings(AuditCheck):
             if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
                 why = "%s is set here to a different folder than hpc-onboard sets" % name
                 self.report("ENV-009", "%s:%d" % (host.shown(path), number), why)
+            elif name not in ours:
+                where, folder = "%s:%d" % (host.shown(path), number), expand_path(value, host.home)
+                report_lost_folder(self, where, name, name, folder, host)
 
     def _report_in_home(self, where: str, key: str, folder: str, host: Host) -> None:
         preferred = self.options["off_home"]

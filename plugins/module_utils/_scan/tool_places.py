@@ -49,6 +49,7 @@ FILES = (
         SettingsFile(name, {"source-cache": "SPACK_CACHE", "build-stage": "SPACK_CACHE", "root": "SPACK_CACHE"})
         for name in (".spack/config.yaml", ".spack/linux/config.yaml")
     ),
+    SettingsFile(".config/dask/dask.yaml", {"temporary-directory": "DASK_CACHE"}),
     SettingsFile(".config/dvc/config", {"dir": "DVC_CACHE"}),
     SettingsFile(".config/wandb/settings", {"cache-dir": "WANDB_CACHE_DIR"}),
     SettingsFile(".config/ccache/ccache.conf", {"cache-dir": "CCACHE_DIR"}),
@@ -88,7 +89,7 @@ STARTER_FILES = (
 EXISTING = re.compile(  # settings of tools with the path of a file, a folder or a program that must exist
     r"^[ \t]*(?:c\.\w+\.)?[\"']?(?:(?:animation\.)?ffmpeg_path|ca_bundle|cafile|capath|sslCAInfo|ssl_verify|cert"
     r"|root_dir|notebook_dir|hooksPath|helper|credential\.helper|additionalimagestores|find-links|R_LIBS_USER"
-    r"|ca_certificate|init_module)[\"']?[ \t]*[=:][ \t\[\"'!]*(/[\w./+@%-]+)",
+    r"|ca_certificate|init_module|template(?:Dir)?)[\"']?[ \t]*[=:][ \t\[\"'!]*(/[\w./+@%-]+)",
     re.MULTILINE | re.IGNORECASE,
 )
 WITH_EXISTING = (
