@@ -36,7 +36,9 @@ KEY_RULES = {
         owner=KEEPERS_AND_CHECKS,
         why="A key file has several entries for one machine (such as a registry), and programs use only the first"
         " entry. A new key in a later entry has no effect. If the entries have different logins, the severity is"
-        " medium, because a rotation does not replace the key of the second login.",
+        " medium, because a rotation does not replace the key of the second login. In `~/.netrc`, two entries with"
+        " the same login but different keys have the severity medium, because programs differ in which entry they"
+        " use.",
         fix="Delete the entries that you do not need from the key file. Alternatively, run `hpc-onboard onboard"
         " ACCOUNT`, which updates the entry that programs use.",
         found_class="broken",

@@ -145,8 +145,8 @@ PLACE_RULES = {
         title="Start-up files are slow, or end the shell",
         severity="low",
         owner=CHECKS,
-        why="Slow start-up files delay each login, each command over ssh, and each job step that starts a shell. If a"
-        " start-up file exits, runs `set -e`, or replaces the shell with another program, commands may not run,"
+        why="Slow start-up files delay each login, each terminal, each command over ssh, and each job step that"
+        " starts a shell. If a start-up file exits, runs `set -e`, or replaces the shell with another program, commands may not run,"
         " and `scp`, `rsync` and similar programs fail.",
         fix="To measure how long your start-up files take, run `time bash -lic exit` on the account. Load modules and"
         " conda only in the jobs and scripts that need them. If a start-up file ends the shell, remove the command"
@@ -227,11 +227,13 @@ PLACE_RULES = {
         " `pip.conf`, `.condarc`, `.npmrc`), files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job"
         " scripts, and project settings (`.env`, `uv.toml`, `.vscode`). The rule reports a folder in these"
         " settings that differs from hpc-onboard's folder, does not exist, or is in the home directory although"
-        " the site does not want caches there. In addition, the rule reports a systemd service, a Jupyter kernel"
-        " or a script in `~/bin` whose program does not exist.",
+        " the site does not want caches there. The rule also reports a variable such as `CARGO_HOME` or `NETRC`"
+        " whose path does not exist and cannot be created. In addition, the rule reports a systemd service, a"
+        " Jupyter kernel or a script in `~/bin` whose program does not exist.",
         fix="Remove the line that conflicts with a setting of hpc-onboard. If you want to keep your own folder,"
         " declare it in the accounts file instead (`tool_caches_paths: {huggingface: /data/ada/hf}`), then run"
-        " `hpc-onboard onboard ACCOUNT`. To find such folders, run `hpc-onboard adopt ACCOUNT`.",
+        " `hpc-onboard onboard ACCOUNT`. To find such folders, run `hpc-onboard adopt ACCOUNT`. If a path no"
+        " longer exists, correct the path or remove the line that sets it.",
         advice="Remove or correct this line, or declare its folder in the accounts file (tool_caches_paths): {place}.",
     ),
     "ENV-010": Rule(
@@ -252,8 +254,9 @@ PLACE_RULES = {
         owner=CHECKS,
         why="A start-up file changes the current folder, sets a limit with `ulimit` (file size, memory, time, open"
         " files or processes), or sets a variable that changes how programs run (`CDPATH`, `GREP_OPTIONS`,"
-        " `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`, or a `TMPDIR` in the home directory). As a result, commands over"
-        " ssh, `scp` with a relative path, and jobs behave differently, without any warning.",
+        " `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`, or a `TMPDIR` in the home directory). Other examples are a"
+        " `PYTHONPATH` with the current folder, and a line that redirects all output of the shell. As a result,"
+        " commands over ssh, `scp` with a relative path, and jobs behave differently, without any warning.",
         fix="Remove the line that the finding names from the start-up file, or run the line only in interactive"
         " shells: `[[ $- == *i* ]] && cd /data/ada`.",
         advice="Remove this line, or run it only in interactive shells: {place}.",
