@@ -146,8 +146,8 @@ PLACE_RULES = {
         severity="low",
         owner=CHECKS,
         why="Slow start-up files delay each login, each terminal, each command over ssh, and each job step that"
-        " starts a shell. If a start-up file exits, runs `set -e`, or replaces the shell with another program, commands may not run,"
-        " and `scp`, `rsync` and similar programs fail.",
+        " starts a shell. If a start-up file exits, runs `set -e`, or replaces the shell with another program,"
+        " commands may not run, and `scp`, `rsync` and similar programs fail.",
         fix="To measure how long your start-up files take, run `time bash -lic exit` on the account. Load modules and"
         " conda only in the jobs and scripts that need them. If a start-up file ends the shell, remove the command"
         " that does so.",
