@@ -23,6 +23,7 @@ from .._scan.start_up import env_file
 UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT, NOT_ON_PATH = "unknown_key", "application", "no_replacement", "not_on_path"
 NOT_MADE_AGAIN, LEADS_PAST = "not_made_again", "leads_past"
 PATH_REPLACED, NAME_TAKEN, CURRENT_FOLDER = "path_replaced", "name_taken", "current_folder"
+FOREIGN_OWNER = "foreign_owner"
 WITHOUT_CONDA, MOVED = "without_conda", "moved"
 OWN_REQUEST, OWN_MODE, OWN_TARGET = "own_request", "own_mode", "own_target"
 

@@ -19,7 +19,7 @@ from .._formats import key_files
 from .._scan.included_files import INCLUDES, find_included
 from .._scan.search import Search
 from .._scan.walk import Limits, Walk
-from .audit_check import AuditCheck, folders_down_to, has_own_group, is_in, real_home
+from .audit_check import FOREIGN_OWNER, AuditCheck, folders_down_to, has_own_group, is_in, real_home
 from .trusted_places import (
     FILES,
     FOLDERS,
@@ -214,7 +214,8 @@ class TrustedFiles(AuditCheck):
             if why and place not in self._reported:
                 self._reported.add(place)
                 fix = offers.offer_access_fix(host, place, "write") if examined and examined.mine else None
-                self.report("SEC-010", host.shown(place), why, "", fix)
+                case = FOREIGN_OWNER if examined and examined.is_foreign else ""
+                self.report("SEC-010", host.shown(place), why, "", fix, case)
             if why:
                 return  # whoever can change a folder can replace what is below it
         if entry.kind == "file" and entry.mine and entry.mode & 0o011:

@@ -34,7 +34,8 @@ LONGEST = 300  # characters of a field's value
 MOST_CONTENT = 64 * 1024  # characters of content that are compared
 DIFF_LINES, DIFF_WIDTH = 20, 160
 SITE_FILES = "/etc/"  # only the site can change files below it
-BY_HAND = ("own_mode", "own_target")  # cases of rules whose cause is usually the site
+CAUSES: dict[str, Cause] = {"own_mode": "hand", "own_target": "hand", "foreign_owner": "site"}
+"""Case of a finding -> its cause, where it differs from the usual cause of the rule. Only the site changes owners."""
 MAY_BE_KEY = re.compile(r"(?:key|token|secret|passw|credential|auth)\w*[\"']?\s*[=:\s]\s*\S|://[^/\s]*:[^/\s]*@", re.I)
 NOT_SHOWN = "(this line may contain a key)"
 
@@ -84,7 +85,7 @@ def _find_check_cause(rule: str, place: str, case: str) -> Cause:
     """Return the cause of a finding of an audit check. Place and case are more precise than the rule's usual cause."""
     if place.startswith(SITE_FILES):
         return "site"
-    return "hand" if case in BY_HAND else RULES[rule].found_cause
+    return CAUSES.get(case, RULES[rule].found_cause)
 
 
 def _worse_severity(rule: str, reported: Severity | Literal[""]) -> Severity:

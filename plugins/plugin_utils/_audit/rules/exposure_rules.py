@@ -154,6 +154,10 @@ EXPOSURE_RULES = {
         " copy. If the finding reports a server without a token, set a token for the server.",
         advice="Check {place} for changes that you did not make, then remove other users' write permission (chmod"
         " go-w).",
+        cases={
+            "foreign_owner": "Check {place}, which belongs to another user. Then replace it with your own copy, or ask"
+            " the site to change its owner.",
+        },
     ),
     "SEC-011": Rule(
         title="A test, example or documentation file contains a key",
