@@ -44,6 +44,11 @@ SECTIONS = {
 }
 """The heading for each prefix; a prefix without one is its own heading."""
 
+OWNERS = {
+    "user": "",
+    "group": " Usually, only the leader of your group can fix the problem.",
+    "site": " Usually, only the site can fix the problem.",
+}
 CODE = re.compile(r"`[^`]+`")
 LONGEST_UNBROKEN = 60
 NO_BREAK = "\0"  # replaces the spaces of a code span while the text is wrapped
@@ -64,7 +69,10 @@ def page() -> str:
 
 def _paragraphs(rule: Rule) -> str:
     """Return the paragraphs of a rule. Each one is clear without the others, because readers arrive by a search."""
-    first = f"**{rule.title}.** This finding is reported by {rule.owner}. Its default severity is {rule.severity}."
+    first = (
+        f"**{rule.title}.** This finding is reported by {rule.reported_by}. Its default severity is {rule.severity}."
+    )
+    first += OWNERS[rule.owner]
     return "".join(f"{_wrap(text)}\n\n" for text in (first, rule.why, f"Fix: {rule.fix}"))[:-1]
 
 

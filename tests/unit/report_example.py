@@ -79,6 +79,7 @@ def finding(rule: str, account: str, resource: str, **more: Any) -> dict[str, An
         "waiver": None,
         "fingerprint": f"sha256:{hashlib.sha256(named).hexdigest()}",
         "fix": [local_command("ansible-playbook", "onboard.yml", "-l", account)],
+        "owner": RULES[rule].owner,
         "declared": {"file": "inventory/accounts.yml", "line": 12},
         "help": f"docs/rules.md#{rule.lower()}",
         **more,

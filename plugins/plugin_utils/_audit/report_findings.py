@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .._state.audit_history import Known
 from .fixes import FixCommands
-from .rules.catalogue import SEVERITIES
+from .rules.catalogue import RULES, SEVERITIES
 
 if TYPE_CHECKING:
     from .._documents.finding import AuditRow, Difference, Finding, FoundDifference
@@ -55,6 +55,7 @@ def complete_finding(
         "waiver": None,
         "fingerprint": fingerprint,
         "fix": finding.get("fix") or commands.find_fix(finding, account),
+        "owner": RULES[finding["rule"]].owner,
         "declared": row["declared"],
         "help": f"docs/rules.md#{finding['rule'].lower()}",
     }

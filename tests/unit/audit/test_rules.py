@@ -27,6 +27,6 @@ def test_the_page_has_all_rules_once() -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_the_page_says_all_of_a_rule(name: str) -> None:
     rule, page = RULES[name], " ".join(PAGE.split())
-    first = f"This finding is reported by {rule.owner}. Its default severity is {rule.severity}."
+    first = f"This finding is reported by {rule.reported_by}. Its default severity is {rule.severity}."
     assert f"### {name} **{rule.title}.** {first}" in page
     assert f"{rule.why} Fix: {rule.fix}" in page

@@ -19,7 +19,7 @@ from .shared import list_fields, make_harmless, show_declaration
 
 LONGEST = 120  # characters of a value
 FORMULA = ("=", "+", "-", "@")
-MEMBERS = ("severity", "rule", "account", "capability", "resource", "place", "class", "cause", "text")
+MEMBERS = ("severity", "rule", "account", "capability", "resource", "place", "class", "cause", "owner", "text")
 HEADER = (*MEMBERS, "cluster", "seen", "baseline", "waived_until", "difference", "fix", "declared", "fingerprint")
 
 

@@ -73,7 +73,7 @@ def _describe_rule(name: str) -> Sarif:
         "help": {"text": f"What it means and what to do: {url}"},
         "helpUri": url,
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
-        "properties": {"tags": ["security"] if security else ["drift"], **security},
+        "properties": {"tags": ["security"] if security else ["drift"], "owner": rule.owner, **security},
     }
 
 

@@ -10,7 +10,7 @@ EXPOSURE_RULES = {
     "SEC-001": Rule(
         title="Other users can read a file with a key",
         severity="critical",
-        owner=KEEPERS_AND_CHECKS,
+        reported_by=KEEPERS_AND_CHECKS,
         why="Group members or all users of the cluster can read or change a file that contains a key or a token. A"
         " login node has hundreds of users. Even if the file was readable for only a minute, one of them may have"
         " copied the key. Anyone who has the key can pull images, run up costs and publish in your name.",
@@ -22,7 +22,7 @@ EXPOSURE_RULES = {
     "SEC-002": Rule(
         title="The folder of a key is open to other users",
         severity="critical",
-        owner=KEEPERS_AND_CHECKS,
+        reported_by=KEEPERS_AND_CHECKS,
         why="Other users can write to a folder that contains a key, or can list a folder that should be private. A"
         " user who can write to a folder can replace the files in it, even without write permission for these"
         " files. hpc-onboard does not write keys to a folder that other users can write to.",
@@ -35,7 +35,7 @@ EXPOSURE_RULES = {
     "SEC-003": Rule(
         title="An access control list gives other users access to a key",
         severity="critical",
-        owner=KEEPERS_AND_CHECKS,
+        reported_by=KEEPERS_AND_CHECKS,
         why="An access control list (ACL) gives other users access to a key, although the mode of the file looks"
         " private. In the output of `ls -l`, only a `+` after the mode shows that a file has an ACL. New files"
         " often inherit an ACL from a project folder.",
@@ -47,7 +47,7 @@ EXPOSURE_RULES = {
     "SEC-004": Rule(
         title="A file contains a key that does not belong there",
         severity="high",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A shell's start-up file or history, a job script, a notebook, a log or another text file contains a key."
         " Users often copy such files, share them, and send them to support teams. A rotation (`hpc-onboard"
         " rotate`) does not replace the key in such a file. The audit recognises the keys in your keyring, and"
@@ -73,7 +73,7 @@ EXPOSURE_RULES = {
     "SEC-005": Rule(
         title="A file that Git tracks contains a key",
         severity="critical",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="Git tracks a file that contains a key. The key is therefore in the Git history and in every clone of the"
         " repository. If the file was pushed, the key may also be in copies that you cannot find. Deleting the"
         " file later does not remove the key from these copies.",
@@ -84,7 +84,7 @@ EXPOSURE_RULES = {
     "SEC-006": Rule(
         title="A leftover copy of a file contains a key",
         severity="high",
-        owner=KEEPERS_AND_CHECKS,
+        reported_by=KEEPERS_AND_CHECKS,
         why="A backup copy (`.bak`, `~`) or an editor's swap file is in the same folder as its original and contains a"
         " key. A rotation (`hpc-onboard rotate`) does not replace the key in the copy. Often, more users can read"
         " the copy than the original.",
@@ -98,7 +98,7 @@ EXPOSURE_RULES = {
     "SEC-007": Rule(
         title="A password begins with '$', so a shell expands it",
         severity="high",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A password in enroot's credentials file begins with `$`. enroot passes the password to a shell, which"
         " expands it as a variable or a command. As a result, either the password is empty, or the shell runs the"
         " command.",
@@ -111,7 +111,7 @@ EXPOSURE_RULES = {
     "SEC-008": Rule(
         title="An environment variable overrides a key file",
         severity="high",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A start-up file of your shell sets a variable such as `WANDB_API_KEY` or `HF_TOKEN`. A program that reads"
         " this variable ignores the key file that hpc-onboard writes. The program may therefore use an old key,"
         " although the key file contains the current one. In addition, the variable exposes the key to all your"
@@ -133,7 +133,7 @@ EXPOSURE_RULES = {
     "SEC-009": Rule(
         title="A container tool has stored tokens from earlier logins",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A container tool stores the tokens of earlier logins, for example in enroot's token cache. Until a token"
         " expires, anyone who can read the token can use it instead of the key.",
         fix="Run `hpc-onboard fix ACCOUNT`, which removes the stored tokens. The next pull of an image gets a new"
@@ -143,7 +143,7 @@ EXPOSURE_RULES = {
     "SEC-010": Rule(
         title="Another user can change a file that your programs run or trust",
         severity="critical",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="Another user can change or replace a file that your shells, your services or ssh run or trust. Examples"
         " are start-up files, the programs that they run, hpc-onboard's own files, programs on your PATH, files in"
         " `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other user can run"
@@ -162,7 +162,7 @@ EXPOSURE_RULES = {
     "SEC-011": Rule(
         title="A test, example or documentation file contains a key",
         severity="info",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A file in a folder such as `tests`, `fixtures`, `examples` or `docs` contains a key that was never in"
         " your keyring. The key has the format and the checksum of an issuer's keys. It may be a real key or only"
         " an example.",
@@ -175,7 +175,7 @@ EXPOSURE_RULES = {
     "SEC-012": Rule(
         title="A program does not verify the servers that it connects to",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A setting of Git, conda, pip, npm, curl, wget, a container tool, or ssh (for every host) turns off the"
         " verification of certificates or host keys. An attacker on the network can then read the keys that you"
         " send and change the files that you download.",

@@ -10,7 +10,7 @@ FILE_RULES = {
     "USE-001": Rule(
         title="Your disk quota is nearly used up",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="You use more than 90 % of your disk quota. When the quota is full, programs cannot finish writing their"
         " files, and some of these programs report no error.",
         fix="Run `du -xh --max-depth=1 ~ | sort -h` on the account to list your largest folders, and run the site's"
@@ -23,7 +23,7 @@ FILE_RULES = {
     "USE-002": Rule(
         title="Your file quota is nearly used up",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="Your quota limits the number of your files, and you have more than 90 % of this number. When this quota"
         " is full, programs report a full disk although there is still free space.",
         fix="Run `du --inodes -x --max-depth=1 ~ | sort -n` on the account to find the folders with the most files,"
@@ -36,7 +36,7 @@ FILE_RULES = {
     "USE-004": Rule(
         title="The home directory is more than half full",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="More than half of the space in the home directory is used. The finding names the largest folders. If the"
         " home directory becomes full, programs and even logins can fail.",
         fix="Move large folders from the home directory to a storage area, or remove folders that you no longer need.",
@@ -47,7 +47,7 @@ FILE_RULES = {
     "USE-003": Rule(
         title="Files were purged, or will be purged soon",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="The site deletes files in a storage area if they have not been used for a number of days. Some of your"
         " files in this area have been deleted, or will be deleted soon. Most sites forbid running `touch` on"
         " files only to prevent their deletion.",
@@ -60,7 +60,7 @@ FILE_RULES = {
     "SCR-001": Rule(
         title="A script is missing",
         severity="medium",
-        owner="the Ansible role `path_scripts`",
+        reported_by="the Ansible role `path_scripts`",
         why="Your settings declare a script that does not exist on the account. A batch job that calls the missing"
         " script fails with exit code 127.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags path_scripts` to write the missing script.",
@@ -68,7 +68,7 @@ FILE_RULES = {
     "SCR-002": Rule(
         title="The content of a script differs from its declaration",
         severity="medium",
-        owner="the Ansible role `path_scripts`",
+        reported_by="the Ansible role `path_scripts`",
         why="The content of a script on the account differs from the script that your settings declare. Either the"
         " script was changed on the account, or the account already had its own script of the same name.",
         fix="If the declared script was changed on the account, copy the changes to its source file, which the"
@@ -78,7 +78,7 @@ FILE_RULES = {
     "OWN-001": Rule(
         title="Your own file is missing on the account",
         severity="medium",
-        owner="the Ansible role `own_files`",
+        reported_by="the Ansible role `own_files`",
         why="The accounts file declares a file on your machine that hpc-onboard copies to the account, but the file is"
         " missing on the account. Programs on the account run without the settings in the file.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags own_files` to copy the missing file to the account.",
@@ -86,7 +86,7 @@ FILE_RULES = {
     "OWN-002": Rule(
         title="Your own file differs on the account",
         severity="medium",
-        owner="the Ansible role `own_files`",
+        reported_by="the Ansible role `own_files`",
         why="A file on the account differs from the declared file on your machine. Either the file was changed on the"
         " account, or it existed before onboarding.",
         fix="If only the file on your machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."
@@ -97,7 +97,7 @@ FILE_RULES = {
     "STP-001": Rule(
         title="A manual step is not marked as done",
         severity="info",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="The site requires a manual step that hpc-onboard cannot check, such as accepting the site's terms or"
         " applying for a group. The step is not marked as done yet.",
         fix="Complete the manual step at the address in the finding, then run `hpc-onboard done ACCOUNT STEP`. To list"
@@ -109,7 +109,7 @@ FILE_RULES = {
     "STP-002": Rule(
         title="A manual step is due",
         severity="info",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="You last completed a yearly manual step more than a year ago, or a date that you set in the accounts file"
         " (`steps:`) has passed or is less than 30 days away. If you miss the step, the site may close your"
         " account without further notice.",

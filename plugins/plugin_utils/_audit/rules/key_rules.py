@@ -10,7 +10,7 @@ KEY_RULES = {
     "KEY-001": Rule(
         title="A key is missing",
         severity="high",
-        owner=KEEPERS,
+        reported_by=KEEPERS,
         why="A key file has no entry for a registry or another server that requires a key. For nvcr.io, enroot needs"
         " two entries: one for the registry, and one for the registry's token service. Without an entry, pulls of"
         " images fail with error 401, often only inside a job.",
@@ -23,7 +23,7 @@ KEY_RULES = {
     "KEY-002": Rule(
         title="A file contains a key that is not the current one",
         severity="high",
-        owner=KEEPERS,
+        reported_by=KEEPERS,
         why="A key file contains a key whose fingerprint differs from the fingerprint of the current key. Either a"
         " rotation has not reached the account yet, or a user or a program has changed the key in the file. A"
         " replaced key works until it is deactivated.",
@@ -33,7 +33,7 @@ KEY_RULES = {
     "KEY-003": Rule(
         title="A key file has several entries for a machine, and programs use only the first one",
         severity="high",
-        owner=KEEPERS_AND_CHECKS,
+        reported_by=KEEPERS_AND_CHECKS,
         why="A key file has several entries for one machine (such as a registry), and programs use only the first"
         " entry. A new key in a later entry has no effect. If the entries have different logins, the severity is"
         " medium, because a rotation does not replace the key of the second login. In `~/.netrc`, two entries with"
@@ -47,7 +47,7 @@ KEY_RULES = {
     "KEY-004": Rule(
         title="A key has a format that its program cannot read",
         severity="high",
-        owner=KEEPERS_AND_CHECKS,
+        reported_by=KEEPERS_AND_CHECKS,
         why="A file contains a key in a format that the key's program cannot read. Examples are an entry that spans"
         " several lines, quotation marks, fields in the wrong order, and a carriage return at the end of a line. A"
         " credential helper for the registry (`credsStore`, `credHelpers`) has the same effect. In all these"
@@ -61,7 +61,7 @@ KEY_RULES = {
     "KEY-005": Rule(
         title="The issuer refuses the key",
         severity="high",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="The issuer of a key reports that the key is invalid. The key was deleted, has expired, or was copied"
         " incompletely.",
         fix="Create a new key on the issuer's page, then run `hpc-onboard rotate`. The rotation tests the new key"
@@ -71,7 +71,8 @@ KEY_RULES = {
     "KEY-006": Rule(
         title="The key is valid, but lacks permissions",
         severity="high",
-        owner=CHECKS,
+        reported_by=CHECKS,
+        owner="group",
         why="A key is valid, but does not give access to the private images of its registry. The key was created for"
         " other services or for another organisation. Pulls of public images still work, so users often notice the"
         " problem late.",
@@ -82,7 +83,7 @@ KEY_RULES = {
     "KEY-007": Rule(
         title="A key expires soon",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A key expires within a month, or has already expired. From one week before the key expires, the severity"
         " is high. Jobs that use an expired key fail.",
         fix="Create a new key while the old one still works, then install the new key with `hpc-onboard rotate`.",
@@ -93,7 +94,7 @@ KEY_RULES = {
     "KEY-008": Rule(
         title="A legacy key is in use",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="You use a legacy key, a type of key that its issuer still accepts but no longer creates. A legacy key"
         " never expires, and its scope cannot be limited. Anyone who gets the key can use all of your permissions.",
         fix="Create a personal key on the issuer's page, then run `hpc-onboard rotate` to replace the legacy key.",
@@ -104,7 +105,7 @@ KEY_RULES = {
     "KEY-009": Rule(
         title="A key is in a file that no program reads at this site",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A key file is in the default folder of its program, but the program uses a different folder at this site"
         " (for example because of `ENROOT_CONFIG_PATH`). No program reads the key file, so it is only an extra"
         " copy of the key. This rule also reports a login with a different key under a second name of the same"
@@ -118,7 +119,7 @@ KEY_RULES = {
     "KEY-010": Rule(
         title="Jobs cannot read the key",
         severity="info",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="Programs on the login node can read a key, but jobs cannot. The key file is in the home directory. At"
         " this site, jobs have no Kerberos ticket for the home directory, or compute nodes do not have this"
         " directory.",
@@ -132,7 +133,7 @@ KEY_RULES = {
     "KEY-011": Rule(
         title="A replaced key may still work",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A rotation has replaced a key, but no test has confirmed yet that the old key no longer works. Until"
         " then, anyone with a copy of the old key, for example from a backup, may be able to use the key.",
         fix="Deactivate the old key on the issuer's page, then run `hpc-onboard rotate --resume --retired`, which"

@@ -10,7 +10,7 @@ PLACE_RULES = {
     "LNK-001": Rule(
         title="A link is missing",
         severity="high",
-        owner="the Ansible role `storage_links`",
+        reported_by="the Ansible role `storage_links`",
         why="Your settings declare a link from the home directory to a storage area, but the link does not exist."
         " Programs that use the link fail, or fill the home directory with their data.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags storage_links` to create the missing link.",
@@ -18,7 +18,7 @@ PLACE_RULES = {
     "LNK-002": Rule(
         title="A link does not point to its declared target",
         severity="high",
-        owner="the Ansible role `storage_links`",
+        reported_by="the Ansible role `storage_links`",
         why="A link points to a target that differs from the one in your settings, so your data may go to a folder"
         " that you do not expect. If the site has changed its own variable (such as `$SCRATCH`), the finding names"
         " both targets and gives *site* as its cause.",
@@ -30,7 +30,7 @@ PLACE_RULES = {
     "LNK-003": Rule(
         title="The target of a link does not exist",
         severity="high",
-        owner=f"the Ansible role `storage_links` and by {CHECKS}",
+        reported_by=f"the Ansible role `storage_links` and by {CHECKS}",
         why="The target of a link was purged, or its file system was moved or is not mounted. A job fails when it"
         " first writes to the missing target. The audit does not report links to folders of a single node or job"
         " (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because the target of such a"
@@ -45,7 +45,7 @@ PLACE_RULES = {
     "LNK-004": Rule(
         title="A file or folder has the name of a declared link",
         severity="high",
-        owner="the Ansible role `storage_links`",
+        reported_by="the Ansible role `storage_links`",
         why="A file or folder already exists at the path of a link that your settings declare. hpc-onboard does not"
         " change this file or folder, because it was not created by hpc-onboard.",
         fix="Move the existing file or folder away (`mv -n ~/work ~/work.mine`), then run `hpc-onboard onboard"
@@ -54,7 +54,7 @@ PLACE_RULES = {
     "LNK-005": Rule(
         title="A link points to itself or to purged storage",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A link points to itself, or the site purges the link's target although the link's name suggests permanent"
         " storage. The site deletes files on purged storage without notice.",
         fix="If the link points to itself, run `hpc-onboard fix ACCOUNT`, which removes the link. Otherwise, move your"
@@ -67,7 +67,7 @@ PLACE_RULES = {
     "DIR-001": Rule(
         title="A folder is missing",
         severity="medium",
-        owner="the Ansible role `storage_links`",
+        reported_by="the Ansible role `storage_links`",
         why="Your folder in a storage area does not exist, so links and caches that use the folder have no target."
         " When a site purges files, it may also remove empty folders.",
         fix="Run `hpc-onboard onboard ACCOUNT` to create the missing folder.",
@@ -75,7 +75,7 @@ PLACE_RULES = {
     "DIR-002": Rule(
         title="A folder has the wrong mode, group or type",
         severity="medium",
-        owner="the Ansible role `storage_links`",
+        reported_by="the Ansible role `storage_links`",
         why="The mode, group or type of a folder differs from your settings. As a result, your colleagues may have no"
         " access to the folder, or other users may have access to it.",
         fix="If you want to keep the folder's current mode or group, declare it in the accounts file. Otherwise, run"
@@ -84,7 +84,8 @@ PLACE_RULES = {
     "DIR-003": Rule(
         title="Your home directory, or your folder in a storage area, is not writable",
         severity="high",
-        owner=CHECKS,
+        reported_by=CHECKS,
+        owner="site",
         why="You cannot write to your home directory or to your folder in a storage area. Possible causes are that the"
         " project has ended, the area is frozen, the file system is mounted read-only on this login node, or the"
         " mode of the folder was changed. Jobs fail when they first write to the folder.",
@@ -99,7 +100,7 @@ PLACE_RULES = {
     "ENV-001": Rule(
         title="A cache is in the home directory",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A cache (for example of Apptainer, enroot, pip or Hugging Face) is in the home directory, which is small"
         " and often slow. Once the cache has filled the quota, programs can no longer write to the home directory."
         " Even a login can then fail.",
@@ -118,7 +119,7 @@ PLACE_RULES = {
     "ENV-002": Rule(
         title="The shell settings of hpc-onboard were changed",
         severity="medium",
-        owner=f"the Ansible role `shell_environment` and by {CHECKS}",
+        reported_by=f"the Ansible role `shell_environment` and by {CHECKS}",
         why="hpc-onboard's settings file for shells was changed, or the line in a start-up file that reads this file"
         " was changed. As a result, shells may start with only some of the settings, and the settings of bash, zsh"
         " and fish may differ.",
@@ -131,7 +132,7 @@ PLACE_RULES = {
     "ENV-003": Rule(
         title="A start-up file prints text in non-interactive shells",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A start-up file of your shell prints text in non-interactive shells. This text breaks `scp`, `rsync` and"
         " `sftp`, and their error messages do not name the cause. This rule also reports an error in a start-up"
         " file, because the lines after the error may not run.",
@@ -144,7 +145,7 @@ PLACE_RULES = {
     "ENV-004": Rule(
         title="Start-up files are slow, or end the shell",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="Slow start-up files delay each login, each terminal, each command over ssh, and each job step that"
         " starts a shell. If a start-up file exits, runs `set -e`, or replaces the shell with another program,"
         " commands may not run, and `scp`, `rsync` and similar programs fail.",
@@ -156,7 +157,7 @@ PLACE_RULES = {
     "ENV-005": Rule(
         title="A program is not on PATH, or a different one comes first",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A script of hpc-onboard is not on PATH, or a different program, alias or function of the same name takes"
         " precedence. You may then run the wrong program. The audit also checks which programs the names `sbatch`,"
         " `srun`, `salloc`, `enroot` and `apptainer` start. Scripts that you submit with `sbatch` need not be on"
@@ -182,7 +183,7 @@ PLACE_RULES = {
     "ENV-006": Rule(
         title="The shell settings of hpc-onboard are missing",
         severity="medium",
-        owner="the Ansible role `shell_environment`",
+        reported_by="the Ansible role `shell_environment`",
         why="hpc-onboard's settings file for shells does not exist, or no line in a start-up file reads it. Without"
         " hpc-onboard's settings, caches are in the home directory, and your scripts are not on PATH.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which writes hpc-onboard's settings file and"
@@ -191,7 +192,7 @@ PLACE_RULES = {
     "ENV-007": Rule(
         title="A variable of hpc-onboard is missing or different in a shell",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A variable of hpc-onboard is missing or has a different value in a shell. A start-up file sets or unsets"
         " the variable after it has read hpc-onboard's settings, or ends before it reads these settings. Such"
         " lines in start-up files often come from tutorials. As a result, a cache may be in the home directory"
@@ -210,7 +211,7 @@ PLACE_RULES = {
     "ENV-008": Rule(
         title="Every user can change the files that you create",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="The umask of one of your shells lets every user of the cluster write to the files and folders that you"
         " create. Other users can therefore change or delete your data.",
         fix="Remove the line that sets the umask from your start-up file, or change the line to `umask 022`. With"
@@ -220,7 +221,7 @@ PLACE_RULES = {
     "ENV-009": Rule(
         title="A setting conflicts with a setting of hpc-onboard",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A start-up file sets a variable (`HF_HOME`, `TRANSFORMERS_CACHE`, `XDG_CACHE_HOME`,"
         " `SINGULARITY_CACHEDIR`), but a variable of hpc-onboard takes precedence. Programs then do not find"
         " earlier downloads. This rule also covers tool settings (`enroot.config`, `environ.d`, `environment.d`,"
@@ -239,7 +240,7 @@ PLACE_RULES = {
     "ENV-010": Rule(
         title="A start-up file or a job script has carriage returns or a byte-order mark",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="Windows editors end each line with a carriage return and a line feed. A shell reads the carriage return"
         " as part of the last word, so variables do not have the values that the file shows. Slurm refuses a job"
         " script with carriage returns. A byte-order mark at the beginning of a file causes similar problems.",
@@ -251,7 +252,7 @@ PLACE_RULES = {
     "ENV-011": Rule(
         title="A start-up file changes how every command runs",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A start-up file changes the current folder, sets a limit with `ulimit` (file size, memory, time, open"
         " files or processes), or sets a variable that changes how programs run (`CDPATH`, `GREP_OPTIONS`,"
         " `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`, or a `TMPDIR` in the home directory). Other examples are a"

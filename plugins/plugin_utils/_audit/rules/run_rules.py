@@ -12,7 +12,7 @@ RUN_RULES = {
     "SES-001": Rule(
         title="A certificate or a ticket expires soon",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A certificate or a ticket is missing, has expired, or expires within an hour. Without a valid certificate"
         " or ticket, jobs lose access to the home directory, or the next login is refused.",
         fix="Get a new certificate or ticket: run `kinit`, `cscs-key sign`, or the command that the site recommends.",
@@ -23,7 +23,7 @@ RUN_RULES = {
     "PRO-001": Rule(
         title="The cluster's profile was last checked months ago",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="The facts in the cluster's profile were last checked months ago. Sites move file systems and change"
         " rules, so the profile may be out of date.",
         fix="Compare the cluster's profile with the site's documentation, correct the profile, and set `verified_on`"
@@ -36,7 +36,7 @@ RUN_RULES = {
     "PRO-002": Rule(
         title="The cluster's profile differs from the cluster",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="`hpc-onboard probe` has found a value on the cluster that differs from the cluster's profile. The value"
         " was found on two days or with two accounts. Roles and job scripts rely on the profile.",
         fix="Run `hpc-onboard probe CLUSTER --write` to write the value that was found on the cluster to your own"
@@ -48,7 +48,7 @@ RUN_RULES = {
     "ORP-001": Rule(
         title="A resource created by hpc-onboard is no longer declared",
         severity="low",
-        owner=RECEIPT_CHECK,
+        reported_by=RECEIPT_CHECK,
         why="hpc-onboard created a resource on the account, but your settings no longer declare the resource. The"
         " resource does no harm, but it is no longer updated.",
         fix="To remove the undeclared resource, run `hpc-onboard offboard ACCOUNT --only undeclared`. To keep the"
@@ -57,7 +57,7 @@ RUN_RULES = {
     "RUN-001": Rule(
         title="A part of an account could not be checked",
         severity="info",
-        owner="all Ansible roles and all audit checks",
+        reported_by="all Ansible roles and all audit checks",
         why="A part of the account could not be checked, because permission was denied, a file system did not respond,"
         " or a command was missing. The audit makes no statement about this part. All other parts were checked.",
         fix="Solve the problem that the finding names, then run `hpc-onboard audit ACCOUNT` again. If you cannot solve"
@@ -67,7 +67,7 @@ RUN_RULES = {
     "RUN-002": Rule(
         title="An account could not be checked",
         severity="high",
-        owner="the audit",
+        reported_by="the audit",
         why="An account could not be checked, so its state is unknown. By default, such an account makes the audit"
         " fail (`audit_incomplete: fail`).",
         fix="Follow the advice in the finding. For example, run `kinit`, or open a connection with `ssh -MNf HOST`."
@@ -77,7 +77,7 @@ RUN_RULES = {
     "RUN-003": Rule(
         title="An account's receipt cannot be used",
         severity="high",
-        owner=RECEIPT_CHECK,
+        reported_by=RECEIPT_CHECK,
         why="The receipt of the account (`~/.config/hpc.onboard/receipt.json`) lists the resources that hpc-onboard"
         " created. The receipt is damaged, was written by a newer version of hpc-onboard, or is not a regular"
         " file. Until you fix the problem, onboarding creates nothing on the account, and offboarding removes"
@@ -91,7 +91,7 @@ RUN_RULES = {
     "RUN-004": Rule(
         title="The receipt lacks entries or was changed by hand",
         severity="medium",
-        owner=RECEIPT_CHECK,
+        reported_by=RECEIPT_CHECK,
         why="The receipt of the account (`~/.config/hpc.onboard/receipt.json`), which lists the resources that"
         " hpc-onboard created, differs from the copy on your machine. An entry for an existing resource is"
         " missing, a resource that existed before is recorded as created by hpc-onboard, or an entry was not"

@@ -10,7 +10,7 @@ SOFTWARE_RULES = {
     "PKG-001": Rule(
         title="conda is in a folder that the site forbids, or on purged storage",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A conda installation has thousands of small files, which slow down a parallel file system for all users."
         " On purged storage, the site deletes these files one by one, so conda environments slowly break.",
         fix="First, save each conda environment (`conda env export -n NAME > NAME.yml`). If the site allows conda, set"
@@ -32,7 +32,7 @@ SOFTWARE_RULES = {
     "PKG-002": Rule(
         title="A start-up file contains a 'conda init' block",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="The block that `conda init` adds to a start-up file runs conda at each login and overrides the site's"
         " modules. Some sites forbid this block.",
         fix="To remove the `conda init` block, run `conda init --reverse` on the account. hpc-onboard adds conda to"
@@ -42,7 +42,7 @@ SOFTWARE_RULES = {
     "PKG-003": Rule(
         title="conda would use Anaconda's default channels",
         severity="medium",
-        owner=f"the Ansible role `conda` and by {CHECKS}",
+        reported_by=f"the Ansible role `conda` and by {CHECKS}",
         why="The terms of Anaconda's default channels require larger organisations, often including universities, to"
         " pay for their use.",
         fix="To stop using Anaconda's default channels, run `conda config --remove channels defaults` on the account."
@@ -52,7 +52,7 @@ SOFTWARE_RULES = {
     "PKG-004": Rule(
         title="The installed conda differs from the declared version",
         severity="medium",
-        owner="the Ansible role `conda`",
+        reported_by="the Ansible role `conda`",
         why="The version or the checksum of the installed conda differs from your settings. As a result, an"
         " environment may differ between two clusters.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags conda` to install the declared version of conda, or declare the"
@@ -61,7 +61,7 @@ SOFTWARE_RULES = {
     "PKG-005": Rule(
         title="conda or one of its environments is missing",
         severity="high",
-        owner="the Ansible role `conda`",
+        reported_by="the Ansible role `conda`",
         why="conda, or a conda environment that your settings declare, does not exist or is incomplete. Jobs that"
         " activate the environment fail.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags conda`, which installs conda and its environments, or continues"
@@ -70,7 +70,7 @@ SOFTWARE_RULES = {
     "PKG-006": Rule(
         title="A Python environment is missing, or cannot start",
         severity="high",
-        owner="the Ansible role `python_envs`",
+        reported_by="the Ansible role `python_envs`",
         why="A Python environment that your settings declare does not exist, its files were purged, or its Python"
         " interpreter was removed. When a site removes old modules, all environments that use these modules break."
         " Jobs that activate a broken environment fail at once.",
@@ -80,7 +80,7 @@ SOFTWARE_RULES = {
     "PKG-007": Rule(
         title="A Python environment differs from its declaration",
         severity="medium",
-        owner="the Ansible role `python_envs`",
+        reported_by="the Ansible role `python_envs`",
         why="Your settings for the modules or packages of a Python environment have changed, or packages were"
         " installed or removed by hand. Jobs then use versions that differ from the lock file. Onboarding does not"
         " undo changes that were made by hand.",
@@ -91,7 +91,8 @@ SOFTWARE_RULES = {
     "JOB-001": Rule(
         title="Slurm refuses jobs for the chosen Slurm account",
         severity="high",
-        owner=CHECKS,
+        reported_by=CHECKS,
+        owner="group",
         why="Slurm charges each job to a Slurm account, which usually belongs to a project. You are not a member of"
         " the Slurm account in your accounts file, or you have no Slurm account on this cluster. Slurm therefore"
         " refuses jobs that you submit with `sbatch` or with hpc-onboard's script `usrun.sh`.",
@@ -108,7 +109,7 @@ SOFTWARE_RULES = {
     "JOB-002": Rule(
         title="Slurm does not list the requested partition",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="The cluster's profile, your job script or a variable such as `SBATCH_PARTITION` names a partition that"
         " Slurm does not list for you. The partition was removed or renamed, or is reserved for other users. If"
         " jobs of hpc-onboard use the partition, Slurm refuses them, and the severity is medium.",
@@ -122,7 +123,8 @@ SOFTWARE_RULES = {
     "JOB-003": Rule(
         title="Jobs are not allowed to use the requested quality of service",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
+        owner="group",
         why="The cluster's profile requests a quality of service (QOS) for jobs, but your Slurm account is not allowed"
         " to use this QOS. Slurm refuses such jobs.",
         fix="To list the QOS that you can use, run `sacctmgr show assoc user=$USER format=account,qos` on the account."
@@ -138,7 +140,7 @@ SOFTWARE_RULES = {
     "JOB-004": Rule(
         title="You have several Slurm accounts, but have not chosen one",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="You have several Slurm accounts, but the accounts file does not name one of them. Slurm charges your jobs"
         " to its default account, or refuses them if the site requires you to choose an account.",
         fix="Choose a Slurm account in the accounts file (`scheduler: {account: NAME}`), then run `hpc-onboard onboard"
@@ -152,7 +154,7 @@ SOFTWARE_RULES = {
     "JOB-005": Rule(
         title="A job script uses the home directory, which jobs cannot access",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A job script uses the home directory, but jobs at this site cannot access the home directory, or have no"
         " Kerberos ticket for it. The job fails when it opens its first file in the home directory.",
         fix="In the job script, use a folder in a storage area instead of the home directory: `#SBATCH"
@@ -162,7 +164,7 @@ SOFTWARE_RULES = {
     "JOB-006": Rule(
         title="A job requests resources that are not available",
         severity="low",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="Your job script, alias or variable requests GPUs that no partition has, more GPUs than a node has, or a"
         " time limit that the partition does not allow. Or the job uses an image, an environment or a folder that"
         " does not exist. Slurm refuses the job, or the job fails. This rule also reports a job script whose first"
@@ -175,7 +177,7 @@ SOFTWARE_RULES = {
     "IMG-001": Rule(
         title="A container image is missing",
         severity="high",
-        owner="the Ansible role `container_images`",
+        reported_by="the Ansible role `container_images`",
         why="Your settings declare a container image that does not exist. Either the image was never imported, or its"
         " storage was purged. Jobs that use the image fail.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images` to import the missing image. The import takes"
@@ -184,7 +186,7 @@ SOFTWARE_RULES = {
     "IMG-002": Rule(
         title="A container image differs from its declaration",
         severity="medium",
-        owner="the Ansible role `container_images`",
+        reported_by="the Ansible role `container_images`",
         why="The tag of a container image now has a different digest in the registry, the image file was changed, or"
         " the registry no longer gives your key access to the image.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images`, which imports the new version of the image and"
@@ -194,7 +196,7 @@ SOFTWARE_RULES = {
     "IMG-003": Rule(
         title="A container image is in the home directory",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="A container image (`.sqsh` or `.sif`) takes up gigabytes, but the home directory is small and slow. Jobs"
         " that use the image start slowly. If the home directory is full, even a login can fail.",
         fix="Move the image to a storage area. Alternatively, declare the image under `container_images` in the"
@@ -205,7 +207,7 @@ SOFTWARE_RULES = {
     "IMG-004": Rule(
         title="Containers are in the home directory",
         severity="medium",
-        owner=CHECKS,
+        reported_by=CHECKS,
         why="Unpacked containers in the home directory take up gigabytes in many files. No program can create these"
         " containers again. If no variable points to a container's folder, its program cannot find the container.",
         fix="Move each container to a storage area with the container's own program. For enroot, run `enroot export -o"
