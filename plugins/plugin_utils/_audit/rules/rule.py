@@ -27,10 +27,10 @@ class Rule(NamedTuple):
 
     The page shows each text as a separate paragraph, so each text must be clear without the others.
 
-    title: the finding in one sentence, without a full stop. reported_by: the role or part that reports the finding,
-    as the end of "This finding is reported by". why: the meaning of the finding and its consequences. fix: what the
-    user can do. found_class, found_cause: those of a finding of an audit check; for a declared resource they are
-    computed. advice: the step in the report if no command fixes the finding; placeholders such as {place} are filled in by
+    title: the finding in one sentence, without a full stop. reported_by: the role or part that reports the finding, as
+    the end of "This finding is reported by". why: the meaning of the finding and its consequences. fix: what the user
+    can do. found_class, found_cause: those of a finding of an audit check; for a declared resource they are computed.
+    advice: the step in the report if no command fixes the finding; placeholders such as {place} are filled in by
     fixes.py. cases: case of a finding -> advice that replaces the usual one. owner: who can fix the problem.
     """
 
