@@ -73,6 +73,7 @@ class JobRequests(AuditCheck):
         return super().bound(host)
 
     def run(self, host: Host) -> None:
+        """Collect the requests of all files, and report those that Slurm, the site or the files do not allow."""
         areas = [entry["path"] for entry in self.entries("areas")]
         places = [host.home] + [path for path in areas if _is_own_folder(path, host)]
         search = Search(host, places, LIMITS)
@@ -118,6 +119,7 @@ class JobRequests(AuditCheck):
         return list(_placed(job_lines.find_in_settings(text), shown))
 
     def _read_start_up_files(self, host: Host) -> Iterator[PlacedRequest]:
+        """Yield the requests in start-up files, files of aliases and ~/.slurm/defaults."""
         paths = [*login_shell_files(host), *(os.path.join(host.home, name) for name in ALIASES)]
         finders = [(path, job_lines.find_in_start_up_file) for path in paths]
         for path, find in [*finders, (os.path.join(host.home, ".slurm/defaults"), job_lines.find_in_defaults)]:
@@ -125,9 +127,8 @@ class JobRequests(AuditCheck):
 
     def _find_files(self, search: Search, places: List[str], host: Host) -> Iterator[str]:
         """Yield the first MOST files that may be job scripts, launchers or settings of workflows."""
-        hidden = [
-            path for path in (os.path.join(host.home, name) for name in HIDDEN_FOLDERS) if search.list_names(path)
-        ]
+        paths = [os.path.join(host.home, name) for name in HIDDEN_FOLDERS]
+        hidden = [path for path in paths if search.list_names(path)]
         number = 0
         for listing in chain.from_iterable(map(search.walk_tree, places + hidden)):
             listing.folders = [name for name in listing.folders if not name.startswith(".") or name == VSCODE]
@@ -168,7 +169,7 @@ class JobRequests(AuditCheck):
     def _check_names(
         self, requests: List[PlacedRequest], what: str, rule: str, offered: List[str], normalize: Callable[[str], str]
     ) -> None:
-        """Report each requested name that Slurm does not offer, once, at the first line that requests it."""
+        """Report each requested name that is not offered, once, at its first line. normalize: for comparison."""
         places: Dict[str, List[str]] = {}
         for request in requests:
             for name in request.name.split(",") if request.what == what else ():
@@ -186,6 +187,7 @@ class JobRequests(AuditCheck):
         limits = {partition["name"]: partition.get("minutes") or 0 for partition in partitions}  # 0: without a limit
         longest = 0 if 0 in limits.values() else max(limits.values(), default=0)
         most = max([partition.get("most", 0) for partition in partitions], default=0)
+        known_types = {name.lower() for name in types} | {"gpu"}
         by_file: Dict[str, List[PlacedRequest]] = {}
         for request in requests:
             by_file.setdefault(request.place.rpartition(":")[0], []).append(request)
@@ -194,11 +196,7 @@ class JobRequests(AuditCheck):
             if count and most and int(count.group(1)) > most:
                 text = "requests %s GPUs per node, but no node has more than %d"
                 self.report("JOB-006", request.place, text % (count.group(1), most))
-            if (
-                gpu_type
-                and types - {""}
-                and gpu_type.group(1).lower() not in {name.lower() for name in types} | {"gpu"}
-            ):
+            if gpu_type and types - {""} and gpu_type.group(1).lower() not in known_types:
                 text = "requests GPUs of type %s, which no partition has; available: %s"
                 self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types - {""}))))
             minutes = parse_minutes(request.name) if request.what == "time" else None
@@ -214,7 +212,7 @@ class JobRequests(AuditCheck):
         has_qos = any(request.what == "qos" for request in requests)  # which may have a limit of its own
         named = {name for request in requests if request.what == "partition" for name in request.name.split(",")}
         if len(times) != 1 or has_qos or not named or not named <= set(limits):
-            return
+            return  # the limit of this job is not certain
         longest = 0 if any(not limits[name] for name in named) else max(limits[name] for name in named)
         minutes = parse_minutes(times[0].name) or 0
         if longest and minutes > longest:
@@ -284,6 +282,7 @@ def _missing_paths(request: PlacedRequest, folder: str, host: Host) -> Iterator[
 
 
 def _is_own_folder(path: str, host: Host) -> bool:
+    """Return True if the path is an existing folder of the user."""
     try:
         entry = host.resolved_entry(path)
     except AccountError:
