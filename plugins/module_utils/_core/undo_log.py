@@ -92,7 +92,7 @@ class UndoableHost(Host):
         content, found = self._host.read(path), self._host.entry(path)
         self._host.remove(path)
         if found:
-            self._undo_steps.append(lambda: self._host.write(path, None, content, found.mode, True))
+            self._undo_steps.append(lambda: self._host.write(path, None, content, found.mode, private=True))
 
     def undo(self) -> List[str]:
         """Undo all changes, the last one first; return an error message for each change that could not be undone."""
