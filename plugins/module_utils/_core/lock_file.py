@@ -256,7 +256,7 @@ def is_held(path: str) -> bool:
     except OSError:
         return False
     try:
-        # struct flock of 64-bit Linux: type, whence, start, length and process; the kernel changes the type in its reply
+        # struct flock of 64-bit Linux: type, whence, start, length, process; the kernel sets the type in its reply
         query = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         reply = fcntl.fcntl(handle, fcntl.F_GETLK, query)
         return bool(struct.unpack("hhqqi4x", reply)[0] != fcntl.F_UNLCK)

@@ -209,6 +209,7 @@ def _ask_questions(account: DesiredAccount, local_user: str, only_required: bool
 
 
 def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
+    """Return the user's answer, asked again until it is valid; empty for a skipped question."""
     is_own_jump_user = question.setting == "jump_user" and not account.found.jump_user
     default = account.user if is_own_jump_user else question.default  # the user may have been asked for just before
 
