@@ -164,7 +164,7 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
     forms = "Enter numbers of the list, or USER@CLUSTER" if known else "Enter USER@CLUSTER"
     text = f"Where do you have accounts? {forms}, separated by spaces. For an unknown cluster, enter USER@HOST."
 
-    def read_accounts(answer: str) -> list[DesiredAccount]:
+    def read_accounts(answer: str) -> list[DesiredAccount]:  # each account once, in the order of the answer
         words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())
         return [known[int(word) - 1] if word.isdigit() and 0 < int(word) <= len(known) else draft.create_account(word)
                 for word in words]  # fmt: skip
