@@ -67,7 +67,7 @@ def log_in(session: AccountSession, is_ahead: bool) -> LoginResult:
     AccountError.
     """
     variables = session.connection.variables
-    if "by_hand" in variables["account"]:
+    if "by_hand" in variables["account"]:  # no program may log in
         return make_login_result("closed", login_check.advise_script(session.name))
     state: State = "entered"
     if "lapses" in variables["account"]:
@@ -78,12 +78,12 @@ def log_in(session: AccountSession, is_ahead: bool) -> LoginResult:
     path = session.connection.control_socket
     if path and ssh_login.is_session_open(path):
         return make_login_result("open")
-    if is_ahead and path is None:
+    if is_ahead and path is None:  # the work logs in itself
         return make_login_result(state)
     if path or session.connection.asks_each_time:
         return log_in_interactively(session, variables)
     output, questions = ssh_login.connect_unattended(ssh_arguments(variables, session.name))
-    if not output:
+    if not output:  # the login succeeded without the user
         return make_login_result("entered")
     if questions and TERMINAL:
         return log_in_interactively(session, variables)

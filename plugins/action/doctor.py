@@ -100,11 +100,11 @@ def inspect_ssh(is_needed: bool) -> Iterator[DoctorCheck]:
 
 def inspect_ssh_names() -> Iterator[DoctorCheck]:
     """Check the short names of accounts, if ssh_config.yml has written their file."""
-    file, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
-    if not file.is_file():
+    names_file, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
+    if not names_file.is_file():
         return
     try:
-        targets = list(SshSettings().list_targets(texts.read_sections(file.read_text(encoding="latin-1"))))
+        targets = list(SshSettings().list_targets(texts.read_sections(names_file.read_text(encoding="latin-1"))))
         config_text = config.read_text(encoding="latin-1") if config.is_file() else ""
         yield doctor_checks.check_ssh_names(config_text, targets)
     except (OSError, AccountError) as error:
@@ -176,11 +176,11 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
             yield doctor_checks.report_ssh_error(host.name, error_text)
             continue
         ssh_settings = parse_settings(output)
-        first = find_first_host(ssh_settings, arguments)
-        if first and first not in is_resolved:
-            is_resolved[first] = run_program([sys.executable, "-I", "-c", RESOLVE, first], SECONDS)[0] == 0
-        first_in_text = first or ssh_settings["hostname"][0]
-        yield doctor_checks.check_route(host.name, ssh_settings, first_in_text, is_resolved.get(first))
+        first_host = find_first_host(ssh_settings, arguments)
+        if first_host and first_host not in is_resolved:
+            is_resolved[first_host] = run_program([sys.executable, "-I", "-c", RESOLVE, first_host], SECONDS)[0] == 0
+        shown_host = first_host or ssh_settings["hostname"][0]
+        yield doctor_checks.check_route(host.name, ssh_settings, shown_host, is_resolved.get(first_host))
         account = open_sessions.session_variables(host.variables).get("account", {})
         if "by_hand" in account:
             yield doctor_checks.report_no_automation(host.name)
@@ -192,7 +192,7 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
 def find_first_host(ssh_settings: dict[str, list[str]], arguments: list[str]) -> str:
     """Return the first host to which ssh itself connects; empty if a ProxyCommand makes the connection."""
     jump = doctor_checks.first_jump_host(ssh_settings)
-    if jump:
+    if jump:  # a name that ssh resolves by its own settings
         config_option = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
         code, output, _error = run_program(["ssh", "-G", *config_option, jump], SECONDS)
         return parse_settings(output).get("hostname", [jump])[0] if code == 0 else jump

@@ -70,12 +70,12 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     user, _host = find_login(session.connection.variables, session.name)
     if not user:
         raise AccountError("the user name of this account is unknown: set ansible_user in the account's 'vars:'")
-    names = list(ROLES)
-    declared = skip_missing_keys(session.collect(names, []), session.key)
+    roles = list(ROLES)
+    declared = skip_missing_keys(session.collect(roles, []), session.key)
     entries = script_rotation.name_new_keys(session.name, declared.resources)
     notes = receipts.read_notes(session.name, sandbox=False)
     removed = offboarding.plan_removal(declared.resources, declared.resources, notes, session.cluster)
-    audited = script_text.remove_keys(plan_audit(session, names, []).entries)
+    audited = script_text.remove_keys(plan_audit(session, roles, []).entries)
     parts = {"onboard": _make_sent_entries(session, entries), "audit": audited}
     parts["offboard"] = _make_sent_entries(session, removed)
     script_id = secrets.token_hex(8)
@@ -127,6 +127,7 @@ def _make_shared_plan(session: ScriptSession) -> dict[str, Any]:
 
 
 def _describe_key(key: str) -> str:
+    """Return a description of a key for the question to the user. key: its name in the keyring."""
     name, _at, new_version = key.partition("@")
     return f"the new key '{name}' of the open rotation" if new_version else f"the key '{name}'"
 
@@ -145,6 +146,7 @@ def _write_script(target: Path, content: bytes) -> None:
 
 
 def _is_script(target: Path) -> bool:
+    """Return True if the file begins as the scripts that this module writes."""
     if not target.is_file():
         return False
     with target.open("rb") as stream:

@@ -58,12 +58,12 @@ class ActionModule(AccountAction):
         if part == "account":
             return offboard_account(session, arguments)
         agreement, variables = offboarding.AGREEMENT, session.variables
-        if not agreement.is_needed(variables, session.value):
+        if not agreement.is_needed(variables, session.value):  # nobody has to be asked
             return DONE
         if part == "show":  # a failure is reported later, by the part account
             return {**offboard_account(session, arguments), "kind": "offboard_shown", "changed": False, "failed": False}
         answer = None  # without a question, the user must have agreed on the command line
-        if part == "settings" and IS_AT_TERMINAL:
+        if part == "settings" and IS_AT_TERMINAL:  # the part ask will ask the user
             return DONE
         if part == "ask":
             if not is_anything_shown(variables):
@@ -92,9 +92,11 @@ def offboard_account(session: AccountSession, arguments: Arguments) -> AccountRe
     refused_roles = declared.refused.keys() - chosen.refused.keys()  # of a chosen role, the whole receipt is removed
 
     def plan_removal(notes: Notes) -> list[PlanEntry]:
+        """Return the plan that removes the chosen resources. notes: of a receipt."""
         return offboarding.plan_removal(declared.resources, chosen.resources, notes, session.cluster, refused_roles)
 
     def plan_rest(notes: Notes) -> list[PlanEntry]:
+        """Return the second plan, from the account's own receipt; empty if the first plan was complete."""
         plan = plan_removal(notes)
         return plan if offboarding.has_more(plan, first_plan) else []
 

@@ -41,7 +41,7 @@ class ActionModule(AccountAction):
 
     def report_unreached(self, session: AccountSession, failure: ConnectionFailure) -> Result:
         """Return the state of an account that was not reached."""
-        if failure.began:
+        if failure.began:  # the command may have started, so the login worked
             return preflight.account_result("not_ready", failure.text)
         connection = session.connection
         login = FailedLogin(session.name, connection.variables)

@@ -103,7 +103,8 @@ class ActionModule(AccountAction):
         reason = results.explain_no_secret(secret, declared)
         if reason and not (secret and (options.resume or options.retired or options.give_up)):
             raise AccountError(reason)
-        names = [file.target for host, keys in keys_by_host.items() for file in targets.find_files(host, secret, keys)]
+        files = [file for host, keys in keys_by_host.items() for file in targets.find_files(host, secret, keys)]
+        names = [file.target for file in files]
         by_hand = tuple(host for host, of_host in hosts.items() if _is_by_hand(of_host))
         coordinator = Coordinator(RotationRequest(secret, tuple(names), options, PIPED_KEY, by_hand))
         if not session.is_check_run:
@@ -120,7 +121,7 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
         return NO_SHARE
     files = targets.find_files(session.name, secret, _list_keys(session))
     own_files = [file for file in files if file.target in step_data["targets"]]
-    if not own_files:
+    if not own_files:  # the step is about files on other accounts
         return NO_SHARE
     if session.is_check_run:
         return _preview_share(secret, lead, own_files, session)
@@ -154,6 +155,7 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
 
 
 def _apply_step(rotation: Rotation, target: str, step: RotationStep) -> None:
+    """Take the coordinator's step on one target. A step without a case of its own delivers a key."""
     if step.name == "plan":
         rotation.check_target(target, step)
     elif step.name == "settle":

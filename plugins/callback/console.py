@@ -81,20 +81,20 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         is_own = task.action in account.KINDS or account.REQUIRES_ACCOUNTS in str(task.get_path())
         return is_own and bool(self._display.verbosity < 2)
 
-    def _count_columns(self) -> int:
+    def _count_columns(self) -> int:  # of the terminal, which may be resized
         try:
             return os.get_terminal_size(sys.stdout.fileno()).columns or PIPED
         except (OSError, ValueError):
             return PIPED
 
-    def _make_view(self, check: bool) -> account.View:
+    def _make_view(self, check: bool) -> account.View:  # check: whether the lines are about a preview
         width = layout.limit_width(self._count_columns())
         encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         number = max(self._clock.total, len(self._story.accounts))
         detail = account.choose_detail(number, self._display.verbosity, bool(context.CLIARGS.get("diff")))
         return account.View(layout.Terminal(width, encoding != "utf8"), check, detail)
 
-    def _print(self, lines: list[layout.Line]) -> None:
+    def _print(self, lines: list[layout.Line]) -> None:  # in color on the screen, without color in the log
         BOARD.wait_for_answers()
         for line in lines:
             self._display.display("".join(map(add_color, line)), screen_only=True)
@@ -122,7 +122,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             with self._lock:
                 self._line.clear()
 
-    def v2_playbook_on_start(self, playbook: Any) -> None:
+    def v2_playbook_on_start(self, playbook: Any) -> None:  # ends a run that needs accounts and has none
         play = next((play for play in playbook.get_plays() if account.REQUIRES_ACCOUNTS in str(play.get_path())), None)
         inventory = _find_inventory(play) if play else None
         accounts = inventory and inventory.get_groups_dict().get("accounts")
@@ -136,7 +136,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_no_hosts_matched()
 
-    def v2_playbook_on_play_start(self, play: Any) -> None:
+    def v2_playbook_on_play_start(self, play: Any) -> None:  # its banner is shown later, if at all
         self._pending_play = play
         inventory = _find_inventory(play)
         self._clock.total = len(inventory.get_hosts(play.hosts)) if inventory else 0
@@ -205,7 +205,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_no_hosts_remaining()
 
-    def v2_playbook_on_stats(self, stats: Any) -> None:
+    def v2_playbook_on_stats(self, stats: Any) -> None:  # at the end of the run
         self._ticker.stop()
         if self._typing:
             self._typing.show()
@@ -230,6 +230,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         return self._is_own_task(result.task) and "results" not in result.result
 
     def _show(self, result: Any, found: account.Result, ignored: bool = False) -> None:
+        """Record the result of a task, and print it unless it is hidden or kept for the plans at the end."""
         name, shown, renderer = result.host.get_name(), dict(found), _renderer(result)
         seconds = self._clock.end(name)
         end = account.AccountEnd("ok") if ignored else renderer.find_end(shown, bool(shown.get("unreachable")))
@@ -255,7 +256,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._last_length = len(lines)
         self._print([(), *lines] if is_separated else lines)
 
-    def _print_plans(self, took: str = "") -> None:
+    def _print_plans(self, took: str = "") -> None:  # those that _show kept; took: the duration of the run, in words
         lines = self._story.pop_plan_lines(self._make_view(True).terminal, took)
         self._print([*([()] if lines and self._last_length else []), *lines])
 
@@ -266,7 +267,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
             self._print(rotation.reminder_lines(terminal))
 
-    def _summarise_run(self) -> summary.RunSummary:
+    def _summarise_run(self) -> summary.RunSummary:  # after a failure, with the command that repeats the run
         story, options = self._story, context.CLIARGS
         arguments = sys.argv[1:], options.get("args") or ()
         command = _import_command_line().repeat_command(options, *arguments) if story.is_bad() else ""
@@ -281,9 +282,8 @@ def _renderer(result: Any) -> account.Renderer:
 
 
 def _import_command_line() -> Any:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import (
-        command_line,
-    )  # imported late: few runs print a command
+    """Return the module command_line, which is imported late because few runs print a command."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
 
     return command_line
 

@@ -150,7 +150,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         """Return True for a file that names this plugin, and for accounts.yml if it names no plugin."""
         path = str(find_accounts_file(Path(path)))
         if not super().verify_file(path):
-            self._check_readable(path)
+            self._check_readable(path)  # ends the run if the file is for one of our playbooks
             return False
         if not path.endswith((".yml", ".yaml")):
             return False
@@ -191,6 +191,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         return AccountsFile(lines, document, RoleSpecs())
 
     def _add_host(self, host: InventoryHost) -> None:
+        """Add an account with its groups and variables, including those about its open or missing session."""
         self.inventory.add_host(host.name)
         session = self._read_session_variables(host)
         needs_person = not {"session", "lapses"}.isdisjoint(session.get("account", ()))
@@ -229,7 +230,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
     def _check_tags(self) -> None:
         """End the run if --tags or --skip-tags leave a playbook of hpc-onboard without any task."""
         run, skip = context.CLIARGS.get("tags") or ["all"], context.CLIARGS.get("skip_tags") or []
-        if list(run) == ["all"] and not skip:
+        if list(run) == ["all"] and not skip:  # neither option is set
             return
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import (
             describe_wrong_tags,

@@ -18,6 +18,7 @@ class OurModules:
     """Finds our modules, for Python's own loader; folders and all else are left to the finders behind it."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return the place of one of our modules, for Python's import; None for everything else."""
         if not path or not name.startswith(OURS):
             return None
         file = os.path.join(next(iter(path)), f"{name.rpartition('.')[2]}.py")
@@ -25,9 +26,9 @@ class OurModules:
 
 
 def _place() -> int | None:
-    """Return where Ansible looks for collections; nowhere, in a process without Ansible."""
+    """Return the position of Ansible's finder for collections in sys.meta_path; None in a process without Ansible."""
     finders = enumerate(sys.meta_path)
-    return next((at for at, finder in finders if type(finder).__module__.startswith("ansible.")), None)
+    return next((position for position, finder in finders if type(finder).__module__.startswith("ansible.")), None)
 
 
 if (place := _place()) is not None:

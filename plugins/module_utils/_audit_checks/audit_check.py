@@ -127,6 +127,7 @@ class AuditCheck(Resource):
     # -- as a resource -------------------------------------------------------------------------
 
     def bound(self, host: Host) -> "AuditCheck":
+        """Return this check with the paths of its options resolved for the account."""
         # The login shell is started before the engine forks, so that no child process has to start it again.
         if self.NEEDS_SHELL:
             host.account.load_environment()
@@ -156,6 +157,7 @@ class AuditCheck(Resource):
         return {problem.field: problem.text for problem in self._run_once(host)}
 
     def evidence(self, before: State, host: Host) -> Evidence:
+        """Return the severities, fixes and cases of the problems, each by the problem's field; only those not empty."""
         problems = self._run_once(host)
         evidence: Evidence = {
             "severities": {problem.field: problem.severity for problem in problems if problem.severity},
@@ -175,6 +177,7 @@ class AuditCheck(Resource):
 
 
 def _resolve_entry(entry: Mapping[str, Any], host: Host) -> Dict[str, Any]:
+    """Return the entry with an absolute path; if that is impossible, with an empty path and the reason as "why"."""
     path = str(entry.get("path") or "").replace(MACHINE, os.uname().machine)
     try:
         return dict(entry, path=host.expand(path) if path else "")
@@ -281,6 +284,6 @@ def has_own_group(path: str) -> bool:
     try:
         group = grp.getgrgid(os.lstat(path).st_gid)
     except (KeyError, OSError):
-        return False
+        return False  # the group or the file is unknown: assume other members
     user = pwd.getpwuid(os.getuid()).pw_name
     return group.gr_name == user and set(group.gr_mem) <= {user}

@@ -37,6 +37,7 @@ class CondaTraces(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
+        """Report misplaced installations that no role made, blocks of 'conda init', and Anaconda's channels."""
         prefixes = [path for path in self._find_prefixes(host) if not self._belongs_to_role(path, host)]
         for path in prefixes:
             why = self._why_unwanted(path, host)
@@ -115,6 +116,7 @@ class CondaTraces(AuditCheck):
         return read_text(self, host, os.path.join(host.home, name))
 
     def _is_prefix(self, path: str, host: Host) -> bool:
+        """Return True if a folder is an environment or a base of conda or mamba."""
         try:
             entry = host.entry(os.path.join(path, HISTORY))
         except AccountError as error:
@@ -123,9 +125,10 @@ class CondaTraces(AuditCheck):
         return entry is not None and entry.kind == "file"
 
     def _belongs_to_role(self, path: str, host: Host) -> bool:
-        paths = [entry["path"] for entry in self.entries("own")]
-        own = [folder for folder in paths + [host.resolve(path) for path in paths] if folder]
-        return any(is_in(path, folder) for folder in own)
+        """Return True if the path is in an installation of a role, as declared or with its links resolved."""
+        declared = [entry["path"] for entry in self.entries("own")]
+        resolved = [host.resolve(folder) for folder in declared]
+        return any(is_in(path, folder) for folder in declared + resolved if folder)
 
     def _why_unwanted(self, path: str, host: Host) -> Optional[str]:
         """Return why a prefix should not be in its place; None if the site allows it there."""
@@ -144,6 +147,7 @@ class CondaTraces(AuditCheck):
     # -- settings ------------------------------------------------------------------------------
 
     def _check_init_blocks(self, host: Host) -> None:
+        """Report each block that 'conda init' or 'mamba shell init' wrote into a start-up file."""
         names = [*startup.FILES, *(CONF_D + "/" + name for name in self._fish_files(host.home + "/" + CONF_D, host))]
         for name in names:
             for block in startup.find_init_blocks(self._read_in_home(host, name)):
@@ -151,6 +155,7 @@ class CondaTraces(AuditCheck):
                 self.report("PKG-002", "~/%s:%d" % (name, block.line), text % INIT_COMMANDS[block.program])
 
     def _fish_files(self, folder: str, host: Host) -> List[str]:
+        """Return the names of fish's files in a folder; none if the folder is missing or unreadable."""
         try:
             return [name for name in host.names(folder) if name.endswith(".fish")] if host.entry(folder) else []
         except AccountError as error:
@@ -179,6 +184,7 @@ class CondaTraces(AuditCheck):
         return bool(channels or defaults)
 
     def _has_own_channels(self, prefix: str, host: Host) -> bool:
+        """Return True if a settings file inside the prefix sets channels."""
         files = [os.path.join(prefix, name) for name in (".condarc", "condarc", condarc.PLACE)]
         return any(condarc.read_list(read_text(self, host, file), "channels") for file in files)
 
@@ -190,5 +196,5 @@ def _is_base(path: str, host: Host) -> bool:
             if host.entry(os.path.join(path, name)) is not None:
                 return True
         except AccountError:
-            continue
+            continue  # without permission, the program counts as missing
     return False

@@ -53,7 +53,10 @@ class Place(NamedTuple):
 
 
 class CauseFinder:
-    """Finds the lines that cause the effects which a check observes in shells."""
+    """Finds the lines that cause the effects which a check observes in shells.
+
+    deadline: the time, as of time.time(), at which the traced shells are stopped.
+    """
 
     def __init__(self, check: AuditCheck, host: Host, deadline: float) -> None:
         self._check, self._host, self._deadline = check, host, deadline
@@ -65,28 +68,31 @@ class CauseFinder:
 
     def locate_variable(self, view: ShellView, name: str, is_unset: bool) -> Optional[Place]:
         """Return the last line that sets or unsets a variable, or the line that ends a start-up file too early."""
+        # commands that set a variable without an assignment
         fills = r"(?:printf -v|read(?: -\w+)*(?: \w+)*) %s\b" % name
         sets = r"(?:^|[ ;])(?:%s|%s|(?:[A-Za-z]+ )?(?:[-+]\w+ )*%s=)" % (UNSETS % name, fills, name)
         lines = self._traced_lines(view)
         in_home = [line for line in lines if self._is_of_user(line)]
         found = [line for line in in_home if re.search(sets, line.text)]
+        # a line of the user is preferred to one of the site, which the user cannot change
         found = found or [line for line in lines if line.file.startswith(SITE_FOLDER) and re.search(sets, line.text)]
         if not found and is_unset and not any(line.file.startswith(self._own) for line in lines):
             # No shell read hpc-onboard's file, so a start-up file ended before its line: the last line run ended it.
-            with_line = [self._home + path[len(self._host.home) :] for path in start_up_files(self._host)]
-            found = [line for line in in_home if line.file in with_line]
+            files_with_line = [self._home + path[len(self._host.home) :] for path in start_up_files(self._host)]
+            found = [line for line in in_home if line.file in files_with_line]
         if found:
             return self._as_place(found[-1])
         if not is_unset:
-            written = SETS % (COMMAND, name), r"SETUVAR (?:--\w+ )*%s:" % name
-            place = None if lines else self.search(written[0]) or self.search(written[1])
-            return place if place and FOLDER not in place.path else None
+            assignment, universal = SETS % (COMMAND, name), r"SETUVAR (?:--\w+ )*%s:" % name  # of any shell, of fish
+            place = None if lines else self.search(assignment) or self.search(universal)
+            return place if place and FOLDER not in place.path else None  # not a line of hpc-onboard itself
         place = self.search(r"\s*" + COMMAND + UNSETS % name) or self.search(r"\s*" + ENDS_FILE, is_above=True)
         place = place or self.search(r"\s*%sset(?: -[a-wyzA-Z]+)* %s\b" % (COMMAND, name))  # fish, without -x
         return place or self.search(r"\s*PROMPT_COMMAND\S*=[^\n]*\b%s\b" % name)
 
     def locate_path_loss(self, view: ShellView, folder: str) -> Optional[Place]:
         """Return the line that removes a folder from PATH."""
+        # text of a line that sets PATH but does not remove the folder
         keeps = r"[^\n]*(?:\$\{?PATH|\$path|%s)" % re.escape(folder)
         return self._locate_wrong_path(view, lambda value: folder not in value) or (
             None if self._traced_lines(view) else self.search(r"\s*%s%s(?!%s)" % (COMMAND, SETS_PATH, keeps))
@@ -95,13 +101,17 @@ class CauseFinder:
     def locate_current_folder(self, view: ShellView) -> Optional[Place]:
         """Return the line that adds the current folder to PATH."""
         relative = r"(?:[^\n]*[:\s'\"])?(?:\.(?![\w/.])|:|$)"
+        # in a traced value: an entry that is empty or a single dot, between colons or in an array
         is_relative = re.compile(r"(?:^|:)['\"]?\.?['\"]?(?:\Z|:)|^\(.*[ (]\.[ )]").search
         return self._locate_wrong_path(view, lambda value: bool(is_relative(value))) or (
             None if self._traced_lines(view) else self.search(r"\s*" + COMMAND + SETS_PATH + relative)
         )
 
     def _locate_wrong_path(self, view: ShellView, is_wrong: Callable[[str], bool]) -> Optional[Place]:
-        """Return the first line that sets a wrong PATH, if no later line corrects it."""
+        """Return the first line that sets a wrong PATH, if no later line corrects it.
+
+        is_wrong: returns True for a wrong value of PATH.
+        """
         found: Optional[TracedLine] = None
         for line in self._traced_lines(view):
             value = re.match(r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH|path)\+?=(.*)", line.text)
@@ -127,15 +137,16 @@ class CauseFinder:
 
     def locate_output(self, view: ShellView, output: str) -> Optional[Place]:
         """Return the line that prints the first line of an output, or else the first line that prints at all."""
-        first = next((line for line in output.split("\n") if line.strip()), "")
-        if any(first and first in line.printed for line in self._traced_lines(view)):
-            return self._locate_printed(view, first)
+        first_output = next((line for line in output.split("\n") if line.strip()), "")
+        if any(first_output and first_output in line.printed for line in self._traced_lines(view)):
+            return self._locate_printed(view, first_output)
         return self.search(r"\s*" + PRINTS)
 
     def locate_error(self, view: ShellView, message: str) -> Optional[Place]:
         """Return the user's line that an error message names, or that printed the message."""
         named = NAMED_BY_SHELL.match(message)
         if named:
+            # the pattern has two groups, file and line, for each shell; only those of one shell matched
             file, line = next((file, line) for file, line in zip(*[iter(named.groups())] * 2) if file)
             path = os.path.join(self._home, re.sub(r"^~/", "", file))
             return Place(self._host.home + path[len(self._home) :], int(line)) if self._is_users_file(path) else None
@@ -143,7 +154,7 @@ class CauseFinder:
             return self._locate_printed(view, message)
         word = re.match(r"(?:-?\w*sh: )?([A-Za-z][\w.+-]*): ", message)
         if word is None:
-            return None
+            return None  # the message names no command or variable to search for
         name = re.escape(word.group(1))  # of the command or variable that the message complains about
         return self.search(r"\s*%s%s\b" % (COMMAND, name)) or self.search(r"[^\n]*\$\{?%s\b" % name)
 
@@ -155,8 +166,9 @@ class CauseFinder:
         return None
 
     def locate_delay(self, view: ShellView) -> Optional[Place]:
-        """Return the line that takes the longest."""
+        """Return the user's line that takes the longest, or else the first line that calls sleep."""
         lines = self._traced_lines(view)
+        # a line lasts, in whole seconds, until the next line begins
         durations = [(after.second - line.second, line) for line, after in zip(lines, lines[1:])]
         longest = max(durations, key=lambda pair: pair[0], default=None)
         if longest and longest[0] > 0 and self._is_of_user(longest[1]):
@@ -187,6 +199,7 @@ class CauseFinder:
         return self._as_place(found[-1]) if found else None
 
     def _as_place(self, line: TracedLine) -> Place:
+        """Return the place of a traced line, with the usual path of the home directory instead of the resolved one."""
         is_in_home = line.file.startswith(self._home + "/")
         return Place(self._host.home + line.file[len(self._home) :] if is_in_home else line.file, line.line)
 
@@ -207,6 +220,7 @@ class CauseFinder:
         return None
 
     def _files(self) -> Iterator[str]:
+        """Yield the files that the login shell reads, and then hpc-onboard's settings file."""
         yield from find_read_files(self._check, self._host)
         dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))
         if dialect:

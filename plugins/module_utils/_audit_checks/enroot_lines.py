@@ -45,6 +45,7 @@ class EnrootLines(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
+        """Report the first MOST problems of the credentials files."""
         search = Search(host, [host.home])
         kept = {host.expand(path): machines for path, machines in self.options["kept"].items()}
         problems = [
@@ -66,15 +67,16 @@ def find_problems(text: str, kept: Sequence[str]) -> List[LineProblem]:
         )
     found = [problem for problem in found if problem.rule == "SEC-007" or problem.machine not in kept]
     lines = enumerate(split_lines(text), 1)
-    ended = [number for number, line in lines if ENTRY.match(line) and line.endswith("\r\n")]
-    if ended:
+    with_return = [number for number, line in lines if ENTRY.match(line) and line.endswith("\r\n")]
+    if with_return:  # one problem is enough: an editor usually writes the same ending in every line
         why = "the line ends with a carriage return, which curl before 7.84 reads as part of the password: delete it"
-        found.append(LineProblem(ended[0], "KEY-004", why, ""))
+        found.append(LineProblem(with_return[0], "KEY-004", why, ""))
     return sorted(found + list(_other_logins(text, kept)))
 
 
 def _malformed_lines(text: str) -> Iterator[LineProblem]:
-    default_line = 0
+    """Yield the lines that enroot does not read as an entry, and those whose password it passes to a shell."""
+    default_line = 0  # the first line with 'default'; 0 if there is none above
     for number, line in enumerate(split_lines(text), 1):
         parts = split_words(line)
         entry = ENTRY.match(line)
@@ -91,7 +93,10 @@ def _malformed_lines(text: str) -> Iterator[LineProblem]:
 
 
 def _why_unread(line: str, parts: List[str], is_entry: bool, default_line: int) -> str:
-    """Return why enroot does not use the key of an entry's first line, and the fix; empty if enroot uses the key."""
+    """Return why enroot does not use the key of an entry's first line, and the fix; empty if enroot uses the key.
+
+    parts: the words of the line. default_line: the number of the line with 'default' above; 0 for none.
+    """
     if "machine" in parts[2:]:
         return "contains several entries, and enroot reads one per line: split the line"
     if "password" not in parts:

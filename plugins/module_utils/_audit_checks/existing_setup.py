@@ -47,6 +47,7 @@ class ExistingSetup(AuditCheck):
         self._found: List[Dict[str, Any]] = []
 
     def run(self, host: Host) -> None:
+        """Record conda installations, images, cache variables and launchers; evidence() returns them."""
         variables = self._site_variables(host)
         settings = list(self._read_settings(host))
         self._find_in_folders(host)
@@ -54,12 +55,17 @@ class ExistingSetup(AuditCheck):
         self._find_launchers(host, settings, variables)
 
     def evidence(self, before: State, host: Host) -> Evidence:
+        """Return the evidence of a check, and as "existing" the recorded items, if any."""
         evidence = super().evidence(before, host)  # runs the check
         return dict(evidence, existing=self._found) if self._found else evidence
 
     def _add(self, host: Host, what: str, path: str, name: str = "", at: str = "",
              words: Optional[List[str]] = None) -> None:  # fmt: skip
-        """Record an existing item. what: conda, image, variable or launcher; at: the line that names its path."""
+        """Record an existing item.
+
+        what: conda, image, variable or launcher. name: of a variable or launcher. at: the place of the line that names
+        the path. words: a launcher's options of srun.
+        """
         real = host.resolve(path) or path
         entry = {"what": what, "path": path, "shown": host.shown(path), "name": name, "at": at}
         self._found.append(dict(entry, in_home=is_in(real, real_home(host)), words=words or []))
@@ -84,11 +90,15 @@ class ExistingSetup(AuditCheck):
         self.skip_unread(search)
 
     def _find_variables(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
-        """Record each variable with a certain value. Several values, or one in a condition, lead to a remark."""
+        """Record each variable with a certain value. Several values, or one in a condition, are only a remark.
+
+        settings: each with the path of its file. variables: of the login shell, to expand the values.
+        """
         for name in self.options["variables"]:
             lines = [
                 (path, line) for path, line in settings if line.name == name and line.exported and line.text.strip()
             ]
+            # a setting that does not begin its line may be in a condition: its value is not certain
             values = {line.expand_value(variables) if line.begins_line else "" for _path, line in lines}
             if not lines:
                 continue
@@ -121,6 +131,7 @@ class ExistingSetup(AuditCheck):
             for listing in walk.folders(place):
                 paths = [listing.path(name) for name in listing.files]
                 images += [path for path in paths if self._is_image(host, path)]
+                # the walk enters only the folders that remain in the listing
                 listing.folders = self._own_folders(host, listing) if listing.folder == place else []
                 for path in map(listing.path, listing.folders):
                     if all(self._is_mine(host, os.path.join(path, name)) for name in CONDA):
@@ -135,6 +146,7 @@ class ExistingSetup(AuditCheck):
         return [name for name in listing.folders[:MOST] if self._is_mine(host, listing.path(name), "folder")]
 
     def _is_mine(self, host: Host, path: str, kind: str = "file") -> bool:
+        """Return True if the path is of this kind and belongs to the user."""
         try:
             entry = host.entry(path)
         except AccountError:
@@ -170,9 +182,9 @@ class ExistingSetup(AuditCheck):
             real = host.resolve(path)
             entry = host.entry(real) if real else None
             if real is None or entry is None or entry.kind != "file" or not entry.mode & 0o111:
-                return
+                return  # not an executable file
             if entry.is_roots and not entry.mine:
-                return
+                return  # a program of the site
             text = Search(host, [os.path.dirname(real)]).read_bytes(real, LONGEST_SCRIPT).decode("latin-1")
         except AccountError as error:
             self.skip(str(error))

@@ -68,7 +68,10 @@ VARIABLES = re.compile(
 
 
 def find_insecure(pattern: Pattern[str], text: str) -> Iterator[int]:
-    """Yield the numbers of the lines that turn a check off; in ssh's settings only those that apply to every host."""
+    """Yield the numbers of the lines that turn a check off; in ssh's settings only those that apply to every host.
+
+    pattern: of BY_FILE, BY_FOLDER or VARIABLES.
+    """
     lines = split_lines(blank_host_sections(text) if pattern is _SSH else text)
     yield from (number for number, line in enumerate(lines, 1) if pattern.match(line))
 

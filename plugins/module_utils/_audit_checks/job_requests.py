@@ -75,6 +75,7 @@ class JobRequests(AuditCheck):
         return super().bound(host)
 
     def run(self, host: Host) -> None:
+        """Collect the requests of all files, and report those that Slurm, the site or the files do not allow."""
         areas = [entry["path"] for entry in self.entries("areas")]
         places = [host.home] + [path for path in areas if _is_own_folder(path, host)]
         search = Search(host, places, LIMITS)
@@ -120,6 +121,7 @@ class JobRequests(AuditCheck):
         return list(_placed(job_lines.find_in_settings(text), shown))
 
     def _read_start_up_files(self, host: Host) -> Iterator[PlacedRequest]:
+        """Yield the requests in start-up files, files of aliases and ~/.slurm/defaults."""
         paths = [*login_shell_files(host), *(os.path.join(host.home, name) for name in ALIASES)]
         finders = [(path, job_lines.find_in_start_up_file) for path in paths]
         for path, find in [*finders, (os.path.join(host.home, ".slurm/defaults"), job_lines.find_in_defaults)]:
@@ -127,11 +129,9 @@ class JobRequests(AuditCheck):
 
     def _find_files(self, search: Search, places: List[str], host: Host) -> Iterator[str]:
         """Yield the first MOST files that may be job scripts, launchers or settings of workflows."""
-        hidden = [
-            path for path in (os.path.join(host.home, name) for name in HIDDEN_FOLDERS) if search.list_names(path)
-        ]
+        hidden = filter(search.list_names, (os.path.join(host.home, name) for name in HIDDEN_FOLDERS))
         number = 0
-        for listing in chain.from_iterable(map(search.walk_tree, places + hidden)):
+        for listing in chain.from_iterable(map(search.walk_tree, [*places, *hidden])):
             listing.folders = [name for name in listing.folders if not name.startswith(".") or name == VSCODE]
             for name in listing.files:
                 if number < MOST and _may_request(name, listing.folder):
@@ -158,8 +158,9 @@ class JobRequests(AuditCheck):
                 why = "this file starts %s, which does not exist" % host.shown(program)
                 self.report("ENV-009", "%s:%d" % (host.shown(path), line), why)
         for one in find_settings(text) if os.path.basename(path) in (".env", ".envrc") else ():
-            where = "%s:%d" % (host.shown(path), one.line)
-            report_lost_folder(self, where, one.name, one.name, one.value(host.home), host)
+            report_lost_folder(
+                self, "%s:%d" % (host.shown(path), one.line), one.name, one.name, one.value(host.home), host
+            )
         file = tool_places.OF_PROJECTS.get(os.path.basename(path))
         # those in the home directory itself are not of a project; tool_settings checks them
         for setting in find_values(file, text) if file and os.path.dirname(path) != host.home else ():
@@ -173,7 +174,7 @@ class JobRequests(AuditCheck):
     def _check_names(
         self, requests: List[PlacedRequest], what: str, rule: str, offered: List[str], normalize: Callable[[str], str]
     ) -> None:
-        """Report each requested name that Slurm does not offer, once, at the first line that requests it."""
+        """Report each requested name that is not offered, once, at its first line. normalize: for comparison."""
         places: Dict[str, List[str]] = {}
         for request in requests:
             for name in request.name.split(",") if request.what == what else ():
@@ -188,10 +189,10 @@ class JobRequests(AuditCheck):
     def _check_sizes(self, requests: List[PlacedRequest], partitions: List[Dict[str, Any]]) -> None:
         """Report GPU types, numbers of GPUs and times that no partition offers."""
         types = {name for partition in partitions for name in partition.get("gpus") or ()}
-        lower = {name.lower() for name in types}
         limits = {partition["name"]: partition.get("minutes") or 0 for partition in partitions}  # 0: without a limit
         longest = 0 if 0 in limits.values() else max(limits.values(), default=0)
         most = max([partition.get("most", 0) for partition in partitions], default=0)
+        known_types = {name.lower() for name in types} | {"gpu"}
         by_file: Dict[str, List[PlacedRequest]] = {}
         for request in requests:
             by_file.setdefault(request.place.rpartition(":")[0], []).append(request)
@@ -200,7 +201,7 @@ class JobRequests(AuditCheck):
             if count and most and int(count.group(1)) > most:
                 text = "requests %s GPUs per node, but no node has more than %d"
                 self.report("JOB-006", request.place, text % (count.group(1), most))
-            if gpu_type and types - {""} and gpu_type.group(1).lower() not in lower | {"gpu"}:
+            if gpu_type and types - {""} and gpu_type.group(1).lower() not in known_types:
                 text = "requests GPUs of type %s, which no partition has; available: %s"
                 self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types - {""}))))
             minutes = parse_minutes(request.name) if request.what == "time" else None
@@ -216,7 +217,7 @@ class JobRequests(AuditCheck):
         has_qos = any(request.what == "qos" for request in requests)  # which may have a limit of its own
         named = {name for request in requests if request.what == "partition" for name in request.name.split(",")}
         if len(times) != 1 or has_qos or not named or not named <= set(limits):
-            return
+            return  # the limit of this job is not certain
         longest = 0 if any(not limits[name] for name in named) else max(limits[name] for name in named)
         minutes = parse_minutes(times[0].name) or 0
         if longest and minutes > longest:
@@ -284,6 +285,7 @@ def _missing_paths(request: PlacedRequest, folder: str, host: Host) -> Iterator[
 
 
 def _is_own_folder(path: str, host: Host) -> bool:
+    """Return True if the path is an existing folder of the user."""
     try:
         entry = host.resolved_entry(path)
     except AccountError:

@@ -21,10 +21,11 @@ def srun_options(text: str) -> List[str]:
 
 
 def _options(text: str) -> List[str]:
+    """Return the leading options of srun's arguments, up to its program; each as one string with its value."""
     try:
         words = shlex.split(text, comments=True)
     except ValueError:
-        return []
+        return []  # a quote is not closed
     found: List[str] = []
     while words and words[0].startswith("-") and words[0] != "--" and len(found) < MOST:
         word = words.pop(0)

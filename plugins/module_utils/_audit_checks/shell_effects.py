@@ -46,7 +46,10 @@ class ViewDifference(NamedTuple):
 def check_effects(
     check: AuditCheck, host: Host, views: Sequence[ShellView], programs: Sequence[str], causes: CauseFinder
 ) -> None:
-    """Report where the shells deviate from hpc-onboard's settings, and settings that are unsafe in any shell."""
+    """Report where the shells deviate from hpc-onboard's settings, and settings that are unsafe in any shell.
+
+    programs: the paths of hpc-onboard's scripts.
+    """
     dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
     ours = read_own_variables(check, host)
     has_file = bool(dialect and read_text(check, host, env_file(host, dialect)))
@@ -147,10 +150,12 @@ def _differences(host: Host, ours: Mapping[str, str], views: Sequence[ShellView]
 
 def _was_started(host: Host, view: ShellView) -> bool:
     """Return True if the view comes from a shell that ran; the login environment of a simulated account does not."""
+    # of the login shells, only the one at a terminal has a second option; it is always started
     return bool(host.account.start) or not view.way.is_login or bool(view.way.options[1:])
 
 
 def _describe(difference: ViewDifference) -> str:
+    """Return a sentence that names the first variable, the number of the others, and the shells."""
     first, others = difference.names[0], len(difference.names) - 1
     subject = "%s and %d more variables of hpc-onboard are" % (first, others) if others else first + " is"
     where = " and ".join(sorted({view.way.description for view in difference.views}))
@@ -247,13 +252,10 @@ def _hides_program(view: ShellView, program: str) -> bool:
 def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
     """Report lines that change the current folder, the limits, or a variable of many programs for every command."""
     for view in views:
-        of_program = (
-            not view.way.is_job and "-i" not in view.way.options
-        )  # a user at a terminal may want another folder
-        if of_program and view.folder and view.folder not in ("/", host.home, host.real(host.home)):
-            _report_hazard(
-                check, host, causes.locate_command(view, r"(?:cd|pushd)\b"), "every command starts in another folder"
-            )
+        is_by_program = not view.way.is_job and "-i" not in view.way.options  # not a terminal, whose user may want cd
+        if is_by_program and view.folder and view.folder not in ("/", host.home, host.real(host.home)):
+            place = causes.locate_command(view, r"(?:cd|pushd)\b")
+            _report_hazard(check, host, place, "every command starts in another folder")
         for name in [name for name in HAZARDS if name in view.environment]:
             _report_hazard(check, host, causes.locate_variable(view, name, False), "%s: %s" % (name, HAZARDS[name]))
         for name in [name for name in SEARCH_PATHS if "." in view.environment.get(name, "").split(":")]:

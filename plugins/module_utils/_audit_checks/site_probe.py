@@ -55,6 +55,7 @@ class SiteProbe(AuditCheck):
         return super().bound(host)
 
     def run(self, host: Host) -> None:
+        """Record observations by name; in a sandbox only those that start no program of the site."""
         self._environment = dict(_login_environment(host), LC_ALL="C", TERM="dumb", COLUMNS="200")
         self._observe_machine(host)
         self._observe_variables()
@@ -69,6 +70,7 @@ class SiteProbe(AuditCheck):
         self._observe_nodes()
 
     def evidence(self, before: State, host: Host) -> Evidence:
+        """Return the evidence of a check, the observations as "observed", and Slurm's offers as "slurm"."""
         evidence = super().evidence(before, host)  # runs the probe
         offers = host.account.found[MEMORY_KEY]
         return dict(evidence, observed=self._observed, slurm={name: offers.get(name) for name in REPORTED})
@@ -76,6 +78,7 @@ class SiteProbe(AuditCheck):
     # -- files ---------------------------------------------------------------------------------
 
     def _observe_machine(self, host: Host) -> None:
+        """Record home directory, architecture, Python, and the name of the operating system if it is known."""
         self._observed.update({
             "home": host.home if host.root else pwd.getpwuid(os.getuid()).pw_dir,
             "home folder": host.resolve(host.home) or host.home,
@@ -95,6 +98,7 @@ class SiteProbe(AuditCheck):
                 self._observed["variable " + name] = self._environment[name]
 
     def _observe_area(self, name: str, path: str, host: Host) -> None:
+        """Record kind and path of a storage area and, for a folder, whether the account can write to it."""
         try:
             real = host.resolve(path)
             kind = host.resolved_kind(path)
@@ -124,6 +128,7 @@ class SiteProbe(AuditCheck):
         return text
 
     def _observe_programs(self) -> None:
+        """Record the path of each expected program that is on the login shell's PATH."""
         path = self._environment.get("PATH") or os.defpath
         for name, place in find_programs(self.options["programs"], path).items():
             self._observed["program " + name] = place
@@ -140,13 +145,14 @@ class SiteProbe(AuditCheck):
         command = "type module >/dev/null 2>&1 || exit 0; module -t avail %s 2>&1; echo %s" % (query, END)
         output = run_program(["/bin/bash", "-lc", command], self._environment, SECONDS)
         if END not in output.text:
-            return
+            return  # no module command, or it failed or timed out: the modules stay unknown
         modules = output.text.split()
         for name in names:
             is_found = any(module.partition("(")[0] == name or module.startswith(name + "/") for module in modules)
             self._observed["module " + name] = "yes" if is_found else "no"
 
     def _observe_quotas(self, host: Host) -> None:
+        """Record the limits that the site's quota command reports."""
         command = self.options["quota"] or USUAL_QUOTA
         text = self._run_site_program(shlex.split(command))
         reading = read_usage(text or "")
@@ -156,12 +162,14 @@ class SiteProbe(AuditCheck):
             self.skip("the output of '%s' has an unknown format" % command)
 
     def _observe_nodes(self) -> None:
+        """Record partition, GPUs, number of nodes and time limit, as in the different lines of sinfo."""
         lines = sorted(set((self._run_site_program(NODES) or "").splitlines()))
         for number, line in enumerate(lines[:MOST_NODES]):
             self._observed["nodes %d" % number] = line
 
 
 def _login_environment(host: Host) -> Mapping[str, str]:
+    """Return the environment of the login shell; that of this process if the login shell fails."""
     try:
         return host.account.environment()
     except AccountError:

@@ -34,6 +34,7 @@ class SlurmRights(AuditCheck):
         return super().bound(host)
 
     def run(self, host: Host) -> None:
+        """Compare the Slurm account, QOS and partitions of the settings with Slurm's offers."""
         offers = get_offers(host)
         account, likely, suffixes = (self.options[name] for name in ("account", "likely", "suffixes"))
         purposes = list(suffixes and PURPOSES) or ["gpu"]
@@ -52,12 +53,14 @@ class SlurmRights(AuditCheck):
             self._check_partitions([partition["name"] for partition in offers["partitions"]])
 
     def _check_qos(self, account: str, allowed: Optional[List[str]]) -> None:
+        """Report each requested QOS that the Slurm account may not use. allowed: None if unknown."""
         for qos in self.options["qos"] if allowed is not None else []:
             if qos not in (allowed or []):
                 text = "the Slurm account %s may not use this QOS; available: %s"
                 self.report("JOB-003", qos, text % (account, ", ".join(allowed or [])))
 
     def _check_partitions(self, existing: List[str]) -> None:
+        """Report missing partitions: each that jobs use, with higher severity, and the profile's others together."""
         available = ", ".join(existing) or "none"
         for name in self.options["used"]:
             if name not in existing:
@@ -68,6 +71,7 @@ class SlurmRights(AuditCheck):
             self.report("JOB-002", UNUSED, "Slurm does not list %s; available: %s" % (", ".join(gone), available))
 
     def evidence(self, before: State, host: Host) -> Evidence:
+        """Return the evidence of a check, and Slurm's offers as "slurm"."""
         offers = host.account.found[MEMORY_KEY]
         slurm = {name: offers.get(name) for name in REPORTED}
         return dict(super().evidence(before, host), slurm=slurm)

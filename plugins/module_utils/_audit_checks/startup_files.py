@@ -60,6 +60,7 @@ class StartupFiles(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
+        """Start the account's shells, and report problems of their start and of the resulting environments."""
         # Before a shell starts: if a file system hangs, the delay happens here and is not reported as the shell's.
         programs = [entry["path"] for entry in self.entries("programs") if is_executable(entry["path"], host)]
         names = [path.rpartition("/")[2] for path in programs]
@@ -89,7 +90,10 @@ class StartupFiles(AuditCheck):
         deadline: float,
         views: List[Optional[ShellView]],
     ) -> bool:
-        """Start the shell of an ssh command and add its view. Return True if further shells can be started."""
+        """Start the shell of an ssh command and check both starts. Return True if further shells can be started.
+
+        names: of the programs to look up in the shell. views: the view of the shell is added, or None if unknown.
+        """
         view = self._start_ssh_command(command, names, host, deadline)
         views.append(view)
         if view is None and not self.rules_broken():
@@ -97,8 +101,8 @@ class StartupFiles(AuditCheck):
             return False
         self._check_start(login, host.account.start, host, deadline)
         self._check_login(login, host)
-        ends = host.account.start is None or not host.account.start.why  # if not, a terminal would hang as well
-        return view is not None and ends
+        login_ends = host.account.start is None or not host.account.start.why  # if not, a terminal would hang as well
+        return view is not None and login_ends
 
     def _start_ssh_command(self, way: ShellWay, names: List[str], host: Host, deadline: float) -> Optional[ShellView]:
         """Start the shell of an ssh command, report its problems, and return its view; None if unknown."""
@@ -123,6 +127,7 @@ class StartupFiles(AuditCheck):
             self._report_no_command(way, host)
 
     def _report_no_command(self, way: ShellWay, host: Host) -> None:
+        """Report a shell that does not run its command, at the line that exits or replaces the shell."""
         place = self._causes.locate_command(ShellView(way, {}, None, {}), REPLACES_SHELL)
         text = "%s does not run: a start-up file exits, or replaces the shell with another program"
         self.report("ENV-004", place.shown(host) if place else way.file, text % way.description, "high")
@@ -154,7 +159,7 @@ class StartupFiles(AuditCheck):
         if start is None:  # the login shell of a simulated account
             start = start_shell(way, host.real(host.home), deadline)
         if start is None or start.why == NOT_RUN:
-            return
+            return  # without a sandbox, no shell was started
         reported = self.rules_broken() if way.is_login else []  # both starts may read the same file
         if start.why.startswith(ENDLESS):
             if "ENV-004" not in reported:

@@ -58,6 +58,7 @@ class ToolSettings(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
+        """Check start-up files, settings files of tools, and scripts on PATH."""
         ours = read_own_variables(self, host)
         self._set_by_user: Set[str] = set()
         self._pointed_files: List[SettingsFile] = []  # settings files that variables name
@@ -106,10 +107,10 @@ class ToolSettings(AuditCheck):
                 report_lost_folder(self, where, setting.name, setting.name, value, host)
 
     def _check_outranked(self, name: str, folder: str, where: str, ours: Mapping[str, str], host: Host) -> None:
-        """Report a variable that has no effect because one of hpc-onboard's has precedence."""
+        """Report a variable that has no effect because one of hpc-onboard's has precedence. folder: its value."""
         winners = [winner for winner in OUTRANKED.get(name, ()) if winner in ours]
         if not winners or name in ours or folder in [ours[winner] for winner in winners]:
-            return
+            return  # without conflict, or a variable of hpc-onboard itself
         unused = self._unused_content(name, folder, host)
         if name not in IN_COMMON or unused:  # a variable that many programs share still affects the others
             text = "%s is set here, but hpc-onboard's %s takes precedence" % (name, winners[0])
@@ -147,8 +148,8 @@ class ToolSettings(AuditCheck):
 
     def _unused_content(self, name: str, folder: str, host: Host) -> str:
         """Return the folder with content to which a variable points, as shown; empty without content."""
-        names = IN_COMMON.get(name, ("",))
-        for place in [os.path.normpath(os.path.join(folder, name)) for name in names] if folder else ():
+        subfolders = IN_COMMON.get(name, ("",))  # "": the folder itself
+        for place in [os.path.normpath(os.path.join(folder, part)) for part in subfolders] if folder else ():
             try:
                 if host.resolved_kind(place) == "folder" and host.names(place):
                     return host.shown(place)
@@ -172,6 +173,7 @@ class ToolSettings(AuditCheck):
     # -- settings files ------------------------------------------------------------------------
 
     def _settings_files(self, host: Host) -> Iterator[SettingsFile]:
+        """Yield the known settings files, and the files of variables in the folders of systemd and enroot."""
         yield from FILES
         for folder, ending in VARIABLE_FOLDERS:
             yield from map(SettingsFile, files_in(self, folder, (ending,), host))
@@ -223,6 +225,7 @@ class ToolSettings(AuditCheck):
                 report_lost_folder(self, where, name, name, folder, host)
 
     def _report_in_home(self, where: str, key: str, folder: str, host: Host) -> None:
+        """Report a large folder in the home directory, if the site wants it elsewhere. key: the setting's name."""
         preferred = self.options["off_home"]
         if preferred or key.startswith("ENROOT_"):  # images are too large for any home directory
             text = "%s is set to %s, in the home directory" % (key, host.shown(folder))

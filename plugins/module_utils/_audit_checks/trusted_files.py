@@ -81,6 +81,7 @@ class TrustedFiles(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
+        """Report files that other users can change, setuid programs, and settings that let other users log in."""
         search = Search(host, [host.home])
         self._reported: Set[str] = set()  # folders; their content is not reported in addition
         for path in self._paths(host, search):
@@ -136,7 +137,7 @@ class TrustedFiles(AuditCheck):
         Folders of other users are reported if every user can write to them.
         """
         texts = list(texts)
-        named = [path for text in texts for path in find_named(VARIABLES, text, host.home)]
+        named = [path for text in texts for path in find_named(VARIABLES, text, host.home)]  # loaded or searched
         run = [path for text in texts for path in find_named(ANY_LINE, text, host.home)]
         for name, lines in SETTINGS_LINES.items():
             (run if lines is ANY_LINE else named).extend(
@@ -154,6 +155,7 @@ class TrustedFiles(AuditCheck):
                 self.report("SEC-010", host.shown(path), "every user can add programs here, and your shells run them")
 
     def _entry(self, path: str, host: Host) -> Optional[FileEntry]:
+        """Return the entry of the file that the path resolves to; None if it is missing or permission is denied."""
         try:
             return host.resolved_entry(path)
         except AccountError:
@@ -176,6 +178,7 @@ class TrustedFiles(AuditCheck):
             self.report("SEC-010", host.shown(path), text % ("your group", "setgid"))
 
     def _below(self, folder: str, host: Host) -> List[str]:
+        """Return the paths of the first MOST entries of a folder; none if it is missing or unreadable."""
         try:
             names = host.names(folder) if host.resolved_kind(folder) == "folder" else []
         except AccountError:
@@ -203,7 +206,7 @@ class TrustedFiles(AuditCheck):
         real = host.resolve(path)
         entry = host.entry(real) if real else None
         if not real or entry is None:
-            return
+            return  # the file does not exist
         parent, home = os.path.dirname(real), real_home(host)
         for place in [*_folders_to_check(parent, home), real]:
             examined = host.entry(place)
@@ -254,7 +257,7 @@ def _why_changeable(entry: FileEntry, path: str, host: Host) -> str:
         return "belongs to another user"
     is_shared = entry.kind == "folder" and bool(entry.mode & stat.S_ISVTX)
     if entry.kind == "link" or is_shared:
-        return ""
+        return ""  # modes of links have no effect; with the sticky bit, users cannot replace each other's files
     if entry.mode & EVERY_USER_WRITES:
         return EVERY_USER % entry.mode
     if not entry.mode & GROUP_WRITES:

@@ -160,7 +160,7 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
         return LoginShellResult(ProgramOutput(b"", 0.0, "%s: %s" % (ENDLESS, endless)), {}, failure)
     line, name = [shell, "-c", QUERY], "-" + os.path.basename(shell)  # "-": a login shell
     start = run_program(line, os.environ, LOGIN_SECONDS, name, guard, END.encode())
-    if guard and start.why == NOT_RUN:
+    if guard and start.why == NOT_RUN:  # the guard needs user namespaces, which the site may not allow
         start = run_program(line, os.environ, LOGIN_SECONDS, name, None, END.encode())
     noise, _begin, rest = start.output.partition(BEGIN.encode() + b"\n")
     values, ended, _after = rest.partition(END.encode())

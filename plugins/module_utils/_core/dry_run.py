@@ -136,7 +136,7 @@ class DryRunHost(Host):
         """Raise AccountError, as a real run would, if the folder above a path is missing or not writable."""
         folder = self.resolve(os.path.dirname(path)) or os.path.dirname(path)
         if folder in self._changed:
-            return
+            return  # a simulated folder, which the account could write to
         if self.resolved_kind(folder) != "folder":
             raise AccountError("%s does not exist" % self.shown(folder))
         if not os.access(self.path_via_handle(folder), os.W_OK | os.X_OK):

@@ -124,6 +124,7 @@ def write_draft(
 
 
 def _keep_group(handle: int, group: int) -> None:
+    """Give an open file this group ID, if the account may."""
     try:
         os.fchown(handle, -1, group)
     except OSError:
@@ -232,7 +233,7 @@ def make_filled_folder(folder: int, name: str, mode: int, fill: Callable[[], Non
         try:
             os.rmdir(draft, dir_fd=folder)
         except OSError:
-            pass
+            pass  # the first error, which is raised below, explains more
         raise
 
 

@@ -158,7 +158,7 @@ class LockFile:
     def release(self) -> None:
         """Remove the file, unless it stays, and free the lock."""
         if self._handle < 0:
-            return
+            return  # the lock is not held
         if self._has_second_file:
             self._unlink(SECOND_FILE % self._place)
         if not self._stays:
@@ -166,7 +166,7 @@ class LockFile:
         try:
             os.close(self._handle)
         except OSError:
-            pass
+            pass  # the handle is closed all the same, and the lock is free
         self._handle = -1
 
     def _write_holder(self) -> None:
@@ -178,7 +178,7 @@ class LockFile:
             os.ftruncate(self._handle, 0)
             os.pwrite(self._handle, text.encode("utf-8"), 0)
         except OSError:
-            pass
+            pass  # the lock does not depend on the content
 
     def _make_busy_error(self) -> LockBusy:
         """Return the error with the holder and the age of the lock, and with advice if its owner may be dead."""
@@ -209,6 +209,7 @@ class LockFile:
             return "", 0.0
 
     def _unlink(self, place: str) -> None:
+        """Remove the lock file or the second file, if possible."""
         try:
             os.unlink(place, dir_fd=self._dir_fd)
         except OSError:
@@ -244,7 +245,7 @@ def _is_alive(process: str) -> bool:
     except (ProcessLookupError, ValueError):
         return False
     except PermissionError:
-        pass
+        pass  # the process of another user
     return True
 
 
@@ -255,6 +256,7 @@ def is_held(path: str) -> bool:
     except OSError:
         return False
     try:
+        # struct flock of 64-bit Linux: type, whence, start, length, process; the kernel sets the type in its reply
         query = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         reply = fcntl.fcntl(handle, fcntl.F_GETLK, query)
         return bool(struct.unpack("hhqqi4x", reply)[0] != fcntl.F_UNLCK)

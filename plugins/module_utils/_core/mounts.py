@@ -24,7 +24,7 @@ def mount_points() -> List[str]:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as table:
             return [line.split()[4].encode("latin-1", "replace").decode("unicode_escape") for line in table]
     except OSError:
-        return []
+        return []  # a system without this table, such as macOS
 
 
 def find_hanging(mounts: Iterable[str], seconds: float) -> List[str]:

@@ -108,6 +108,7 @@ class OpenFolders:
         self._identities.clear()
 
     def _close(self) -> None:
+        """Close all folders; their identities stay known."""
         while self._open:
             _close_quietly(self._open.popitem()[1])
         self._real_paths.clear()

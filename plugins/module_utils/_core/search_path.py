@@ -17,6 +17,7 @@ def find_programs(names: Iterable[str], path: str) -> Dict[str, str]:
     """
 
     def search_and_exit() -> None:
+        """Print the path of each program that is found, with a zero byte after it, and end the process."""
         missing = list(names)
         for folder in path.split(":"):
             for name in missing[:] if folder.startswith("/") else ():

@@ -64,6 +64,7 @@ class UndoableHost(Host):
         raise AccountError("%s: not created, because creating a link cannot be undone" % self.shown(path))
 
     def move(self, path: str, new_path: str) -> None:
+        """Move a file or folder; undo moves it back."""
         self._host.move(path, new_path)
         self._undo_steps.append(lambda: self._host.move(new_path, path))
 
@@ -74,12 +75,14 @@ class UndoableHost(Host):
         raise AccountError("not started: a job in the background cannot be undone")
 
     def set_mode(self, path: str, mode: int) -> None:
+        """Change a mode; undo restores the former one."""
         found = self._host.entry(path)
         self._host.set_mode(path, mode)
         if found:
             self._undo_steps.append(lambda: self._host.set_mode(path, found.mode))
 
     def write(self, path: str, old: Optional[bytes], content: bytes, mode: int, private: bool = False) -> None:
+        """Write a file; undo restores its former content and mode, or removes a new file."""
         found = self._host.entry(path)
         self._host.write(path, old, content, mode, private)
         if old is None or found is None:
@@ -89,10 +92,11 @@ class UndoableHost(Host):
             self._undo_steps.append(lambda: self._host.write(path, content, old_content, old_mode, private))
 
     def remove(self, path: str) -> None:
+        """Remove a file; undo writes it again."""
         content, found = self._host.read(path), self._host.entry(path)
         self._host.remove(path)
         if found:
-            self._undo_steps.append(lambda: self._host.write(path, None, content, found.mode, True))
+            self._undo_steps.append(lambda: self._host.write(path, None, content, found.mode, private=True))
 
     def undo(self) -> List[str]:
         """Undo all changes, the last one first; return an error message for each change that could not be undone."""

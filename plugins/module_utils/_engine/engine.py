@@ -117,7 +117,7 @@ def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
     if root:
         create_sandbox(root, plan["sandbox"])
 
-    def make_host() -> Host:
+    def make_host() -> Host:  # a new one each time, since it remembers what it has seen
         host = Host(account, fingerprint_key, root)
         host.is_following = plan["work"] == "follow"
         host.receipt_copy = receipt_copy

@@ -47,5 +47,6 @@ class AccountLock:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
+        """Free the lock, and remove its file."""
         self._file.release()
         self._folder.close()

@@ -48,6 +48,7 @@ def restrict_to_planned(loop: Loop, task: Task, seen: Observation, preview: Obse
             held_back[note_key(resource.KIND, resource.identity)] = next(failures, CHANGED_SINCE)
 
     def restricted(resource: Resource, host: Host) -> Outcome:
+        """Take a resource through the loop, or only examine it if it is held back."""
         reason = held_back.get(note_key(resource.KIND, resource.identity))
         if reason is None:
             return loop(resource, host)

@@ -25,6 +25,7 @@ class AccessFix(FixResource):
     }
 
     def _entry(self, host: Host) -> Tuple[str, Optional[FileEntry]]:
+        """Return the real path and the entry of the file or folder; "" and None if it does not exist."""
         real = host.resolve(self.options["path"])
         return real or "", host.entry(real) if real else None
 
@@ -33,9 +34,11 @@ class AccessFix(FixResource):
         return 0o022 if self.options["way"] in ("folder", "write") else 0o077
 
     def _is_expected_kind(self, entry: FileEntry) -> bool:
+        """Return True if the way applies to a file or a folder of this kind."""
         return entry.kind in {"folder": ("folder",), "write": ("file", "folder")}.get(self.options["way"], ("file",))
 
     def inspect(self, host: Host) -> State:
+        """Return the access list or the mode that gives other users access; empty if nothing does."""
         real, entry = self._entry(host)
         if entry is None or not self._is_expected_kind(entry):
             return {}
@@ -44,14 +47,16 @@ class AccessFix(FixResource):
         return {"mode": "%04o" % entry.mode} if entry.mode & self._excess() else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the access must not be removed: only an access list requires that the file is replaced."""
         _real, entry = self._entry(host)
         if entry is not None and not entry.mine:
             return "%s belongs to another user: ask its owner" % host.shown(self.options["path"])
         return why_not_writable(host, self.options["path"]) if self.options["way"] == "list" else None
 
     def apply(self, host: Host) -> None:
+        """Remove the mode bits, or replace the file by one without an access list."""
         real, entry = self._entry(host)
-        if entry is None:
+        if entry is None:  # removed since the inspection
             return
         if self.options["way"] == "list":
             content = host.read(real)  # a new file has no access list

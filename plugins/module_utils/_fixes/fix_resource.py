@@ -66,7 +66,7 @@ def offer_if_possible(host: Host, fix: FixResource) -> Optional[Dict[str, Any]]:
         before = bound.inspect(host)
         if not before or bound.obstacle(before, host):
             return None
-    except AccountError:
+    except AccountError:  # a fix that cannot be inspected is not offered
         return None
     path = host.shown(str(bound.options["path"]))
     return {"kind": fix.KIND, "options": dict(fix.options, path=path)} if path.isprintable() else None

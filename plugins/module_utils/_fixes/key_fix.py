@@ -20,24 +20,29 @@ class KeyFix(FixResource):
     OPTIONS: Dict[str, Dict[str, Any]] = {"path": FILE, "marks": MARKS}
 
     def _find_values(self, file: TextFile, host: Host) -> List[str]:
+        """Return the keys in the file that have one of the fingerprints."""
         marks = self.options["marks"]
 
         def describe(word: str) -> str:
+            """Return a description of a word that is one of the keys, so that it is found in any format."""
             return "a key" if host.fingerprint(word) in marks else ""
 
         return [key.value for key in find_keys(file.text, describe) if host.fingerprint(key.value) in marks]
 
     def inspect(self, host: Host) -> State:
+        """Return the fingerprints of the keys that are in the file."""
         file = read_text(host, self.options["path"])
         return {host.fingerprint(value): "is in the file" for value in self._find_values(file, host)} if file else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the keys must not be overwritten: an encoded key would not be found in the text."""
         file = read_text(host, self.options["path"])
         if before and file and any(value not in file.text for value in self._find_values(file, host)):
             return "%s contains the key in encoded form: remove the entry by hand" % host.shown(self.options["path"])
         return why_not_writable(host, self.options["path"])
 
     def apply(self, host: Host) -> None:
+        """Overwrite each key wherever it occurs in the file."""
         file = read_text(host, self.options["path"])
         if file:
             text = file.text

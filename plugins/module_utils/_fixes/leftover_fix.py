@@ -38,6 +38,7 @@ class LeftoverFix(FixResource):
     }
 
     def inspect(self, host: Host) -> State:
+        """Return what would be removed; empty if it no longer exists, or has changed since the audit."""
         path, what = str(self.options["path"]), self.options["what"]
         entry = host.entry(path)
         if entry is None:
@@ -64,6 +65,7 @@ class LeftoverFix(FixResource):
         return [name for name in host.names(path) if name not in KEYS and (not selected or name in selected)]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why a copy or a cache must not be removed; None for the other types, which inspect has checked."""
         path, what = str(self.options["path"]), self.options["what"]
         if before and what == "copy" and not self._is_in_original(host):
             text = "%s contains lines that are not in %s: compare the files by hand"
@@ -88,12 +90,14 @@ class LeftoverFix(FixResource):
         return None
 
     def paths_to_remove(self, host: Host) -> List[str]:
+        """Return the paths to remove: the leftover itself, or the entries of a token store or cache."""
         path = str(self.options["path"])
         if self.options["what"] in ("copy", "draft", "link"):
             return [path]
         return [os.path.join(path, name) for name in self._removable_names(host)]
 
     def apply(self, host: Host) -> None:
+        """Remove the leftover. A token store is removed as well, since enroot creates it again; a cache stays."""
         for path in self.paths_to_remove(host):
             entry = host.entry(path)
             (host.remove_folder if entry and entry.kind == "folder" else host.remove)(path)
@@ -102,4 +106,5 @@ class LeftoverFix(FixResource):
 
 
 def _content(host: Host, path: str) -> str:
+    """Return the content of a file as latin-1, so that it can be compared with the text of read_text."""
     return host.read(path).decode("latin-1")

@@ -47,13 +47,15 @@ def offer_key_fix(host: Host, path: str, marks: List[str]) -> Offer:
         return None
 
     def is_key(source: str) -> bool:
+        """Return True if an assignment's value is one of the keys. source: its source text."""
         return host.fingerprint(value_of(source)) in marks
 
     def describe(word: str) -> str:
+        """Return a description of a word that is one of the keys, so that it is found in any format."""
         return "a key" if host.fingerprint(word) in marks else ""
 
-    text, why_not = remove_assignments(file.text, file.path, is_key)
-    if why_not or any(host.fingerprint(key.value) in marks for key in find_keys(text, describe)):
+    rest, why_not = remove_assignments(file.text, file.path, is_key)
+    if why_not or any(host.fingerprint(key.value) in marks for key in find_keys(rest, describe)):
         return None
     return _offer_statement_fix(
         host, path, [line for line in find_assignments(file.text, file.path) if is_key(line.source)]
@@ -118,17 +120,21 @@ def find_variables(host: Host, path: str, marks: Container[str]) -> List[Tuple[s
 
 
 def _offer_key_fix(host: Host, path: str, marks: List[str]) -> Offer:
+    """Return the fix that overwrites the keys with these fingerprints."""
     return offer_if_possible(host, KeyFix({"path": path, "marks": marks})) if marks else None
 
 
 def _offer_statement_fix(host: Host, path: str, assignments: List[Assignment]) -> Offer:
+    """Return the fix that removes these assignments; None without any."""
     marks = sorted({host.fingerprint(assignment.source) for assignment in assignments})
     return offer_if_possible(host, StatementFix({"path": path, "marks": marks})) if marks else None
 
 
 def _offer_leftover_fix(host: Host, path: str, **options: Any) -> Offer:
+    """Return the fix that removes a leftover. options: further ones of LeftoverFix."""
     return offer_if_possible(host, LeftoverFix(LeftoverFix.with_defaults(dict(options, path=path))))
 
 
 def _fingerprint(host: Host, path: str) -> str:
+    """Return the fingerprint of a file's content, as LeftoverFix computes it."""
     return host.fingerprint(host.read(path).decode("latin-1"))

@@ -103,7 +103,7 @@ class _Reader:
 
     def _read_parenthesis(self, position: int) -> int:
         """Read a parenthesis of a subshell, function, array or case pattern, and return the position after it."""
-        if self._dialect == "csh":
+        if self._dialect == "csh":  # there, a parenthesis is part of a condition or a list
             return position + 1
         self._is_bound = True
         self._end_command(True)
@@ -162,7 +162,7 @@ def _skip_quoted(text: str, position: int, mark: str, dialect: str, escapes: boo
     while position < len(text):
         if text[position] == mark:
             return position + 1
-        if text[position] == "\n" and dialect == "csh":
+        if text[position] == "\n" and dialect == "csh":  # a quote of csh ends on its line
             break
         if text.startswith("$(", position) and mark == '"' and dialect != "csh":
             position = _skip_substitution(text, position + 1, dialect)

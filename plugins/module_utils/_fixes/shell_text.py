@@ -65,6 +65,7 @@ def remove_assignments(text: str, path: str, is_selected: Callable[[str], bool])
 
 
 def _dialect_of(path: str) -> str:
+    """Return the dialect of a start-up file or script, by its name: sh, csh or fish."""
     name = path.rpartition("/")[2]
     if name.endswith(".fish"):
         return "fish"
@@ -90,6 +91,7 @@ def _cut(text: str, found: Assignment) -> str:
 
 
 def _parse_assignments(text: str, dialect: str) -> List[Assignment]:
+    """Return all assignments of a text in order. Raises AmbiguousText."""
     found: List[Assignment] = []
     for command in parse_commands(text, dialect):
         found += (
@@ -99,6 +101,7 @@ def _parse_assignments(text: str, dialect: str) -> List[Assignment]:
 
 
 def _why_not_removable(text: str, command: ShellCommand) -> str:
+    """Return why an assignment of a command must not be removed, as the end of a sentence; empty if it may be."""
     if command.depth:
         return "is in a block (if, for, case, a function)"
     if "\n" in text[command.words[0][0] : command.words[-1][1]]:

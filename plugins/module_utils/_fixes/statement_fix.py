@@ -18,15 +18,18 @@ class StatementFix(FixResource):
     OPTIONS: Dict[str, Dict[str, Any]] = {"path": FILE, "marks": MARKS}
 
     def inspect(self, host: Host) -> State:
+        """Return the variables that the assignments set; empty if none of these assignments is left."""
         file = read_text(host, self.options["path"])
         found = find_assignments(file.text, file.path) if file else []
         return {line.name: "is set here" for line in found if host.fingerprint(line.source) in self.options["marks"]}
 
     def _remove(self, file: TextFile, host: Host) -> Tuple[str, str]:
+        """Return the text without the assignments, and ""; or the unchanged text, and why."""
         marks = self.options["marks"]
         return remove_assignments(file.text, file.path, lambda source: host.fingerprint(source) in marks)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the assignments must not be removed, and what to do; None if they may be."""
         file = read_text(host, self.options["path"])
         if not before or file is None:
             return None
@@ -36,6 +39,7 @@ class StatementFix(FixResource):
         return why_not_writable(host, self.options["path"])
 
     def apply(self, host: Host) -> None:
+        """Remove the assignments from the file, if it still exists."""
         file = read_text(host, self.options["path"])
         if file:
             write_text(host, file, self._remove(file, host)[0])

@@ -82,7 +82,7 @@ def parse(dialect: str, text: str) -> ShellSettings:
         "fish": r"^set -gx (\w+) '([^']*)'$",
     }
     variables = dict(re.findall(assign[dialect], text, re.MULTILINE))
-    starts = {"sh": "case", "csh": "if", "fish": "contains"}
+    starts = {"sh": "case", "csh": "if", "fish": "contains"}  # the first word of a line that changes PATH
     path: List[str] = []
     path_end: List[str] = []
     for line, folder in re.findall(r"^(%s .*?'([^']*)'.*\n)" % starts[dialect], text, re.MULTILINE):
@@ -96,4 +96,4 @@ def parse(dialect: str, text: str) -> ShellSettings:
         name: file.replace(MACHINES[dialect], MACHINE)
         for name, file in re.findall(defined[dialect], text, re.MULTILINE)
     }
-    return ShellSettings(variables, path[::-1], path_end, commands)
+    return ShellSettings(variables, path[::-1], path_end, commands)  # render() prepends the last folder first

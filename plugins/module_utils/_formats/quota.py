@@ -121,7 +121,7 @@ def _parse_linux(line: str) -> Optional[List[Usage]]:
     elif len(words) == 7:  # no grace time is printed
         words = words[:4] + ["-"] + words[4:] + ["-"]
     if len(words) != 9:
-        return None
+        return None  # a row that this parser does not know
     space = [_to_bytes(word) for word in words[1:4]]
     files = [parse_amount(word.strip("*[]"), False) for word in words[5:8]]
     if None in space or None in files:
@@ -150,9 +150,10 @@ def _parse_cscs(line: str) -> Optional[List[Usage]]:
     """Parse a row of CSCS: directory, FS, user's used % grace, project's used %, limit; the same for files."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     if cells[0] == "" or "Directory" in cells[0]:
-        return []
+        return []  # a heading
     if len(cells) != 14:
         return None
+    # the project's usage, if it is given, counts against the limit; else the user's
     space = parse_amount(cells[5] if cells[5] != "-" else cells[2])
     files = parse_amount(cells[11] if cells[11] != "-" else cells[8], False)
     return _to_usages(cells[0], "bytes", space, parse_amount(cells[7]), _parse_grace(cells[4])) + _to_usages(
@@ -164,7 +165,7 @@ def _parse_alliance(line: str) -> Optional[List[Usage]]:
     """Parse a row of the Alliance: name (owner), used/limit, files/limit."""
     number = r"([\d.]+\s*[kKMGTPE]?i?B?)"
     row = re.match(r"^(\S.*?\))\s+%s\s*/\s*(\S+(?: [kKMGTPE]?i?B)?)\s+%s\s*/\s*(\S+)\Z" % (number, number), line)
-    if row is None:
+    if row is None:  # with a name and a number, it may be a row; else it is a heading or a note
         return None if re.match(r"^\S.*\)\s+\S*\d", line) else []
     place, used, limit, files, files_limit = row.groups()
     return _to_usages(place, "bytes", parse_amount(used, False), parse_amount(limit, False)) + _to_usages(

@@ -49,6 +49,7 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
         return None
 
     def apply(self, host: Host) -> None:
+        """Remove the files and folders that the tool can download again."""
         for path in self._list_removable(host):
             entry = host.entry(path)
             if entry is not None and entry.kind == "folder":

@@ -30,7 +30,7 @@ class ImageFiles:
         try:
             document = json.loads(self._host.read(path + NOTE).decode("utf-8"))
             return {"digest": str(document["digest"]), "bytes": int(document["bytes"])}
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):  # not in the form that an import writes
             return None
 
     def is_changed(self, name: str) -> bool:
@@ -38,7 +38,7 @@ class ImageFiles:
         note = self.read_note(name)
         try:
             size = os.stat(self._host.path_via_handle(os.path.join(self.folder, name))).st_size
-        except OSError:
+        except OSError:  # removed by now
             return False
         return note is not None and size != note["bytes"] and not self._host.root
 

@@ -123,7 +123,7 @@ def _list_variables(order: ImageImport) -> List[Tuple[str, str]]:
             ("ENROOT_DATA_PATH", '"$here/tmp"'),
             ("ENROOT_RUNTIME_PATH", '"$here/tmp"'),
         ]
-        if order.credentials:
+        if order.credentials:  # enroot looks for the file by its fixed name, .credentials, in this folder
             variables.append(("ENROOT_CONFIG_PATH", shlex.quote(os.path.dirname(order.credentials))))
         return variables
     scratch = shlex.quote(order.temporary) if order.temporary else '"$here/tmp"'

@@ -153,7 +153,7 @@ class Job:
     def report(self, step: str, done: Optional[int] = None, total: Optional[int] = None, unit: str = "steps") -> None:
         """Record the progress for other processes. unit: of done and total, "steps" or "bytes"."""
         if unit == "bytes" and done != total and time.time() - self._reported_at < SECONDS:
-            return
+            return  # each report is flushed to the disk, so not each piece of a download is reported
         self._reported_at = time.time()
         self._record({"step": step, "done": done, "total": total, "unit": unit})
 
@@ -211,7 +211,7 @@ def open_job_folder(parent: int, name: str, display_path: str) -> int:
     try:
         files.make_folder(parent, name, 0o700)
     except FileExistsError:
-        pass
+        pass  # of an earlier job, or of another user, which is checked below
     folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     if not files.to_entry(os.fstat(folder), "").is_private:
         raise AccountError(NOT_OWN % display_path)
@@ -246,7 +246,7 @@ def kill_marked_processes(mark: str) -> None:
             try:
                 os.kill(pid, signal.SIGKILL)
             except OSError:
-                pass
+                pass  # the process has ended since
         time.sleep(0.1)
 
 
@@ -274,4 +274,4 @@ def _close_other_handles(*kept: int) -> None:
             try:
                 os.close(int(name))
             except OSError:
-                pass
+                pass  # the descriptor of the listing itself is closed already

@@ -127,6 +127,8 @@ def _watched_class(base: Any, connections: DownloadConnections, request: urllib.
 
     class WatchedConnection(base):  # type: ignore[misc]  # HTTPConnection or HTTPSConnection
         def connect(self) -> None:
+            """Connect by DownloadConnections, which checks the address, and shut the socket down at the time limit."""
+            # http.client calls this attribute to create its socket
             self._create_connection = lambda to, timeout, _source: connections.connect(to, timeout, allow_private)
             super().connect()
             connections.watch(self.sock)  # with TLS, another socket than the connected one

@@ -38,6 +38,7 @@ class OpenKeys(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
+        """Check each file with a key that no role maintains, and the folders of the roles' files."""
         areas, unresolved = expand_paths(host, self.options["areas"])
         for text in unresolved:
             self.skip(text)
@@ -66,7 +67,7 @@ class OpenKeys(AuditCheck):
     def _check_file(self, host: Host, path: str, real: str) -> None:
         """Report how other users can access a file. real: its path without symbolic links."""
         entry = host.entry(real)
-        if entry is None:
+        if entry is None:  # removed by now
             return
         folder = os.path.dirname(real)
         passable = traversal_bits(host, folder)
@@ -91,14 +92,17 @@ class OpenKeys(AuditCheck):
                 break
 
     def _check_default_list(self, host: Host, folder: str) -> None:
+        """Report a folder whose default access list is applied to every new file in it."""
         if DEFAULT_ACL in files.list_attributes(host.real(folder)):
             text = "the default access list gives other users access to every new file in this folder"
             self.report("SEC-003", host.shown(folder), text)
 
     def _report(self, host: Host, rule: str, path: str, text: str, way: str) -> None:
+        """Report a path with the fix that removes the access of other users. way: see AccessFix."""
         self.report(rule, host.shown(path), text, "", offers.offer_access_fix(host, path, way))
 
 
 def _contains_secret(text: str) -> bool:
+    """Return True if a settings file sets a key or password to a value that is none of REFERENCES or placeholders."""
     values = SECRET.findall(COMMENTS.sub("", text))
     return any(not (value.startswith(REFERENCES) or is_placeholder(value)) for value in values)

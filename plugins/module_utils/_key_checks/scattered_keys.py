@@ -44,6 +44,7 @@ class ScatteredKeys(AuditCheck):
         return [host.expand(self.options["folder"])]
 
     def run(self, host: Host) -> None:
+        """Search the folder, and report the keys that were found, by rule and place."""
         folder = self.options["folder"]
         search = Search(host, [host.home, folder], Limits(self.options["entries"], self.options["most_seconds"]))
         own, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
@@ -130,6 +131,10 @@ def _select_caches(host: Host, folder: str, caches: List[str]) -> List[str]:
 
 
 def _offer_fix(host: Host, key: MisplacedKey, marks: List[str], case: str) -> Optional[Dict[str, Any]]:
+    """Return the fix for the keys at one place; None if only the user can remove them.
+
+    key: the first of the keys. marks: the fingerprints of all. case: the case of advice for the user, or empty.
+    """
     if key.rule in ("SEC-005", "SEC-011") or not key.is_of_shell:
         return None  # git's history also contains the key, and files that a program reads are not edited
     if key.rule == "SEC-009":

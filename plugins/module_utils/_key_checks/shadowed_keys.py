@@ -63,6 +63,7 @@ class ShadowedKeys(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
+        """Check the variables of each resource type with a key file that exists."""
         search = Search(host, [host.home])
         try:
             environment = host.account.environment()
@@ -117,7 +118,7 @@ class ShadowedKeys(AuditCheck):
         """Report the variable that makes a program read a different file; only the first one set has an effect."""
         for name, suffix in PATHS.get(kind, ()):
             if name == "XDG_CONFIG_HOME" and host.home + DEFAULT_ENROOT not in existing:
-                continue
+                continue  # see DEFAULT_ENROOT
             value = environment.get(name) or _exported_path(host, exports.get(name))
             if value:
                 path = host.expand(value) + suffix
@@ -134,10 +135,12 @@ class ShadowedKeys(AuditCheck):
 
 
 def _join(host: Host, paths: List[str]) -> str:
+    """Return paths as a list for a message."""
     return ", ".join(host.shown(path) for path in paths)
 
 
 def _resolve(host: Host, path: str) -> Optional[str]:
+    """Return the real path; None for a circular link."""
     try:
         return host.resolve(path)
     except AccountError:
@@ -145,6 +148,7 @@ def _resolve(host: Host, path: str) -> Optional[str]:
 
 
 def _place_of(name: str, exports: Dict[str, VariableExport]) -> str:
+    """Return where a variable is set: file and line, or just its name if no start-up file sets it."""
     return exports[name].place if name in exports else "$" + name
 
 

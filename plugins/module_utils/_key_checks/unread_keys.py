@@ -39,6 +39,7 @@ class UnreadKeys(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
+        """Check the files for enroot, for Apptainer, and for jobs."""
         search = Search(host, [host.home])
         self._check_enroot(host, search)
         self._check_apptainer(host, search)
@@ -47,6 +48,7 @@ class UnreadKeys(AuditCheck):
         self.skip_unread(search)
 
     def _check_enroot(self, host: Host, search: Search) -> None:
+        """Report files with a login for enroot that enroot does not read at this site."""
         used = [host.expand(path) for path in self.options["enroots"]]
         resolved = {host.resolve(path) for path in used}
         for path in [host.home + "/" + name for name in ENROOTS] if used else []:
@@ -90,6 +92,7 @@ class UnreadKeys(AuditCheck):
                     self.report("KEY-003", where, why % machine, "medium")
 
     def _check_jobs(self, host: Host) -> None:
+        """Report files that jobs need, if they are in a home directory that jobs cannot read."""
         why = HOME_IN_JOBS.get(self.options["home_in_jobs"])
         for path in sorted({host.expand(path) for path in self.options["of_jobs"]}) if why else []:
             real = host.resolve(path)
@@ -99,6 +102,7 @@ class UnreadKeys(AuditCheck):
 
 
 def _read_logins(text: str) -> "List[Tuple[str, docker_auth.RegistryLogin]]":
+    """Return registry and login of each entry of a Docker configuration that has a login."""
     found = [(name, docker_auth.find(text, name)) for name in docker_auth.list_registries(text)]
     return [(name, login) for name, login in found if login]
 

@@ -100,6 +100,7 @@ class KeyFinder:
         return self._is_possible_key[word]
 
     def _may_contain_key(self, word: str) -> bool:
+        """Return True if a word is or contains a known key, matches a format of keys, or encodes one in base64."""
         inner = decode_login(word)
         # a list, not a generator: all known keys are noted
         is_known = any([self._is_known(key) for key in ({word, _add_padding(word), inner} if inner else {word})])
@@ -189,6 +190,7 @@ def _decode(word: str) -> str:
 
 
 def _add_padding(word: str) -> str:
+    """Return a word in base64 with the equal signs at its end, which the split into words has removed."""
     return word + "=" * (-len(word) % 4)
 
 
@@ -201,10 +203,12 @@ def _is_login(word: str) -> bool:
 
 
 def _is_registry_login(word: str) -> bool:
+    """Return True if a word in base64 begins with the user name of NVIDIA's registry: 16 characters encode 12."""
     return base64.b64decode(word[:16]).decode("latin-1") == _REGISTRY
 
 
 def _describe_login(word: str, inner: str) -> str:
+    """Return the description of a login in base64. inner: its password."""
     issued = find_issued(inner)
     return (
         "a login of the NVIDIA registry"

@@ -26,7 +26,7 @@ def is_placeholder(word: str) -> bool:
 def is_made_up(key: str) -> bool:
     """Return True if a key is not random: few different characters, a sequence (abcd, 4321), or a repeated part."""
     match = _PREFIX.match(key)
-    body = key[match.end() if match and len(key) - match.end() >= 16 else 0 :]
+    body = key[match.end() if match and len(key) - match.end() >= 16 else 0 :]  # without a prefix such as hf_
     if len(body) >= 24 and len(set(body)) < FEWEST:
         return True
     steps = sum(abs(ord(first) - ord(second)) <= 1 for first, second in zip(body, body[1:]))

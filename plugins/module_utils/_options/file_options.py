@@ -159,8 +159,8 @@ def fill_found(text: str, name: str, value: str) -> str:
     """
     placeholder = "@%s@" % name
     if not value:
-        option = r"^#SBATCH --[a-z-]+=%s\n|(?<= )--[a-z-]+=%s ?" % (placeholder, placeholder)
-        text = re.sub(option, "", text, flags=re.MULTILINE)
+        line_or_option = r"^#SBATCH --[a-z-]+=%s\n|(?<= )--[a-z-]+=%s ?" % (placeholder, placeholder)
+        text = re.sub(line_or_option, "", text, flags=re.MULTILINE)
     return text.replace(placeholder, value)
 
 

@@ -33,6 +33,7 @@ class DirectoryOptions(Options):
     }
 
     def check(self) -> None:
+        """Raise AccountError for an invalid path."""
         check_path("path", self.options["path"])
         if self.options.get("root"):
             check_path("root", self.options["root"])
@@ -62,5 +63,6 @@ class StorageLinkOptions(Options):
     }
 
     def check(self) -> None:
+        """Raise AccountError for an invalid path or target."""
         check_path("path", self.options["path"])
         check_path("target", self.options["target"])

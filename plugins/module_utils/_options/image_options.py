@@ -120,4 +120,5 @@ class EmptiedCacheOptions(Options):
     }
 
     def check(self) -> None:
+        """Raise AccountError for an invalid path."""
         check_path("path", self.options["path"])

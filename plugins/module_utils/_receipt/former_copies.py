@@ -76,6 +76,7 @@ def remove_copy(host: Host, key: str) -> None:
 
 
 def _remove_if_empty(host: Host) -> None:
+    """Remove the private folder if no copy is left in it."""
     folder = os.path.join(host.home, FORMER)
     if host.entry(folder) and not host.names(folder):
         host.remove(folder)

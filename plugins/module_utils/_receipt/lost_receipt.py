@@ -35,7 +35,7 @@ def recover_notes(changes: Mapping[str, Optional[Document]], copy: Mapping[str, 
     found = {key: note for key, note in copy.items() if key not in changes}
     for key, new in changes.items():
         old = copy.get(key)
-        if not (new and old):
+        if not (new and old):  # removed by this run, or not in the copy
             continue
         is_made = new["made"] or (old["made"] and old["hashes"] == new["hashes"])
         was = dict(new.get("was", {}), **old.get("was", {}))

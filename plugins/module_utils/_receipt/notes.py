@@ -100,7 +100,7 @@ def _merge_note(old: Optional[Document], new: Document) -> Document:
     """Return the new note, with the origin, the clusters and the former states from the old one."""
     is_joined = new.get(JOINED, False)
     new = {field: value for field, value in new.items() if field != JOINED}
-    if old is None:
+    if old is None:  # the resource was not noted before
         return new
     is_changing = "found" in new  # the key is replaced, so hashes of the former key no longer apply
     merged = dict(old, **new)
@@ -223,7 +223,7 @@ def is_changed_by_user(note: Mapping[str, Any], state: State, key_id: str) -> bo
     changed: another machine, or a rotation, has installed it.
     """
     hashes = hash_fields(content_fields(state))
-    if not hashes:
+    if not hashes:  # the resource does not exist, so no content of the user would be lost
         return False
     if note["state"] == INTENDED:  # that run was killed: unless it changed something, this is the user's former state
         return hashes == note.get("found")

@@ -116,7 +116,7 @@ class Receipt(Resource):
         except (AccountError, OSError):
             return True
 
-    def inspect(self, host: Host) -> State:
+    def inspect(self, host: Host) -> State:  # also gives the notes to the host, which other resources ask
         found = to_state(self._read(host))
         host.receipt_notes = parse_notes(found) or host.receipt_copy
         if found:
@@ -154,7 +154,7 @@ class Receipt(Resource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None  # inspect raises an error instead
 
-    def apply(self, host: Host) -> None:
+    def apply(self, host: Host) -> None:  # writes or removes the receipt, or removes the folder above a removed one
         (path,), state = self.touches(host), self.desired(host)
         old = host.read(path) if host.entry(path) else None
         if state:
@@ -244,7 +244,7 @@ def _write_receipt(host: Host, folders: List[str], path: str, old: Optional[byte
     top = folders[0]
     empty_draft(host, draft_path(top))
 
-    def fill(draft: str) -> None:
+    def fill(draft: str) -> None:  # writes the rest into the draft of the topmost folder
         below = [draft + folder[len(top) :] for folder in folders[1:]]
         _write_receipt(host, below, draft + path[len(top) :], old, content)
 

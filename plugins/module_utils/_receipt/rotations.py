@@ -61,6 +61,7 @@ class KeyGuard:
         """Return a loop that only examines the resources whose keys must stay, and is the given loop for all others."""
 
         def guarded(resource: Resource, host: Host) -> Outcome:
+            """Return the outcome of the given loop, or of an examination if the key must stay."""
             mark = self._newer_mark(resource, host)
             if mark is not None:
                 return _keep_key(resource, host, ROTATED, {"rotated": mark})
@@ -89,7 +90,7 @@ class KeyGuard:
     def _newer_mark(self, resource: Resource, host: Host) -> Optional[Document]:
         """Return the mark of a rotation that the sender does not know and this resource would undo, or None."""
         name = self.names.get(resource.identity)
-        if name is None:
+        if name is None:  # the resource has no key, or the sender knows none of its rotations
             return None
         mark = self._read_marks(host).get(name)
         if mark is None or not is_newer(mark, self.keys[name]) or not _fingerprints(resource.desired(host)):
@@ -103,7 +104,7 @@ class KeyGuard:
     def _unknown_keys(self, resource: Resource, host: Host) -> List[str]:
         """Return the places of the keys that neither the sender nor the receipt knows, and that would be replaced."""
         desired = _fingerprints(resource.desired(host))
-        if not desired:
+        if not desired:  # the resource has no key, or is to be removed
             return []
         name = self.names.get(resource.identity)
         sent = self.keys[name] if name else {"held": desired.values() if resource.identity in self._unnamed else ()}

@@ -68,7 +68,7 @@ def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, s
     Raises RegistryUnclear.
     """
     first = _fetch_manifest(image, image.digest or image.tag, {})
-    if first.status != 401:
+    if first.status != 401:  # the image is public, or the registry's status says what is wrong
         return {}
     headers = {"Authorization": basic_authorization(*login)} if login[1] else {}
     hosts = allowed_hosts(image.registry)

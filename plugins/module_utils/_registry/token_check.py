@@ -102,7 +102,7 @@ def fetch(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) ->
         """Refuses redirects, which could send the key elsewhere."""
 
         def redirect_request(self, *_arguments: Any, **_options: Any) -> Optional[Any]:
-            return None
+            return None  # the opener then raises HTTPError with the status of the redirect
 
     context = ssl.create_default_context(cadata=registry.get("ca") or None)
     opener = urllib.request.build_opener(RedirectRefusal, urllib.request.HTTPSHandler(context=context))

@@ -43,6 +43,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
     @property
     def _spec(self) -> CondaSpec:
+        """Return the desired conda, with the installer for the architecture of this machine."""
         no_installer = {"url": "", "sha256": ""}  # _why_not_installable() reports it
         installer = self.options["installers"].get(read_architecture()) or no_installer
         return CondaSpec(self.options["prefix"], self.options, installer)

@@ -210,7 +210,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return host.read(host.resolve(path) or path).decode("utf-8", "replace")
 
     @property
-    def _job(self) -> Any:
+    def _job(self) -> Any:  # the Slurm job that imports the image
         from .._slurm.slurm_job import SlurmJob
 
         return SlurmJob(self._import_folder)

@@ -99,6 +99,7 @@ class Directory(DirectoryOptions, Resource):
         return ["%s is not removed, because it is not empty" % host.shown(self.options["path"])]
 
     def apply(self, host: Host) -> None:
+        """Remove the empty folder, or create the folder and the missing ones above it."""
         if self.options["state"] == "absent":
             host.remove(self.options["path"])
             return

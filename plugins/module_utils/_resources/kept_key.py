@@ -209,7 +209,7 @@ def _is_key_below(host: Host, note: Mapping[str, Any], path: str) -> bool:
     try:
         key_path = host.expand(str(note["options"].get("path") or "")) if is_key_note(note) else ""
     except AccountError:
-        return False
+        return False  # the path contains a variable that the site no longer sets
     return key_path != "" and path in (key_path, os.path.dirname(key_path))
 
 

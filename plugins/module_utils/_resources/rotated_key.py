@@ -199,7 +199,7 @@ def _is_without_key(part: KeptKey, host: Host) -> bool:
     """Return True if a place has no key: the file is missing, or can be read and has no entry."""
     found = part.inspect(host)
     if "password" in found or "is" in found:
-        return False
+        return False  # "is": not a regular file, whose content is unknown
     return host.entry(part.path) is None or not part.why_not_parseable(read_latin1(host, part.path), "")
 
 

@@ -55,7 +55,7 @@ class StorageLink(StorageLinkOptions, Resource):
         if target == self.options["target"] or desired is None or actual is None:
             return False
         if host.resolved_kind(desired) != "folder":
-            return False
+            return False  # obstacle() reports the target
         if actual == desired:
             return True
         if host.receipt_notes.get(note_key(self.KIND, self.identity), {}).get("made"):

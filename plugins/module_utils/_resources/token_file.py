@@ -47,7 +47,7 @@ class TokenFile(TokenFileOptions, KeptKey):
         path = os.path.join(os.path.dirname(self.path), STORED)
         stored, file = host.entry(path), host.entry(self.path)
         if stored is None or file is None or stored.kind != "file" or not stored.mine or stored.links != 1:
-            return
+            return  # no file of the user that can be changed
         old, text = read_latin1(host, self.path).strip(), read_latin1(host, path)
         new = replace_token(text, old, self.options["password"]) if old else text
         if new != text:

@@ -86,6 +86,7 @@ class MisplacedKeys:
         examples = 0
 
         def is_searched(name: str) -> bool:
+            """Return True for every file of the home, and elsewhere for files named as scripts or texts."""
             return folder == home or key_files.is_script(name) or key_files.is_text(name)
 
         for path, content in self._search.read_texts(folder, is_searched):
@@ -150,6 +151,7 @@ class MisplacedKeys:
             yield found._replace(is_allowed=not lines)
 
     def _describe_key(self, word: str) -> str:
+        """Return the description of a known key; empty for any other word."""
         return self._known.get(self._host.fingerprint(word), "") if self._known else ""
 
     # -- copies and drafts ---------------------------------------------------------------------
@@ -215,8 +217,9 @@ class MisplacedKeys:
         return self._tracked[git]
 
     def _read_index(self, git: str) -> FrozenSet[str]:
+        """Return the paths in a git folder's index; none if the index is missing or cannot be read."""
         file = self._search.resolve_file(git + "/index")
-        if file is None:
+        if file is None:  # git tracks nothing yet
             return frozenset()
         is_sha256 = re.search(r"objectformat\s*=\s*sha256", self._search.read_text(git + "/config"), re.IGNORECASE)
         try:
@@ -227,6 +230,7 @@ class MisplacedKeys:
 
 
 def _has_password(text: str) -> bool:
+    """Return True if a netrc file or a Docker configuration contains a password that is not a placeholder."""
     return any(not is_placeholder(match.group(1) or match.group(2)) for match in PASSWORD.finditer(text))
 
 

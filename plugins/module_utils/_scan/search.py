@@ -117,7 +117,7 @@ class Search:
             if self._walk.cut:
                 self.skip(TOO_MUCH, listing.folder)
             if is_filled(listing):
-                listing.folders = []
+                listing.folders = []  # the walk enters none of them
                 continue
             listing.folders = folders_to_enter(listing)
             yield listing
@@ -156,6 +156,7 @@ class Search:
         return DENIED if exists and (path in self._areas or self._is_mine(path)) else ""
 
     def _is_mine(self, path: str) -> bool:
+        """Return True if the file or folder belongs to the account, or if that is not known."""
         try:
             entry = self.host.entry(path)
         except AccountError:

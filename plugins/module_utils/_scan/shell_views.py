@@ -144,6 +144,7 @@ def start_shell(
     name = ("-" if way.is_login else "") + os.path.basename(way.shell)
 
     def prepare() -> None:
+        """Prepare the new process before the shell starts in it: enter the sandbox, then connect stderr."""
         enter_sandbox()
         if stderr >= 0:
             os.dup2(stderr, 2)
@@ -160,7 +161,7 @@ def start_and_read_errors(way: ShellWay, home: str, deadline: float, line: str) 
         output = start_shell(way, home, deadline, line, stderr=writer)
         try:
             return output, os.read(reader, LARGEST).decode("utf-8", "replace")
-        except BlockingIOError:
+        except BlockingIOError:  # nothing was printed
             return output, ""
     finally:
         os.close(reader)

@@ -57,7 +57,7 @@ def start_up_files(host: Host) -> List[str]:
     if shell in ("tcsh", "csh"):
         tcshrc = home + "/.tcshrc"
         return [tcshrc if shell == "tcsh" and host.entry(tcshrc) else home + "/.cshrc"]
-    if shell != "bash":
+    if shell != "bash":  # sh, dash, ksh, or an unknown shell
         return [home + "/.profile"]
     login = _login_file(host)
     return [home + "/.bashrc"] + ([] if _reads_bashrc(host, login) else [login])

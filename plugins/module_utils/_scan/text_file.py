@@ -27,7 +27,7 @@ def read_text_file(path: str, most: int) -> bytes:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or not status.st_size:
             return b""
-        if status.st_size > SNIFFED and not status.st_blocks:
+        if status.st_size > SNIFFED and not status.st_blocks:  # a small file may be stored in its inode, without blocks
             return b""
         content = _read_up_to(stream, SNIFFED)
         if b"\0" in content and not content.startswith(BINARY_WITH_TEXT + UTF_16):

@@ -52,4 +52,4 @@ def _has_content(folder: str, host: Host) -> bool:
         names = [name for name in host.names(folder) if not name.startswith(".")][:MOST]
         return any(host.resolved_kind(os.path.join(folder, name)) == "folder" for name in names)
     except AccountError:
-        return True
+        return True  # it may have content, which a variable must not hide

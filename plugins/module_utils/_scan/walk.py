@@ -71,6 +71,7 @@ class FolderListing:
 
 
 def _reason_by_error(_path: str, error: OSError) -> str:
+    """Return the name of the error as the reason to record; empty if the folder no longer exists."""
     return "" if errno_name(error) in ("ENOENT", "ENOTDIR") else errno_name(error)  # removed during the walk
 
 
@@ -114,7 +115,7 @@ class Walk:
                 return
             listing = self._list(path)
             yield listing
-            if self.cut:
+            if self.cut:  # the limit of entries ended the listing, or the limit of time ended below()
                 return
             below = [(listing.path(name), depth + 1) for name in listing.folders]
             if deep_first:
@@ -169,6 +170,7 @@ class Walk:
             return FolderListing(folder, [])
 
     def _skip(self, path: str, error: OSError) -> None:
+        """Record a path that cannot be examined, unless there is no reason to record it."""
         why = self._reason(path, error)
         if why:
             self.skipped.add(self._host.shown(path), why)

@@ -39,11 +39,11 @@ def parse_minutes(limit: str) -> Optional[int]:
     >>> [parse_minutes(limit) for limit in ("90", "30:30", "8:00:00", "1-12", "2-00:30:00", "infinite")]
     [90, 31, 480, 2160, 2910, None]
     """
-    if not TIME.match(limit):
+    if not TIME.match(limit):  # such as "infinite", or a variable
         return None
     days, dash, rest = limit.rpartition("-")
     parts = [int(part) for part in rest.split(":")]
-    if dash or len(parts) == 3:
+    if dash or len(parts) == 3:  # after days, the first number is hours; without days and hours, it is minutes
         hours, minutes, seconds = (parts + [0, 0])[:3]
     else:
         hours, (minutes, seconds) = 0, (parts + [0])[:2]

@@ -119,7 +119,7 @@ def find_in_settings(text: str) -> Iterator[LineRequest]:
     for number, line in enumerate(split_lines(text), 1):
         for path in _EDF_IMAGE.findall(line):
             yield LineRequest("image", path, number)
-    if not _SLURM_WORDS.search(text):
+    if not _SLURM_WORDS.search(text):  # words such as "account" have another meaning there
         return
     for number, line in enumerate(split_lines(text), 1):
         if not line.lstrip().startswith("#"):

@@ -35,7 +35,7 @@ def choose_account(
     suffix of its accounts; empty if a site has one account for all purposes. A setting with the suffix of the other
     purpose means the account of the same project.
     """
-    if offers.get("accounts") is None:
+    if offers.get("accounts") is None:  # unknown, so the setting cannot be checked
         return SlurmAccountChoice(setting or likely)
     names = [account["name"] for account in offers["accounts"]]
     by_lower_name = {name.lower(): name for name in names}  # Slurm stores names in lower case; settings may differ

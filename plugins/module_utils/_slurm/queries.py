@@ -37,7 +37,7 @@ def query_offers(host: Host, kept: List[Document]) -> Document:
         return dict(unknown, missed=["Slurm is not available in a sandbox"])
     try:
         environment = dict(host.account.environment(), LC_ALL="C")
-    except AccountError:
+    except AccountError:  # the login shell failed
         environment = dict(os.environ, LC_ALL="C")
 
     programs = find_programs(("sacctmgr", "sshare", "sinfo", "sbatch"), environment.get("PATH") or os.defpath)
@@ -147,5 +147,6 @@ def count_gpus(gres: str) -> int:
 
 
 def _match_gpus(gres: str) -> "List[Match[str]]":
+    """Return the matches of GPU in a node's generic resources, without the sockets that sinfo adds in parentheses."""
     matches = (GPU.match(word) for word in re.sub(r"\([^)]*\)", "", gres).split(","))
     return [match for match in matches if match]

@@ -47,10 +47,11 @@ class Scheduler(SchedulerOptions, Resource):
         return {"slurm": {name: offers[name] for name in REPORTED}} if offers.get("asked") and not host.root else {}
 
     def remarks(self, host: Host) -> List[str]:
+        """Return why the user's Slurm accounts are unknown, if jobs need one and none was set or found."""
         if self.options["required"] != "yes" or host.root or host.account.found["slurm_account"]["value"]:
             return []
         offers = host.account.found[MEMORY_KEY]
-        if offers["accounts"] is not None:
+        if offers["accounts"] is not None:  # the texts that need the account report why it is missing
             return []
         return ["your Slurm accounts are unknown: %s" % "; ".join(offers["missed"])]
 

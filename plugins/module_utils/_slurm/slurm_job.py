@@ -183,7 +183,7 @@ class SlurmJob:
     def cancel(self, host: Host) -> None:
         """End the job, or its replacement on this login node, and remove its folder."""
         path = _readable_path(host, self.folder)
-        if path is None:
+        if path is None:  # no job was submitted
             return
         if os.path.exists(os.path.join(path, "mark")):
             kill_marked_processes(read_small_file(os.path.join(path, "mark"))[:100])

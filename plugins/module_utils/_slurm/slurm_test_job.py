@@ -98,6 +98,7 @@ class SlurmTestJob(Resource):
         return self.TITLE
 
     def check(self) -> None:
+        """Raise AccountError for an invalid folder, and for a check of an unknown kind or with an unprintable name."""
         check_path("folder", self.options["folder"])
         for check in self.options.get("checks") or []:
             if check.get("way") not in CHECKS or not str(check.get("what", "")).isprintable():
@@ -112,6 +113,7 @@ class SlurmTestJob(Resource):
         return {check["what"]: YES for check in self.options["checks"]} if present else {}
 
     def inspect(self, host: Host) -> State:
+        """Return the result of each check of a job that is done; for the state absent, whether the folder exists."""
         if self.options["state"] == "absent":
             return {"job": "ours"} if host.entry(self.options["folder"]) else {}
         if self.is_simulated:
@@ -119,6 +121,7 @@ class SlurmTestJob(Resource):
         return self._read_results(host) if SlurmJob(self.options["folder"]).read_status(host).state == "done" else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why no job is submitted: it has run and checks failed, or its account or folder is missing."""
         if self.options["state"] == "absent":
             return None
         if before:
@@ -127,11 +130,13 @@ class SlurmTestJob(Resource):
         return why or host.why_blocked(os.path.dirname(self.options["folder"]))
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
+        """Return the progress of the job; None if no job is expected."""
         if self.options["state"] == "absent" or self.is_simulated:
             return None
         return SlurmJob(self.options["folder"]).progress(host)
 
     def apply(self, host: Host) -> None:
+        """Submit the job, or cancel it and remove its files."""
         job = SlurmJob(self.options["folder"])
         if self.options["state"] == "absent":
             if host.root:

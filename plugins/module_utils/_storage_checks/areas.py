@@ -62,6 +62,7 @@ class Areas(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
+        """Check the links, then the purged areas, then the folders to which the account must be able to write."""
         for path in self._find_links(host):
             try:
                 self._check_link(path, host)
@@ -79,7 +80,7 @@ class Areas(AuditCheck):
             try:
                 real = host.resolve(path)
                 if not real or host.resolved_kind(real) != "folder" or os.access(host.real(real), os.W_OK | os.X_OK):
-                    continue
+                    continue  # writable, or missing, which other checks report
             except AccountError as error:
                 self.skip(str(error))
                 continue
@@ -136,6 +137,7 @@ class Areas(AuditCheck):
             return False
 
     def _check_link(self, path: str, host: Host) -> None:
+        """Report a link that is circular or broken, or that leads lasting data to purged storage."""
         shown, real = host.shown(path), host.resolve(path)
         if real is None:
             fix = offers.offer_link_fix(host, path)
@@ -155,6 +157,7 @@ class Areas(AuditCheck):
             self.report("LNK-005", shown, text % (real, area["name"], area["days"]))
 
     def _purged_area_of(self, path: str, host: Host) -> Optional[Dict[str, Any]]:
+        """Return the purged area that a path is in, by its own path or by the one that it resolves to; else None."""
         for area in self.entries("purged"):
             if is_in(path, area["path"]) or is_in(path, host.resolve(area["path"]) or area["path"]):
                 return area

@@ -124,6 +124,7 @@ class HomeCaches(AuditCheck):
         return tuple(Cache("Python", name, "", remade=NOTHING, content="environment") for name in names)
 
     def _read_environment(self, host: Host) -> Dict[str, str]:
+        """Return the environment of the login shell; empty, with a remark, if it cannot be read."""
         try:
             return host.account.environment()
         except AccountError as error:
@@ -185,7 +186,7 @@ def _locations(cache: Cache, variables: Dict[str, str], host: Host) -> List[Cach
     """Return the folders that may contain a cache, the one in use first."""
     default = os.path.join(host.home, cache.folder)
     moved = variables.get(cache.variable, "")
-    if moved.startswith("/"):
+    if moved.startswith("/"):  # the folder in use, and the default one, which may have content from before
         folder = os.path.join(moved, cache.below).rstrip("/")
         note = " that %s no longer uses, because $%s names another folder" % (cache.tool, cache.variable)
         note = "" if folder == default else note

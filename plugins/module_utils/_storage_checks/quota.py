@@ -38,6 +38,7 @@ class Quota(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
+        """Check the quotas, then the file systems, then the largest folders of a full home."""
         if host.root:  # the sandbox is a folder on the user's own machine
             self.skip("a sandbox has no quotas")
             return
@@ -70,6 +71,7 @@ class Quota(AuditCheck):
             self._check_usage(usage, host)
 
     def _check_usage(self, usage: Usage, host: Host) -> None:
+        """Report a limit of which the percentage of the option "percent", or more, is used."""
         if usage.used * 100 < usage.limit * self.options["percent"]:
             return
         used, limit = _format(usage.what, usage.used), _format(usage.what, usage.limit)
@@ -107,7 +109,7 @@ class Quota(AuditCheck):
         try:
             real = host.resolve(place["path"])
             if not real or host.resolved_kind(real) != "folder":
-                return
+                return  # other checks report a missing folder
             status = os.statvfs(host.real(real))
         except OSError as error:
             self.skip(str(as_account_error(error, "reading the free space of %s" % host.shown(place["path"]))))
@@ -145,4 +147,5 @@ def _command_environment(host: Host) -> Dict[str, str]:
 
 
 def _format(unit: str, number: float) -> str:
+    """Return an amount for a message. unit: bytes or files."""
     return format_size(number) if unit == "bytes" else format_count(number, "file")

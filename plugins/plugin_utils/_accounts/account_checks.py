@@ -139,7 +139,7 @@ def unknown_variables(variables: Mapping[str, Any]) -> dict[str, str]:
     plugins = (("ansible_connection", "ssh", CONNECTIONS), ("ansible_become_method", "sudo", BECOME))
     for name, default, known in plugins:
         if str(variables.get(name, default)).removeprefix("ansible.builtin.") not in known:
-            return {}
+            return {}  # this plugin may know any variable
     unknown = [name for name in map(str, variables) if name.startswith(PREFIX) and name not in ANSIBLE_VARIABLES]
     return {
         name: f'unknown Ansible variable "{name}"; {nearest(name, ANSIBLE_VARIABLES, COMMON_VARIABLES, PREFIX)}'

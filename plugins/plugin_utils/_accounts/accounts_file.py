@@ -59,7 +59,7 @@ class AccountsFile:
         entries, defaults = (as_mapping(as_mapping(self.document).get(part)) for part in ("accounts", "defaults"))
         valid = self._check_schema(mistakes, [*entries.values(), defaults])
         if not entries:
-            mistakes.raise_any()
+            mistakes.raise_any()  # "accounts" is missing or invalid, so that nothing else can be checked
         catalogue = self.catalogue(mistakes)
         shared = as_mapping(valid.get("defaults"))
         check_entry(mistakes, ("defaults",), shared, self.roles)
@@ -131,7 +131,7 @@ def _remove_places(node: Any, places: Sequence[Place]) -> Any:
     """Return a document without the values at these places; in a list, None replaces an item."""
     removed = {place[0] for place in places if len(place) == 1}
     if not places:
-        return node
+        return node  # nothing is invalid here or below
     if isinstance(node, list):
         return [None if at in removed else _remove_places(item, _below(places, at)) for at, item in enumerate(node)]
     items = as_mapping(node).items()

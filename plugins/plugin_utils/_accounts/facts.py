@@ -142,6 +142,7 @@ def find_unsourced(tree: Tree) -> list[Fact]:
 
 def count_months(start: str, end: str) -> int:
     """Return the number of whole months from start, YYYY-MM or YYYY-MM-DD, to end, YYYY-MM-DD."""
+    # day is [] without a day, which is smaller than any [end_day]: the last month then counts as whole
     (year, month, *day), (end_year, end_month, *end_day) = (map(int, date.split("-")) for date in (start, end))
     return (end_year - year) * 12 + end_month - month - (day > end_day)
 
@@ -190,6 +191,7 @@ def find_source_references(document: Mapping[str, Any]) -> Iterator[tuple[Place,
 
 
 def _find_references_below(node: Any, place: Place) -> Iterator[tuple[Place, str]]:
+    """Yield place and id of each reference in a part of a document. place: of that part."""
     if isinstance(node, dict) and isinstance(node.get("source"), str):
         yield (*place, "source"), node["source"]
     for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():

@@ -44,12 +44,12 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
     True if the user can answer. by_hand: programs may not log in.
     """
     if variables.get("ansible_connection", "ssh") != "ssh":
-        return {}
+        return {}  # no ssh: a sandbox on this machine
     if is_by_hand(variables):
         no_login = shlex.join([*control_path_options("none"), *NO_OTHER])
         return {"ansible_ssh_args": no_login, "account": {**variables["account"], "by_hand": True}}
     if any(name in variables for name in OWN_LOGIN):
-        return {}
+        return {}  # the user manages the login
     texts = {key: str(value) for key, value in variables.items() if value is not None and not is_template(value)}
     try:
         arguments = ssh_arguments(texts, "")
@@ -110,7 +110,7 @@ def _is_at_terminal() -> bool:
     """Return True if the user can answer: this process has a terminal and is in its foreground."""
     try:
         return os.isatty(0) and os.getpgrp() == os.tcgetpgrp(0)
-    except OSError:
+    except OSError:  # the terminal is closed, or is not the one of this process
         return False
 
 

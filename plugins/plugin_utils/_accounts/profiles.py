@@ -259,6 +259,7 @@ def resolve_caches(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -
     """
     if not caches or "area" not in caches:
         return {}
+    # check_references has made sure that the area exists
     area = next(area for area in areas if area["name"] == caches["area"])
     root = area["root"] if area.get("create") else area.get("path")
     below = {"path": f"{area['path']}/{caches['below']}"} if "below" in caches and "path" in area else {}

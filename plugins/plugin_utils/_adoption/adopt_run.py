@@ -119,6 +119,7 @@ def _find_file(variables: Variables) -> Path:
 
 
 def _read_accounts_file(file: Path) -> str:
+    """Return the text of the accounts file. Raise AccountError if it is not UTF-8 or cannot be read."""
     try:
         return read_text(file)
     except Mistakes as error:
@@ -141,6 +142,7 @@ def _edit_accounts_file(file: Path, text: str, settings: Mapping[str, AccountSet
 
 
 def _render_settings(settings: Mapping[str, AccountSettings]) -> Iterator[str]:
+    """Yield the settings as lines of an accounts file, for the user to add."""
     for account, added in settings.items():
         yield f"  {account}:"
         yield from (f"    {line}" for line in render_lines(added))

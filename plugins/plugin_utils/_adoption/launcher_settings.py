@@ -48,6 +48,7 @@ def _split_option(option: str) -> tuple[str, str]:
 
 
 def _convert_value(setting: str, value: str) -> Any:
+    """Return the value of an option as its setting requires: a list of mounts, a number, or text."""
     if setting == "mounts":
         return value.split(",")
     return int(value) if setting in NUMBERS else value

@@ -73,6 +73,7 @@ def list_things(
 
 def _build_use(relation: Relation, thing: str, use: str, keep: AccountSettings | None = None,
                replace: AccountSettings | None = None, lost: Iterable[str] = ()) -> ExistingUse:  # fmt: skip
+    """Return the proposed use of a thing. keep, replace: the settings for each answer of the user; see ExistingUse."""
     return {
         "relation": relation, "thing": thing, "use": use, "keep": keep or {}, "replace": replace, "lost": list(lost),
     }  # fmt: skip

@@ -66,6 +66,7 @@ def local_findings(variables: Variables) -> list[FoundDifference]:
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
     if not cluster or account.get("sandbox"):
         return []
+    # days after which a profile is old
     max_age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)
     return local_checks.find_problems(variables, datetime.now(UTC), max_age)
 
@@ -163,6 +164,7 @@ class AccountAudit:
         self._variables, self._declared, self._plan, self._copy = variables, declared, plan, copy
         self._roles = roles
         cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
+        # no undeclared resource is created, so any value will do as its key: ""
         self._orphans = (
             Plan.of(offboarding.list_undeclared(all_declared, copy, str(cluster.get("id", ""))), lambda _: "").entries
             if self._has_checks
@@ -218,6 +220,7 @@ class AccountAudit:
         }
 
     def _build_context(self, receipt: AccountReceipt | None) -> AccountContext:
+        """Return the facts about the account that the rules need."""
         # The account's own notes are newer than this machine's copy if another machine has written since.
         notes = (receipt["notes"] if receipt else None) or self._copy
         areas = (self._variables.get("cluster") or {}).get("storage", [])

@@ -109,7 +109,7 @@ def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDif
 def skipped_findings(note: Note) -> list[FoundDifference]:
     """Return the finding of a role that is skipped because its key is missing and the user did not request it."""
     if note["code"] != "key_absent":
-        return []
+        return []  # other notes are about choices of the user
     return [
         {
             "rule": "KEY-001",
@@ -129,6 +129,7 @@ def skipped_findings(note: Note) -> list[FoundDifference]:
 
 
 def _build_finding(entry: PlanEntry, outcome: ResourceOutcome, broken: RuleBreak, cause: Cause) -> FoundDifference:
+    """Return the finding of a broken rule. entry: of the plan. in_the_way: the user's own path that blocks a change."""
     fields = broken.fields or tuple(outcome["fields"])
     reason = str(outcome["reason"] or "")
     text = broken.text if reason in broken.text else f"{broken.text} {end_sentence(reason)}"
@@ -192,6 +193,7 @@ def _shorten_fields(state: State, fields: Iterable[str], desired: State) -> Stat
 
 
 def _shorten_value(value: str, desired: str) -> str:
+    """Return the beginning of a field's value, without lines that may contain a key."""
     text = "\n".join(_hide_keys(value[:MOST_CONTENT], desired)) if "\n" in value else value
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 
@@ -233,7 +235,7 @@ def _find_cause(
     if note is None:  # if the receipt has notes, the resource was probably declared after they were written
         return "spec" if context.notes and not outcome["before"] else "unknown"
     if note["state"] != DONE:
-        return "unknown"
+        return "unknown"  # the run that wrote the note was interrupted, so its hashes may not apply
     noted = {**note["hashes"], **note["keyed"].get(context.fingerprints, {})}
     # Each machine makes fingerprints of keys in its own way: those in another machine's note cannot be compared.
     elsewhere = {field for hashed in note["keyed"].values() for field in hashed}

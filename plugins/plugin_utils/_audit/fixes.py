@@ -59,6 +59,7 @@ class FixCommands:
         return [self._advise(finding, onboard["command"])]
 
     def _onboard(self, finding: FoundDifference, account: str) -> FixStep:
+        """Return the command that onboards the account again, limited to the role of the finding."""
         tags = [] if finding["capability"] == "resources" else ["--tags", finding["capability"]]
         consent = ["--replace"] if finding.get("case") == "unknown_key" else []
         return local_command(*self._start.command("onboard", ["-l", account, *tags, *consent]))
@@ -76,6 +77,7 @@ class FixCommands:
         return [advice(BLOCKED_BY.get(finding["cause"], BLOCKED))]
 
     def _advise(self, finding: FoundDifference, onboard: list[str]) -> FixStep:
+        """Return the rule's advice for the case of the finding. onboard: the command, as words."""
         place, rule = finding["place"], RULES[finding["rule"]]
         unplaced = rule.cases.get(UNPLACED) if place.startswith("$") else None
         text = unplaced or rule.cases.get(finding.get("case", "")) or rule.advice

@@ -38,6 +38,7 @@ def read_offer(offer: ResourceEntry | None) -> ResourceEntry | None:
 
 
 def _is_valid(value: Any, spec: Mapping[str, Any]) -> bool:
+    """Return True if an option has the type of its spec, and is one of its choices; None counts as not set."""
     if value is None:
         return not spec.get("required")
     return isinstance(value, TYPES[spec["type"]]) and value in spec.get("choices", [value])

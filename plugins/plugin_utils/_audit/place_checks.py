@@ -60,6 +60,10 @@ def _plan(kind: str, **options: Any) -> PlanEntry:
 
 
 def _cache_options(cluster: Facts) -> Options:
+    """Return the options of the check for caches in the home directory.
+
+    wanted: tool -> the folder where the site wants its caches; "*" for all tools.
+    """
     home, caches = cluster["home"], cluster.get("caches", {})
     tool, folders = RUNTIMES.get(cluster["container"]["runtime"]), {}
     if tool and caches.get("path"):
@@ -81,6 +85,7 @@ def _find_cache_area(cluster: Facts) -> str:
 
 
 def _conda_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
+    """Return the options of the check for conda, from the site's policy and the declared installations."""
     conda = cluster["conda"]
     installs = [entry["options"] for entry in present if entry["kind"] == "conda_install"]
     has_chosen = any(uses_anaconda_channels(options.get("channels", [])) for options in installs)
@@ -154,7 +159,7 @@ def _list_places(cluster: Facts) -> list[Options]:
 def _limits(facts: Facts) -> dict[str, int]:
     """Return the bytes and files that one user may have; nothing for a limit that a group or a project shares."""
     if facts.get("per", "user") in ("group", "project"):
-        return {}
+        return {}  # what others use cannot be told apart
     return {key: facts[key] for key in ("bytes", "files") if key in facts}
 
 

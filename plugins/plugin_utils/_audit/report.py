@@ -177,6 +177,7 @@ def _pack_fix(finding: Finding, fix: ResourceEntry | None) -> dict[str, str]:
 def _summarise(
     run: AuditRun, accounts: Sequence[AuditedAccount], findings: Sequence[Finding], resolved: Sequence[ResolvedFinding]
 ) -> AuditSummary:
+    """Return the totals of the report, and the verdict: whether the run fails, why, and its exit code."""
     unwaived = [finding for finding in findings if not finding["waiver"]]
     severities = Counter(finding["severity"] for finding in unwaived)
     classes = Counter(finding["class"] for finding in unwaived)
@@ -221,7 +222,7 @@ def _compute_coverage(checks: int, unmeasured: int, accounts: Sequence[AuditedAc
     """
     measured = [account for account in accounts if account["state"] == "measured"]
     if not measured:
-        return 0
+        return 0  # also without any account
     share = (checks - min(unmeasured, checks)) / checks if checks else 1.0
     return int(100 * share * len(measured) / len(accounts))
 

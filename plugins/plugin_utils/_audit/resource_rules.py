@@ -67,6 +67,7 @@ def read_reason(outcome: ResourceOutcome) -> str:
 
 
 def _is_purged(entry: PlanEntry, context: AccountContext) -> bool:
+    """Return True if the resource, or the target of the link, is in storage that the site purges."""
     paths = [str(entry["options"].get(name, "")) for name in ("path", "target")]
     return any(path == area or path.startswith(area + "/") for path in paths for area in context.purged)
 
@@ -84,11 +85,13 @@ class ResourceRules:
         return self._different(outcome, context)
 
     def _missing(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
+        """Return the break for a resource that does not exist; "broken" if the account reports a reason."""
         if reason := read_reason(outcome):
             return RuleBreak(self.missing, "broken", reason)
         return RuleBreak(self.missing, "missing", f"{outcome['identity']} does not exist.")
 
     def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+        """Return the breaks of a resource that exists; subclasses override this for their resource type."""
         text = read_reason(outcome) or f"{outcome['identity']} differs in {' and '.join(outcome['fields'])}."
         return [RuleBreak(self.different, "changed", text)]
 
@@ -126,9 +129,8 @@ class ShellRules(ResourceRules):
         changed = tuple(field for field in outcome["fields"] if field in outcome["before"])
         if missing:
             text = f"{name} is missing in {', '.join(missing)}."
-            breaks.append(
-                RuleBreak(self.missing, "missing", text, missing, cause=self._find_cause(entry, outcome, context))
-            )
+            cause = self._find_cause(entry, outcome, context)
+            breaks.append(RuleBreak(self.missing, "missing", text, missing, cause=cause))
         if changed:
             breaks.append(RuleBreak(self.different, "changed", f"{name} differs in {', '.join(changed)}.", changed))
         return breaks
@@ -232,11 +234,8 @@ class KeyRules(ResourceRules):
         opened = outcome["evidence"].get("open_folder")
         if opened and reason and not outcome["fields"]:
             fix: ResourceEntry = {"kind": "access_fix", "options": {"path": opened, "way": "folder"}}
-            return [
-                RuleBreak(
-                    "SEC-002", "changed", reason, cause="hand", about=f"folder {opened}", place=opened, auto_fix=fix
-                )
-            ]
+            about = f"folder {opened}"
+            return [RuleBreak("SEC-002", "changed", reason, cause="hand", about=about, place=opened, auto_fix=fix)]
         if not before and not reason:
             return [RuleBreak(self.missing, "missing", f"{name} is not in the file that its program reads.")]
         if not before or "is" in before:
@@ -247,6 +246,7 @@ class KeyRules(ResourceRules):
         return breaks or ([RuleBreak("KEY-004", "broken", reason)] if reason else [])
 
     def _rate_field(self, field: str, actual: str, name: str, file: str, context: AccountContext) -> RuleBreak:
+        """Return the rule that one field breaks. actual: its value, empty if missing. name: of the resource."""
         if field == "password" and actual in context.old:
             text = f"{name} contains a replaced key of '{context.old[actual]}'."
             return RuleBreak(self.different, "stale", text, (field,))

@@ -80,6 +80,7 @@ def check_settings(variables: Variables, value: Value) -> AuditSettings | Refuse
     """Return the result of the settings part. It fails for unknown settings and unusable files, before any login."""
 
     def work() -> AuditSettings:
+        """Read all settings and files; any error ends the run before a login."""
         settings = read_settings(variables, value)
         refuse_unknown_settings(variables)
         accepted.read_accepted(variables, settings, datetime.now(UTC).date())
@@ -96,6 +97,7 @@ def report_audit(
     """Return the result of the report part, which fails if the report has reasons to. begun: a time.monotonic()."""
 
     def work() -> AuditReported:
+        """Build the report, and write its files and the baseline."""
         settings = read_settings(variables, value)
         report = _build_report(variables, settings, called, warn, begun)
         reasons = report["summary"]["reasons"]
@@ -130,6 +132,7 @@ def _build_report(
     warn: Callable[[str], None],
     begun: float,
 ) -> AuditReport:
+    """Return the report on all accounts, and record its results for later audits. warn: shows a warning."""
     now = datetime.now(UTC)
     run = _describe_run(now, settings, called, begun)
     sources = offered_fixes.accounts_files(called.options)
@@ -150,7 +153,7 @@ def _build_report(
     }
     if problem:
         warn(problem)
-        return report
+        return report  # a history that cannot be read must not be overwritten
     for warning in _keep_history(_audit.merge_known(known, report, rows), place, name, entry):
         warn(warning)
     return report
@@ -187,6 +190,7 @@ def _output_folder(settings: Settings) -> str:
 
 
 def _describe_run(now: datetime, settings: Settings, called: Called, begun: float) -> AuditRun:
+    """Return the facts about this run for the report. begun: a time.monotonic()."""
     tags = [str(tag) for tag in called.options.get("tags") or () if tag != "all"]
     return {
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),

@@ -82,6 +82,7 @@ def read_waivers(file: Path, today: date) -> list[Waiver]:
 
 
 def _read_waiver(lines: YamlText, number: int, entry: Entry) -> Waiver:
+    """Return the waiver of a valid entry. number: the position of the entry in the file, from 0."""
     where = f"{display_path(lines.file)}:{lines.line_of(('waivers', number))}"
     optional = {"resource": str(entry.get("resource") or "*"), "by": str(entry.get("by") or "")}
     required = {name: str(entry[name]) for name in ("rule", "account", "justification", "expires")}
@@ -100,9 +101,9 @@ def _find_mistakes(lines: YamlText, number: int, entry: Entry, today: date) -> I
     except ValueError:
         yield lines.mistake(("waivers", number, "expires"), f'"{entry["expires"]}" is not a date.')
         return
-    critical = RULES[entry["rule"]].severity == "critical"
-    if expires > today + (LONGEST_CRITICAL if critical else LONGEST):
-        most = "30 days, because the rule is critical" if critical else "a year"
+    is_critical = RULES[entry["rule"]].severity == "critical"
+    if expires > today + (LONGEST_CRITICAL if is_critical else LONGEST):
+        most = "30 days, because the rule is critical" if is_critical else "a year"
         yield lines.mistake(("waivers", number, "expires"), f"a waiver lasts at most {most}; set an earlier date.")
 
 
@@ -111,15 +112,15 @@ def apply_waivers(waivers: list[Waiver], findings: list[Finding], today: date) -
     entries: list[WaiverEntry] = []
     for waiver in waivers:
         covered = [finding for finding in findings if waiver.covers(finding)]
-        expired = waiver.has_expired(today)
-        for finding in () if expired else covered:
+        is_expired = waiver.has_expired(today)
+        for finding in () if is_expired else covered:
             finding["waiver"] = finding["waiver"] or waiver.as_excuse()
         entry: WaiverEntry = {
             "rule": waiver.rule,
             "account": waiver.account,
             "resource": waiver.resource,
             **waiver.as_excuse(),
-            "state": "expired" if expired else "used" if covered else "unused",
+            "state": "expired" if is_expired else "used" if covered else "unused",
         }
         entries.append(entry)
     return entries

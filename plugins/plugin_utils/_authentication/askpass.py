@@ -31,7 +31,7 @@ def main(question: str) -> int:
         connection.sendall(json.dumps([prompt_type, question]).encode() + b"\n")
         with connection.makefile(encoding="utf-8") as stream:
             answer = stream.readline()
-    if not answer:
+    if not answer:  # the parent process is ssh
         os.kill(os.getppid(), signal.SIGTERM)
         return 1
     sys.stdout.write(answer)

@@ -75,7 +75,7 @@ def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential |
     """
     auth = variables["cluster"].get("auth") or {}
     archetype = auth.get("archetype")
-    if (variables.get("account") or {}).get("auth"):
+    if (variables.get("account") or {}).get("auth"):  # the user's own setting replaces the profile's
         return None
     if archetype == "certificate":
         return _find_certificate(variables, now)
@@ -122,7 +122,7 @@ def read_ticket(klist: LocalOutput, user: str, realm: str) -> Credential | None:
     if klist.code != 0:
         return Credential("ticket", "", None) if NO_TICKET.search(klist.errors) else None
     principal = PRINCIPAL.search(klist.output)
-    if not principal:
+    if not principal:  # the output has an unknown form
         return None
     end = max(_list_ticket_ends(klist.output, principal["realm"]), default=None)
     problem = ""
@@ -201,6 +201,7 @@ def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCert
     """Yield the certificates that ssh would offer. settings: the output of ssh -G."""
     for file in _list_certificate_files(settings):
         yield from _read_certificate(file, ["ssh-keygen", "-L", "-f", file])
+    # IdentityAgent is the path of a socket, or the name of the variable that has the path
     agent = os.path.expandvars(os.path.expanduser(settings.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
     socket = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
     if socket not in ("", "none"):

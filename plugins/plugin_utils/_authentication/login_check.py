@@ -42,6 +42,7 @@ def prepare_login(
     from . import questions, ssh_login
 
     def send_answering() -> Output:
+        """Send the command and answer the questions of its login. Raise AccountError if the user does not answer."""
         try:
             with ssh_login.answer_questions(*questions.make_prompts(variables)):
                 return send()

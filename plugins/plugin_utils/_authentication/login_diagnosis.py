@@ -101,6 +101,7 @@ class FailedLogin:
         return f"{diagnosis.text}. {diagnosis.next}"
 
     def _diagnose_changed_key(self, output: str, hop: str) -> Diagnosis:
+        """Return that a host's key differs from the one in known_hosts. hop: the host, as ssh names it."""
         key = FINGERPRINT.search(output)
         text = (
             f"{self._name_host(hop)} presents {f'the key {key[0]}' if key else 'a key'}, but your known_hosts has a "
@@ -111,6 +112,7 @@ class FailedLogin:
         return Diagnosis("host_key_changed", text, advice)
 
     def _diagnose_name(self) -> Diagnosis:
+        """Return that the host name cannot be resolved, and in which file the name is set."""
         host, login = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
         source = f"the entry of {self.account} in your accounts file" if host != login else "the cluster's profile"
         advice = f"Check the network, the site's VPN, and the host name in {source}"
@@ -190,6 +192,7 @@ class FailedLogin:
         return hop in ("", *names, *(name.partition("]")[0].lstrip("[") for name in names))
 
     def _name_host(self, hop: str) -> str:
+        """Return a host with its role, for messages. hop: see _is_login_host."""
         return f"the login node {hop}".strip() if self._is_login_host(hop) else f"the jump host {hop}"
 
 
@@ -213,9 +216,11 @@ class OfferedKeys:
 
 
 def _fingerprint_keys(path: str) -> set[str]:
+    """Return the fingerprint of the key in a file; none if ssh-keygen cannot read the file."""
     return set(FINGERPRINT.findall(run_program(["ssh-keygen", "-lf", path], SECONDS).output))
 
 
 def _has_passphrase(path: str) -> bool:
-    output = run_program(["ssh-keygen", "-y", "-P", "", "-f", path], SECONDS, {"LC_ALL": "C"})  # an empty passphrase
+    """Return True if the key in a file has a passphrase: ssh-keygen cannot read the key with an empty one."""
+    output = run_program(["ssh-keygen", "-y", "-P", "", "-f", path], SECONDS, {"LC_ALL": "C"})
     return output.code != 0 and bool(LOCKED.search(output.errors))

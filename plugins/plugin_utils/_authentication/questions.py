@@ -29,6 +29,7 @@ def make_prompts(variables: Mapping[str, Any]) -> tuple[Callable[[str], str], Ca
     arguments = ssh_arguments(variables, account)
 
     def ask(question: str) -> str:
+        """Ask the user a question of ssh, and return the answer."""
         text = clean(question)
         is_of_host_key = host_keys.HOST_KEY.search(text) is not None  # such an answer is not secret
         if is_of_host_key:

@@ -58,6 +58,7 @@ def _make_cscs_key_command(_auth: Facts, _user: str, place: str) -> list[str]:
 
 
 def _make_kinit_command(auth: Facts, user: str, _place: str) -> list[str]:
+    """Return the command that gets a ticket for the user, in the realm that the profile names."""
     forwardable = ["-f"] if auth.get("delegate") else []  # so that the ticket is also valid on the cluster
     return ["kinit", *forwardable, f"{user}@{auth['realm']}" if auth.get("realm") else user]
 

@@ -120,6 +120,7 @@ def answer_questions(ask: Ask, show: Show) -> Iterator[None]:
         errors: list[Exception] = []
 
         def answer_until_end() -> None:
+            """Answer questions until the block has ended; an exception is kept for the main thread."""
             try:
                 while not ended.is_set():
                     _answer_question(server, ask, show, passphrases)
@@ -180,7 +181,7 @@ def _answer_question(server: socket.socket, ask: Ask, show: Show, passphrases: d
 
     passphrases: the answers so far, by question: the same key may be used for a jump host and the host behind it.
     """
-    if not select.select([server], [], [], INTERVAL)[0]:
+    if not select.select([server], [], [], INTERVAL)[0]:  # no question came
         return
     client, _address = server.accept()
     with client, client.makefile("rw", encoding="utf-8") as stream:

@@ -36,6 +36,7 @@ def run_at_terminal(command: Sequence[str], terminal: str) -> int:
     is_sized = False
 
     def read_output(master: int) -> bytes:
+        """Return the next output of the program. master: the open end of the program's terminal."""
         nonlocal is_sized
         if not is_sized:  # at the first call: pty.spawn opens the terminal of the program, and passes it only to here
             fcntl.ioctl(master, termios.TIOCSWINSZ, fcntl.ioctl(user_terminal, termios.TIOCGWINSZ, bytes(SIZE.size)))

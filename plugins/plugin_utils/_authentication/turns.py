@@ -53,6 +53,7 @@ def _open_files(host: str) -> list[int]:
 
 
 def _open(path: Path) -> int:
+    """Return a lock file, opened, and created if missing. O_NOFOLLOW: a link is refused."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 

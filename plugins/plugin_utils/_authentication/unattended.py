@@ -88,5 +88,6 @@ def write_askpass() -> Path:
 
 
 def _read_question(question: str) -> LoginQuestion:
+    """Return a question of ssh with the host that it names."""
     match = HOST_KEY.search(question) or PASSWORD.match(question)
     return LoginQuestion(clean_line(question.strip()), match["host"] if match else "")

@@ -63,6 +63,7 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
     os.close(write_end)
 
     def forward(number: int, _frame: object) -> None:
+        """Send the signal to the child, which is killed if it has not ended after GRACE seconds."""
         os.kill(child, number)
         signal.alarm(GRACE)
 

@@ -164,7 +164,7 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
     forms = "Enter numbers of the list, or USER@CLUSTER" if known else "Enter USER@CLUSTER"
     text = f"Where do you have accounts? {forms}, separated by spaces. For an unknown cluster, enter USER@HOST."
 
-    def read_accounts(answer: str) -> list[DesiredAccount]:
+    def read_accounts(answer: str) -> list[DesiredAccount]:  # each account once, in the order of the answer
         words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())
         return [known[int(word) - 1] if word.isdigit() and 0 < int(word) <= len(known) else draft.create_account(word)
                 for word in words]  # fmt: skip
@@ -209,6 +209,7 @@ def _ask_questions(account: DesiredAccount, local_user: str, only_required: bool
 
 
 def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
+    """Return the user's answer, asked again until it is valid; empty for a skipped question."""
     is_own_jump_user = question.setting == "jump_user" and not account.found.jump_user
     default = account.user if is_own_jump_user else question.default  # the user may have been asked for just before
 

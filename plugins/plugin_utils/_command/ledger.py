@@ -39,6 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list_targets(fingerprint: str, ledger: Ledger) -> int:
+    """Print the targets that had the key and their states, and return exit code 0. Raises CommandError."""
     if not FINGERPRINT.fullmatch(fingerprint):
         raise CommandError(f'"{fingerprint}" is not a fingerprint; expected at least 12 hexadecimal digits, not a key')
     states = ledger.who_has(to_ledger_fingerprint(fingerprint, ledger))
@@ -50,6 +51,7 @@ def _list_targets(fingerprint: str, ledger: Ledger) -> int:
 
 
 def _verify(ledger: Ledger) -> int:
+    """Print the number of records, and return exit code 0. Raises CommandError for a changed or missing record."""
     if misfit := ledger.find_misfit():
         raise CommandError(f"line {misfit.line} is not valid: {misfit.why}")
     if lost := describe_lost_ledger(read_all_secrets(record_key()), ledger.records()):

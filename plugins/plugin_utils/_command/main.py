@@ -104,6 +104,7 @@ def describe_command(is_whole: bool = False) -> str:
 
 
 def _describe_versions() -> str:
+    """Return the version of hpc-onboard, and the paths of the collection, of Ansible and of Python."""
     from .child import find_playbook_program
 
     try:

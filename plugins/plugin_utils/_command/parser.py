@@ -102,6 +102,7 @@ class StoreSetting(argparse.Action):
     is_list = False
 
     def __call__(self, _parser: Any, namespace: Any, value: Any, option: str | None = None) -> None:
+        """Store the value by the option's long form, which is the last of its strings; True without a value."""
         flag = self.option_strings[-1]
         if self.is_list:
             value = [*namespace.given.get(flag, ()), *value]
@@ -228,6 +229,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
 
 
 def _add_setting(parser: argparse.ArgumentParser, option: SettingOption) -> None:
+    """Add an option of the subcommand itself, with its reader and its completion."""
     names = [*([option.short] if option.short else []), option.flag]
     shape: Any = {"metavar": option.metavar, "type": _choose_reader(option)} if option.metavar else {"nargs": 0}
     listed = f" ({', '.join(option.choices)})" if option.is_list and option.choices else ""
@@ -251,6 +253,7 @@ def _choose_reader(option: SettingOption) -> Callable[[str], Any]:
 
 
 def _check_choice(text: str, choices: Iterable[str]) -> str:
+    """Return the text if it is one of the choices, or if there are none. Raise ArgumentTypeError."""
     if choices and text not in choices:
         from .._input.diagnostics import nearest  # only a mistake needs it
 
@@ -259,12 +262,14 @@ def _check_choice(text: str, choices: Iterable[str]) -> str:
 
 
 def _read_number(text: str) -> int:
+    """Return the whole number in the text. Raise ArgumentTypeError."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f'invalid value "{text}"; expected a whole number')
     return int(text)
 
 
 def _read_path(text: str) -> str:
+    """Return the path with ~ replaced. Raise ArgumentTypeError for an empty text."""
     if not text:
         raise argparse.ArgumentTypeError("expected the path of a file or folder")
     return str(Path(text).expanduser())

@@ -43,6 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_folders(parser: argparse.ArgumentParser, default: object) -> None:
+    """Add the options that name the accounts file and folders with profiles. default: of both."""
     add_inventory(parser, default)
     parser.add_argument(
         *("-p", "--profiles"), metavar="DIR", type=Path, action="append", default=default, help="a folder with profiles"

@@ -72,17 +72,20 @@ def _find_keyring() -> Keyring:
 
 
 def _unlock(keyring: Keyring, options: argparse.Namespace) -> str:
+    """Ask for the passphrase, keep the file unlocked for the seconds of the option, and return the text to print."""
     opened = keyring.locked_store().unlock()
     held = held_key.hold(keyring.path, opened.header.key_id(), opened.key, options.seconds)
     return _describe_unlocked(keyring.path, held)
 
 
 def _lock(keyring: Keyring, _options: argparse.Namespace) -> str:
+    """Lock the file, and return the text to print."""
     was_unlocked = held_key.drop(keyring.path)
     return f"{display_path(keyring.path)} is locked{'' if was_unlocked else '; it was not unlocked'}."
 
 
 def _describe(keyring: Keyring, _options: argparse.Namespace) -> str:
+    """Return the state of the file: locked, or unlocked until when and by which process."""
     held = held_key.find(keyring.path)
     if keyring.store().is_held() and held:
         return _describe_unlocked(keyring.path, held)
@@ -91,7 +94,9 @@ def _describe(keyring: Keyring, _options: argparse.Namespace) -> str:
 
 
 def _describe_unlocked(file: Path, held: held_key.HeldKey) -> str:
+    """Return the end of the time in which the file is unlocked, the time that is left, and the holder of the key."""
     left = held.until - time.time()  # seconds
+    # a time of day alone is clear for the next hours only
     end = time.strftime("%H:%M" if left < 2 * DEFAULT_SECONDS else "%a %d %b %H:%M", time.localtime(held.until))
     left_text = format_duration(round(left))
     return f"{display_path(file)} is unlocked until {end} ({left_text} left), by {held.holder}.\n{LOCK_ADVICE}"

@@ -48,7 +48,7 @@ class AccountSession:
         self.variables: Variables = variables or {}
         delegated = self.variables.get("ansible_delegated_vars") or {}
         host: Variables = delegated.get(action._task.delegate_to) or self.variables
-        self.name = str(host.get("inventory_hostname", "it"))
+        self.name = str(host.get("inventory_hostname", "it"))  # "it": in messages of a task without variables
         self.sandbox: dict[str, Any] | None = (host.get("account") or {}).get("sandbox")
         """The folder that simulates the account, and the settings of the simulation; None for a real account."""
         self.cluster = str((host.get("cluster") or {}).get("id", ""))

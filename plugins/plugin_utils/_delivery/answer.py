@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]  # parts of an answer that are not checked yet
 Choice = TypeVar("Choice", bound=str)
-
 # Fields of an outcome's evidence, by the type of their values
 FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "unknown_key", "replaces")
 TEXTS: tuple[Literal["obstacle", "open_folder"], ...] = ("obstacle", "open_folder")
@@ -52,7 +51,6 @@ EXISTING: tuple[ExistingType, ...] = ("conda", "variable", "image", "launcher")
 MOST_EXISTING = 200  # existing resources in one outcome; the rest is dropped
 UNITS: tuple[Unit, ...] = ("bytes", "steps")
 WANTS = ("url", "sha256", "path")  # fields that describe a file which this machine could copy to the account
-
 ADVICE = "'ssh {typed} true' must end immediately and print nothing; check the start-up files of the account"
 
 
@@ -85,6 +83,7 @@ def parse(stdout: str, stderr: str, code: int, typed: str) -> EngineAnswer:
 
 
 def _read_answer(document: Document) -> EngineAnswer:
+    """Return the answer with checked types and harmless texts. Raise an error of Python for any other document."""
     account = document.get("account") or {}
     return {
         "outcomes": [_read_outcome(entry) for entry in document["outcomes"]],
@@ -272,6 +271,7 @@ def _read_note(note: Document) -> ReceiptNote:
 
 
 def _read_seconds(value: Any) -> float:
+    """Return a duration in seconds. Raise ValueError for infinity and for what is not a number."""
     seconds = float(value)
     if not math.isfinite(seconds):
         raise ValueError("not a duration")

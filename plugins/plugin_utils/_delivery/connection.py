@@ -92,7 +92,7 @@ class AccountConnection:
             output = self._run_command(command, short, plan)
             if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):
                 return output
-            kept.note_gone()
+            kept.note_gone()  # and send the whole engine
         return self._run_command(command, payload.build_payload(kept.drop_needless_request(plan), self._places), plan)
 
     def put_file(self, local: str, remote: str) -> None:
@@ -164,7 +164,7 @@ class AccountConnection:
         If the login is blocked now, ssh will fail before it connects, and self.blocked is the reason.
         """
         if LOGIN_MARKS.isdisjoint(self._account):
-            return send
+            return send  # the login never asks
         from .._authentication import login_check  # few accounts have such a login
 
         send, self.blocked = login_check.prepare_login(send, self._action._connection, self.variables, self._may_ask)
@@ -190,7 +190,8 @@ class AccountConnection:
         """Return a context that waits for a free place at the login node, if the run has many accounts."""
         if len(self.host_variables.get("ansible_play_hosts_all") or ()) <= FEW:
             return nullcontext()
-        return turns.hold_place(find_login(self.variables, self.name)[1])
+        _user, host = find_login(self.variables, self.name)
+        return turns.hold_place(host)
 
 
 def retry_dropped(

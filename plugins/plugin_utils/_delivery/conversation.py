@@ -56,11 +56,13 @@ class Conversation:
         """
         outcomes = self._send_entries(range(len(self._entries)))
         if self._plan["work"] != "reconcile" or not any(outcome["progress"] for outcome in outcomes):
-            return outcomes
+            return outcomes  # no job was started
         from . import job_wait
 
         final = job_wait.wait_for_jobs(outcomes, wait, self._send_entries, self._copy_installer, self._show_progress)
-        removed_by_jobs = [position for position, one in enumerate(outcomes) if one["progress"] and not one["after"]]
+        removed_by_jobs = [
+            position for position, outcome in enumerate(outcomes) if outcome["progress"] and not outcome["after"]
+        ]
         if removed_by_jobs:  # sent again, so that the account updates its receipt and removes folders that became empty
             folders = [position for position, entry in enumerate(self._entries) if _is_removed_folder(entry)]
             self._send_entries([*removed_by_jobs, *folders])
@@ -84,7 +86,7 @@ class Conversation:
         if offers and self._asks_slurm and self._plan["work"] != "foresee":
             slurm_offers.keep_offers(self._session.name, offers[0])
         if all(KEPT_KEYS.isdisjoint(outcome["evidence"]) for outcome in answer["outcomes"]):
-            return answer["outcomes"]
+            return answer["outcomes"]  # no outcome needs an explanation of a kept key
         from . import key_rotations
 
         return [

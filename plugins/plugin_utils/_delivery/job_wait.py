@@ -51,7 +51,7 @@ def wait_for_jobs(
                 results[position] = _handle_failure(position, results[position], copy_file, copied)
             running = {position: job for position in pending if (job := running_job(results[position]))}
             if not running:
-                continue
+                continue  # each pending job had failed, and has ended or was restarted: look again
             longest = min(seconds, max(job.get("patience", seconds) for job in running.values()))  # as the jobs allow
             if time.monotonic() - started >= longest:
                 return [_as_unfinished(outcome) for outcome in results]

@@ -176,13 +176,14 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
             f"{invalid[0]!r} is not a valid path to a Python interpreter: check ansible_python_interpreter"
         )
     begun = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # in two pieces, because ssh -v prints the command
-    final_codes = f"0|{INCOMPLETE}|{BROKEN}|{NOT_KEPT}"
+    final_codes = f"0|{INCOMPLETE}|{BROKEN}|{NOT_KEPT}"  # exit codes after which no other candidate is started
     functions = (
         f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in {final_codes}) exit $r;; esac; }};'
         f" {_TELL} {_OWN if of_site else ''}"
     )
     each_of_site, each_other = (f"for p in {' '.join(names)}; do " if names else "" for names in (of_site, others))
     resolve = 'q=$(readlink -f "$p");'
+    # if no candidate works, a second loop prints the version of each, or why it was not started
     tell_of_site = f'{resolve} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; '
     return (
         f"echo {begun}; echo {begun} >&2; {functions} "

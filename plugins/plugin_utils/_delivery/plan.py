@@ -33,6 +33,7 @@ class ResourceTypes(Mapping[str, "type[Resource]"]):
         self.places = places
 
     def __getitem__(self, name: str) -> type[Resource]:
+        """Return the class of a resource type, and import its module if needed."""
         module, _dot, class_name = self.places[name].rpartition(".")
         resource_type: type[Resource] = getattr(import_module(f"{MODULE_UTILS}.{module}"), class_name)
         return resource_type

@@ -110,12 +110,13 @@ def limit_session(seconds: float, start: StartLimit | None = None) -> Iterator[N
             process.terminate()  # otherwise Ansible would wait for its end
             raise NoAnswer(NOT_BEGUN.format(seconds=start.seconds, typed=start.typed()))
         if now - started >= limit:
-            task_limit = 0.0
+            task_limit = 0.0  # this exception ends the task, so Ansible's alarm is not restored
             raise NoAnswer(NO_ANSWER.format(seconds=limit))
         if peak_memory() > most_memory:
             raise NoAnswer(TOO_LARGE)
 
     def check_soon(_number: int, _frame: FrameType | None) -> None:
+        """Check more often from now on, because a process of this task, such as ssh, has ended."""
         signal.setitimer(signal.ITIMER_REAL, SHORT_INTERVAL, SHORT_INTERVAL)
 
     handler = signal.signal(signal.SIGALRM, check_limits)
@@ -125,6 +126,7 @@ def limit_session(seconds: float, start: StartLimit | None = None) -> Iterator[N
         yield
     finally:
         signal.signal(signal.SIGCHLD, child_handler)
+        # an alarm of 0 s would never come, so a limit that has passed becomes 0.1 s
         remaining = max(0.1, task_limit - (time.monotonic() - started)) if task_limit else 0
         signal.setitimer(signal.ITIMER_REAL, remaining)
         signal.signal(signal.SIGALRM, handler)

@@ -116,6 +116,7 @@ def manual_steps(fix: Fix) -> Fix:
 
 
 def _is_manual(step: FixStep) -> bool:
+    """Return True for advice, except BLOCKED, and for a command on an account that is no sandbox."""
     if step["kind"] == "advice":
         return step["text"] != BLOCKED
     return step["where"] == "account" and step["from_here"] is not None

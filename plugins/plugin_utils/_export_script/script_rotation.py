@@ -66,10 +66,12 @@ def name_new_keys(account: str, declared: Iterable[PlanEntry]) -> list[PlanEntry
 
 
 def _with_secret(entry: PlanEntry, name: str) -> PlanEntry:
+    """Return the entry with this name of its key."""
     return {**entry, "options": {**entry["options"], "secret": name}}
 
 
 def _secret(entry: PlanEntry) -> str:
+    """Return the name of an entry's key; empty for an entry without a key."""
     return str(entry["options"].get("secret") or "")
 
 
@@ -77,7 +79,7 @@ def _new_version(account: str, name: str, entries: list[PlanEntry]) -> str:
     """Return the version that an open rotation installs on this account, if a service accepted it; else empty."""
     secret = VersionStore(name, record_key()).load()
     pending = secret.find_label("pending") if secret else None
-    if pending is None:
+    if pending is None:  # no rotation is open
         return ""
     situation = Situation(name, secret, Ledger(record_key()).records())
     own_targets = {file.target for file in targets.find_files(account, name, entries)}

@@ -94,5 +94,6 @@ def remove_keys(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
 
 
 def _remove_key(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options without the key, and without fingerprints of known keys."""
     others = {name: value for name, value in options.items() if name != "password"}
-    return {**others, "known": {}} if "known" in others else others  # known: fingerprints
+    return {**others, "known": {}} if "known" in others else others

@@ -103,6 +103,7 @@ def add_entries(file: Path, text: str, added: Sequence[DesiredAccount], profiles
     end = find_last_line(accounts) + 1
     entries = [f"{indent}{line}".rstrip() for account in added for line in ("", *render_entry(account))]
     rows = text.splitlines()
+    # start: the line of "accounts:", before which the folders with profiles are added; end: after the last account
     folders = _render_profiles(profiles) if "profiles" not in document else ""
     edited = "\n".join([*rows[:start], *folders.splitlines(), *rows[start:end], *entries, *rows[end:]]) + "\n"
     expected = {**document, "accounts": {**document["accounts"], **{each.name: each.entry or None for each in added}}}

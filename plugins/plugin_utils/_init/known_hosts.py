@@ -29,5 +29,5 @@ def _names_host(field: str, name: str) -> bool:
     try:
         digest = hmac.new(base64.b64decode(salt), name.encode(), hashlib.sha1).digest()
         return hmac.compare_digest(digest, base64.b64decode(expected))
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError):  # a damaged line is for no host
         return False

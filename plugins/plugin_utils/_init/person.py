@@ -56,6 +56,7 @@ def confirm(text: str, default: bool = True) -> bool:
 
 
 def _read_line(prompt: str) -> str:
+    """Return a line of the user's input. Raise Cancelled after Ctrl-D."""
     try:
         return input(prompt)
     except EOFError:  # Ctrl-D leaves the cursor behind the prompt

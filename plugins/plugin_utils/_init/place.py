@@ -33,6 +33,7 @@ def write_file(file: Path, text: str, before: str | None) -> None:
     path = Path(os.path.realpath(file))
 
     def check_unchanged(_draft: str) -> None:
+        """Raise AccountError if the file is not as expected. It is called just before the draft replaces the file."""
         if _read_existing(path) != before:
             message = f"{file} was changed by another program, so it was not written: check it, then run this again"
             raise AccountError(message)

@@ -30,6 +30,7 @@ class Mistake:
     text: str
 
     def __str__(self) -> str:
+        """Return the mistake as one line: FILE:LINE: text."""
         place = f"{display_path(self.file)}:{self.line}" if self.line else display_path(self.file)
         return f"{visible(place)}: {visible(self.text)}"
 

@@ -69,6 +69,7 @@ def read_choice(*choices: str) -> Reader:
     """Return the reader of a setting whose value is one of these words."""
 
     def read(name: str, value: Any) -> str:
+        """Return the value if it is one of the choices. Raise AccountError."""
         if str(value) not in choices:
             raise AccountError(f"{name} cannot be {str(value)!r}; {nearest(str(value), choices)}")
         return str(value)
@@ -80,6 +81,7 @@ def read_choices(*choices: str) -> Reader:
     """Return the reader of a setting whose value is a list of these words."""
 
     def read(name: str, value: Any) -> tuple[str, ...]:
+        """Return the words of the value if all are among the choices. Raise AccountError."""
         words = read_words(name, value)
         for word in words:
             if word not in choices:

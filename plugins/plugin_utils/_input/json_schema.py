@@ -51,10 +51,11 @@ class Checker:
         return self._check(document, self.schema, ())
 
     def _check(self, value: Any, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
+        """Yield the violations of a value and of all values in it. place: of the value in the document."""
         schema = self._resolve(schema)
         json_kind = json_type(value)
         if json_kind is None or (self.templates and "pattern" not in schema and is_template(value)):
-            return
+            return  # an encrypted value or a template: its content is not known yet
         if not is_of_type(json_kind, schema.get("type")):
             types = describe_types(schema["type"])
             text = f"{name_subject(place)} must be {types}, not {TYPE_NAMES[json_kind]}.{name_example(place, schema)}"

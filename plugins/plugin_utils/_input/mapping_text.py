@@ -18,6 +18,7 @@ def read(text: str) -> dict[Any, Any] | None:
 
 
 def _read_braces(text: str) -> dict[Any, Any] | None:
+    """Return the mapping in a text of JSON, or else of Python; None if it is neither."""
     for parse in (json.loads, ast.literal_eval):
         try:
             value = parse(text)
@@ -29,6 +30,7 @@ def _read_braces(text: str) -> dict[Any, Any] | None:
 
 
 def _read_pairs(text: str) -> dict[Any, Any] | None:
+    """Return the mapping of KEY=VALUE pairs, between commas or spaces; None if a part is no pair."""
     pairs = [field.partition("=") for field in _split_fields(text.strip()) if field]
     if "=" not in text or not all(equals for _key, equals, _value in pairs):
         return None

@@ -262,6 +262,7 @@ def _assign(variable: str, value: Any) -> str:
 
 
 def _to_text(value: Any) -> str:
+    """Return a value as a user types it: true or false, a list with commas, else its text."""
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -52,6 +52,7 @@ def name_place(place: Place) -> str:
 
 
 def _describe_option(option: Option) -> str:
+    """Return the type that an option expects, for a message: "text" or "a list of texts"."""
     if "elements" in option:
         return f"a list of {SPOKEN_TYPES[option['elements']].plural}"
     return _spoken_type(option).singular

@@ -35,5 +35,5 @@ def _is_private_group(group: int) -> bool:
     try:
         name, entry = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(group)
     except KeyError:
-        return False
+        return False  # an unknown group may have any members
     return entry.gr_name == name and set(entry.gr_mem) <= {name}

@@ -43,7 +43,7 @@ def find_excess(text: str) -> tuple[int, str] | None:
             if advice := count.add_event(event) or _tag_advice(event):
                 return event.start_mark.line + 1, advice
     except yaml.YAMLError:
-        pass
+        pass  # the caller reports it
     return None
 
 
@@ -78,6 +78,7 @@ class ValueCounter:
         return advice
 
     def _open_collection(self, anchor: str | None) -> str:
+        """Count the beginning of a mapping or list. Return what to do if it is nested too deep, else ""."""
         self.sizes.append(1)
         self.opened.append(anchor)
         if anchor:
@@ -85,12 +86,14 @@ class ValueCounter:
         return f"values are nested more than {DEPTH} levels deep. Use fewer levels." if len(self.opened) > DEPTH else ""
 
     def _add_size(self, anchor: str | None, size: int) -> None:
+        """Add the size of a finished value to the collection around it, and remember the size by the anchor, if any."""
         self.sizes[-1] += size
         if anchor:
             self.anchors[anchor] = size
 
 
 def _tag_advice(event: Any) -> str:
+    """Return what to do about a standard tag that would make a value other than plain data, such as !!set; else ""."""
     tag = getattr(event, "tag", None) or ""
     if tag.startswith(STANDARD) and tag not in PLAIN_TAGS:
         return f"!!{tag[len(STANDARD) :]} is not supported. Write the value without it."

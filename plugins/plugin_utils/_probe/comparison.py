@@ -153,7 +153,7 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
     """Yield the quota command, and the limits of the home and the areas. A limit that was raised agrees."""
     command = profile.get("quota_command", "")
     if command:
-        found = observations.text(f"program {command.split()[0]}")
+        found = observations.text(f"program {command.split()[0]}")  # a path
         yield _compare_fact("quota_command", command, found or "not found", f"command -v {command.split()[0]}",
                             agrees=bool(found) or None)  # fmt: skip
     places = [("home", profile["home"], observations.text("home"))]

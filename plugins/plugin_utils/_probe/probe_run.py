@@ -54,7 +54,7 @@ def write(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> Pro
     settings = read_settings(variables, value)
     results = {host: variables["hostvars"][host].get(PROBED) for host in variables["ansible_play_hosts_all"]}
     probed: dict[str, ProbeAccount] = {host: result for host, result in results.items() if "observed" in (result or {})}
-    if variables.get("ansible_check_mode") or not probed:
+    if variables.get("ansible_check_mode") or not probed:  # a preview, or no account was reached
         return NOTHING
     day = datetime.now(UTC).date().isoformat()
     try:
@@ -120,7 +120,7 @@ def _ask_questions(observations: Observations, name: str, ask: Ask | None) -> di
     """
     areas = list(first_profile.list_areas(observations))
     answers = {"area": areas[0] if len(areas) == 1 else "", "conda": "discouraged"}
-    if ask is None:
+    if ask is None:  # without a terminal
         return answers
     title = ask(f"What is the full name of {name}? [{name}] ")
     answers["title"] = title.strip() if title else ""

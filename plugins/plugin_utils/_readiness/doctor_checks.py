@@ -154,7 +154,7 @@ def check_ssh(version: str | None, is_needed: bool) -> DoctorCheck:
 
 def check_agent(code: int | None, output: str, is_needed: bool) -> DoctorCheck:
     """Check the ssh agent by the exit code and output of `ssh-add -l`: 1 is an agent without keys."""
-    problem = WARNING if is_needed else OK
+    problem = WARNING if is_needed else OK  # without accounts on clusters, no agent is needed
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]
         return DoctorCheck("ssh agent", OK, f"the agent has {count(len(keys), 'key')}.")
@@ -213,6 +213,7 @@ def first_jump_host(settings: Mapping[str, list[str]]) -> str | None:
     jump = settings.get("proxyjump", ["none"])[0].split(",")[0]
     if jump in ("", "none"):
         return None
+    # an IPv6 address is in brackets; a port may follow
     host = re.match(r"\[(.+)\]|([^:]+)", jump.rpartition("@")[2])
     return (host[1] or host[2]) if host else None
 

@@ -113,6 +113,7 @@ def describe_skipped(skipped: Sequence[SkippedCheck]) -> list[Note]:
 
 
 def _build_check(what: str, way: str, *words: str, paths: int = 0) -> Check:
+    """Return a check as the job reads it. The parameters are the fields of Check."""
     return {"what": what, "way": way, "words": list(words), "paths": paths}
 
 
@@ -159,7 +160,7 @@ def _add_network_check(cluster: Mapping[str, Any], present: Sequence[PlanEntry],
     hosts = [str(entry["options"][name]) for entry in present for name in names if entry["options"].get(name)]
     compute = cluster.get("compute", {})
     proxy = urlsplit(str(compute.get("proxy") or cluster.get("proxies", {}).get("https", "")))
-    if not hosts:
+    if not hosts:  # the account has no key that a job could use
         return
     # a registry rather than the server that only issues its tokens
     host = next((name for name in hosts if "." in name and not name.startswith("authn")), hosts[0]).split("/")[0]
@@ -179,7 +180,7 @@ def _add_container_check(present: Sequence[PlanEntry], settings: JobTestSettings
     """Add a check that the launcher starts a container: from the image in the settings, or the first declared one."""
     scripts = (entry for entry in present if entry["kind"] == "path_script" and entry["capability"] == "launchers")
     launcher = next(scripts, None)
-    if not launcher:
+    if not launcher:  # the site has no containers, or the role is skipped
         return
     declared = (str(entry["options"]["image"]) for entry in present if entry["kind"] == "container_image")
     image = settings.image or next(declared, "")

@@ -157,7 +157,7 @@ def _declare(name: str, value: Value) -> Declaration:
     complete = {**role.defaults, **checked.values}
     settings = {key.removeprefix(name + "_"): setting for key, setting in complete.items()}
     if ROLES[name].is_off(settings):
-        return {"resources": [], "notes": []}
+        return {"resources": [], "notes": []}  # without loading the role
     try:
         declaration: Declaration = load_role(name).declare(settings)
         return declaration

@@ -73,6 +73,7 @@ def _job_options(settings: Settings) -> list[str]:
         advice = str(error).replace("cpu_partition", "job_options (--partition=NAME)")  # this role's name for it
         raise AccountError(f"container_images: {advice}") from None
     account += suffix if account and not account.endswith(suffix) else ""
+    # the image import sets --time itself; its Slurm account is from the settings, not looked up on the cluster
     placeholders = (f"--account={SLURM_ACCOUNT}", f"--account={SLURM_CPU_ACCOUNT}")
     options = [f"--account={account}" if option in placeholders else option for option in options]
     return [option for option in options if option != "--account=" and not option.startswith("--time=")]

@@ -90,6 +90,7 @@ def load_lines(settings: Settings) -> list[str]:
 
 
 def _module_lines(names: Sequence[str]) -> list[str]:
+    """Return the lines that load these modules, without empty names; the script ends if one is missing."""
     missing = '{ echo "${SLURM_JOB_NAME:-$0}: the module %s cannot be loaded" >&2; exit 1; }'
     loads = [f"module load {shlex.quote(name)} || {missing % name}" for name in names if name]
     define_module = "command -v module >/dev/null || . /etc/profile  # missing after sbatch --export=NONE"
@@ -103,6 +104,7 @@ def _tool_lines(tool: str, module: str) -> list[str]:
 
 
 def _proxy_lines(proxy: str) -> list[str]:
+    """Return the line that sets the proxy; no line for an empty address."""
     quoted = shlex.quote(proxy)
     return [f"export http_proxy={quoted} https_proxy={quoted}"] if proxy else []
 

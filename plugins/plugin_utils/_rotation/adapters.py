@@ -95,7 +95,7 @@ class ControllerEffects(RotationEffects):
         return KeyVersion(version, version_kind(key), fingerprint=mark, sealed=sealed, machine=machine_id(signing_key))
 
     def test_key(self, version: str) -> EffectReport:
-        """Return the verdict of the services on the version, and keep their sentence and the last day.
+        """Return the verdict of the services on the version, and store their sentence and the last day.
 
         A refusal of an old key is trusted only if every service that was asked refuses it and accepts the current key
         at the same time; otherwise the verdict is inconclusive.
@@ -122,6 +122,7 @@ class ControllerEffects(RotationEffects):
         return EffectReport(str(judgement.verdict), {"http_status": status} if status else {})
 
     def _read_key(self, version: str) -> CheckedKey:
+        """Return the key of the version in the keyring. Raise MissingKey or MalformedKey."""
         value, _warnings = SESSION.read_key(versions.keyring_name(self._name, version))
         return check_key(value, self._service)
 
@@ -153,6 +154,7 @@ class AccountEffects(RotationEffects):
         return self.outcomes[target, version]
 
     def _send(self, files: list[SecretFile], version: str, work: Work) -> list[ResourceOutcome]:
+        """Send files to the account, and return one outcome for each. Raise StepRefused if the key is missing."""
         try:
             return self._round_trip(files, versions.keyring_name(self._name, version), work)
         except MissingKey as error:

@@ -115,8 +115,11 @@ class Coordinator:
             return {**self._result(checks, request), "asked": request}
 
     def _take_own_steps(self, requested: RequestedStep, is_last: bool) -> RotationStep:
-        """Take steps until one has to wait for the accounts, the user or time, or has no effect. Return that step."""
-        last: RotationStep | None = None
+        """Take steps until one has to wait for the accounts, the user or time, or has no effect. Return that step.
+
+        requested: the step that the accounts have just handled, or {}.
+        """
+        last: RotationStep | None = None  # the same step twice: it had no effect
         while True:
             step = next_step(self._rotation.situation())
             if step.name == "grace" and self._options.retired:

@@ -127,7 +127,7 @@ class Delivery:
         try:
             report = self.effects.verify(target, version)
         except (StepRefused, OutcomeUnknown):
-            return
+            return  # the target stays "installed", so the next run verifies it
         if report.verdict in WORKS:
             self.note(step, "verified", version, target, report)
         if report.verdict != "invalid":

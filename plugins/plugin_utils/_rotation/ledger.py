@@ -141,6 +141,7 @@ class Ledger:
         """
         fingerprint = fingerprint.removeprefix("key ")
         records = self.records()
+        # an empty fingerprint, of a version without a key yet, must not match
         with_key = [record for record in records if fingerprint and record.fingerprint == fingerprint]
         versions = {(record.secret, record.version) for record in with_key}
         # a target that was only checked, or had no key or an unknown one, did not get this key
@@ -159,6 +160,7 @@ class Ledger:
         return dict(sorted(holders.items()))
 
     def _read_records(self) -> tuple[list[Record], Misfit | None]:
+        """Return the records, oldest first, and the first line that does not fit; None if every line is intact."""
         with durable_files.as_state_error(LEDGER), durable_files.open_folder(create=False) as folder:
             if folder < 0:  # no state folder yet
                 return [], None
@@ -236,6 +238,7 @@ class Ledger:
         return hmac.digest(self._head_key, signed_record.canonical_json(document).encode(), "sha256").hex()
 
     def _write_head(self, folder: int, head: Head) -> None:
+        """Write the signed head, in one atomic replacement of its file."""
         document = {"schema": HEAD_SCHEMA, **head._asdict()}
         text = signed_record.canonical_json({**document, "mac": self._head_mac(document)}) + "\n"
         durable_files.replace_file(folder, HEAD, text.encode())

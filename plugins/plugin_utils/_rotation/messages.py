@@ -182,7 +182,10 @@ def _describe_deactivation(situation: Situation, step: RotationStep, page: str) 
 
 
 def _describe_unfinished(situation: Situation, step: RotationStep, progress: str) -> tuple[str, str]:
-    """Return a text about the step that the run could not complete, and the command that continues."""
+    """Return a text about the step that the run could not complete, and the command that continues.
+
+    progress: in one word or phrase, to begin the text with.
+    """
     resume, verdict = resume_command(situation.name), _last_verdict(situation, step)
     if step.name == "prove_dead":
         key = "new key of the cancelled rotation" if situation.is_cancelled(step.version) else "old key"

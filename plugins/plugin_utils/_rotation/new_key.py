@@ -36,6 +36,7 @@ def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str =
 
 
 def _read_key_file(name: str) -> str:
+    """Return the key in a private file, without its line end. Raise AccountError."""
     path = Path(name).expanduser()
     try:
         reason = explain_not_private(path, is_pipe_allowed=True)
@@ -51,6 +52,7 @@ def _read_key_file(name: str) -> str:
 
 
 def _ask_key(secret: str, hint: str) -> str:
+    """Return the key that the user enters at the terminal. Raise AccountError without terminal or answer."""
     try:
         return ask(f"{hint}New key of '{secret}' (your input is hidden): ", is_hidden=True)
     except NoTerminal:

@@ -91,7 +91,10 @@ class RotationOpening:
             )
 
     def _read_current_key(self, situation: Situation) -> tuple[str, str]:
-        """Return fingerprint and kind of the current key. Raise AccountError if no rotation can begin."""
+        """Return fingerprint and kind of the current key; an empty kind if the key is malformed.
+
+        Raise AccountError if no rotation can begin.
+        """
         reason = explain_no_begin(situation)
         if reason:
             raise AccountError(reason)
@@ -154,12 +157,12 @@ class RotationOpening:
         new: the judgement of the new key, with the issuer's details.
         """
         if self._service != NGC or ISSUER not in self.settings.levels:
-            return ""
+            return ""  # the issuer was not asked, or reports no rights
         current = situation.secret.current.id if situation.secret else versions.FIRST
         try:
             old = check_key(SESSION.read_key(versions.keyring_name(self._secret, current))[0], self._service)
         except (MissingKey, MalformedKey):
-            return ""
+            return ""  # the rights of the old key are unknown
         old_details = _merge_details(judge_key(old, replace(self.settings, levels=(ISSUER,))))
         new_details = _merge_details(new)
         old_organisation, new_organisation = old_details.get("org"), new_details.get("org")

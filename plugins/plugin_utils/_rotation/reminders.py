@@ -85,6 +85,7 @@ def open_targets(secret: Secret) -> tuple[str, ...]:
 
 
 def _list_key_reminders(secret: Secret, situation: Situation) -> Iterator[Reminder]:
+    """Yield the reminders of one key: its open rotation, its expiry, and old versions to deactivate."""
     name = secret.name
     if secret.find_label("pending"):
         text = f"A rotation of '{name}' is open, so onboarding does not change the files with this key. Continue it"

@@ -27,7 +27,9 @@ GOOD_STATES_AFTER_ABORT = ("rolled_back", "staged", "excused", "absent")
 
 
 def explain_no_secret(secret: str, secrets: set[str]) -> str:
-    """Return why no rotation is possible; empty if one is. secret: as named, or empty. secrets: of all accounts.
+    """Return why no rotation is possible; empty if one is.
+
+    secret: the name that the user gave, or empty. secrets: the names of the keys of all accounts.
 
     Without any declared secret, the named one may still have an open rotation.
     """
@@ -69,7 +71,7 @@ def share_result(
 ) -> ShareResult:
     """Return the result of one account's share of a step.
 
-    outcomes: by target and version. states: of all targets, after the step.
+    files: of the account. outcomes: by target and version. states: of all targets, after the step.
     """
     with_key = [outcome for outcome in outcomes.values() if outcome["evidence"].get("held") != NO_KEY]
     reported = [_as_reported(outcome, step.name) for outcome in with_key]

@@ -162,7 +162,7 @@ class Rotation(Delivery):
         except KeyNotHeld as error:
             self.note_refusal("retire", version, target, error)
         except (StepRefused, OutcomeUnknown):
-            return
+            return  # the target stays unconfirmed, so the next run asks again
         else:
             if report.verdict in (*WORKS, "invalid"):
                 result = "failed" if report.verdict == "invalid" else "verified"
@@ -171,6 +171,7 @@ class Rotation(Delivery):
     # Steps
 
     def _plan(self, step: RotationStep) -> None:
+        """Record which targets are ready, and then that the plan is complete."""
         for target in step.targets:
             self.check_target(target, step)
         self.note("plan", "ok", step.version)
@@ -182,13 +183,14 @@ class Rotation(Delivery):
         try:
             stored = self.effects.store_key(version)
         except (StepRefused, OutcomeUnknown):
-            return
+            return  # without an "ok", the next run takes this step again
         if not self.label_of(version):
             pending = replace(stored, id=version, targets=self.targets)
             self.store.update(lambda secret: versions.add_pending(secret, pending))
         self.note("take", "ok", version)
 
     def _prove(self, step: RotationStep) -> None:
+        """Record whether the services accept the new key, and its last day."""
         report = self._ask_services(step.version)
         day = self.effects.last_day(step.version)
         if day:
@@ -196,12 +198,14 @@ class Rotation(Delivery):
         self.note("prove", "ok" if report.verdict == "valid" else "failed", step.version, report=report)
 
     def _ask_services(self, version: str) -> EffectReport:
+        """Return the verdict of the services on the version; "unreachable" if they could not be asked."""
         try:
             return self.effects.test_key(version)
         except (StepRefused, OutcomeUnknown):
             return EffectReport("unreachable")
 
     def _settle(self, step: RotationStep) -> None:
+        """Read the targets again and, if each has the new key, make the new version the current one."""
         if step.version != self.situation().version:
             raise RotationError(
                 "only the new version of this rotation can become current: run the rotation with --resume"
@@ -210,7 +214,7 @@ class Rotation(Delivery):
             self.read_target(target, step)
         situation = self.situation()
         if situation.unsettled_targets(step.version) or situation.unread_targets(step.version):
-            return
+            return  # the next run continues with these targets
         if self.label_of(step.version) == "pending":
             targets = tuple(situation.states(step.version))
             self.store.update(lambda secret: versions.promote(secret, step.version, targets))
@@ -237,14 +241,14 @@ class Rotation(Delivery):
         label = self.label_of(version)
         if label == "current":
             self.store.update(lambda secret: versions.step_down(secret, version))
-            return
+            return  # next_step returns "abort" again, now for a pending version
         if not label and not self._remove_key(version):
-            return
+            return  # the key of a version that was never recorded is still in the keyring
         if label:
             for target in self.situation().possible_holders(version):
                 self.put_back(target, "abort", version)
             if self.situation().possible_holders(version):
-                return
+                return  # a target may still have the key, so the version must stay known
             if label == "pending":
                 self.store.update(lambda secret: versions.abort(secret, version))
         self.note("abort", "ok", version)

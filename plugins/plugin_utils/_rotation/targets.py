@@ -91,7 +91,10 @@ def path_of(entry: PlanEntry) -> str:
 
 
 def service_of(secret: str, targets: Iterable[str]) -> str:
-    """Return the service of a secret: of its targets, or of its name. Raise AccountError for several services."""
+    """Return the service of a secret: of its targets, or without targets the service of this name, or NGC.
+
+    Raise AccountError for several services.
+    """
     services = sorted({SERVICES.get(_resource_type_of(target), NGC) for target in targets})
     if len(services) > 1:
         raise AccountError(

@@ -108,6 +108,7 @@ def _explain_store_error(error: Exception) -> MissingKey | None:
 
 
 def _explain_failure(backend: Any, name: str, error: str) -> MissingKey:
+    """Return the MissingKey for a backend that failed. error: the class name of its exception."""
     if error in LOCKED:
         return MissingKey(f"the keyring {describe(backend)} {LOCKED[error]}", UNLOCK, all_keys=True)
     return MissingKey(
@@ -162,6 +163,7 @@ def _list_backends() -> list[Any]:
 
 
 def _explain_no_start(error: Exception) -> MissingKey:
+    """Return the MissingKey for a keyring library that is missing or cannot start."""
     if isinstance(error, ImportError) and error.name == "keyring":
         return MissingKey("the Python package 'keyring' is missing: pip install keyring", all_keys=True)
     from .named_backend import explain_named_backend  # imported late: most keyrings start

@@ -131,6 +131,7 @@ class Store:
         return type(error)(f"{text}; {advice}" if advice else text)
 
     def _unlock(self) -> UnlockedStore:
+        """Return the content, opened with a key that this run shares, else with a held key, else with a passphrase."""
         sealed = parse(self._file.read())
         _soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
         resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # no core dumps: this process now has keys in memory
@@ -155,6 +156,7 @@ class Store:
         return None
 
     def _open_by_passphrase(self, sealed: Sealed) -> UnlockedStore:
+        """Return the content, opened with the passphrase of a source that the user has set up, else of a prompt."""
         found = find_passphrase(self._passphrase_file)
         opened = self._open(sealed, found.passphrase, found.source) if found else self._open_by_prompt(sealed)
         if sealed.header.is_below_default():
@@ -170,6 +172,7 @@ class Store:
         return f"{self._file.path} {header.key_id()}"
 
     def _open(self, sealed: Sealed, passphrase: str, source: str = "") -> UnlockedStore:
+        """Return the content. source: of the passphrase, for messages; empty for a prompt. Raise StoreError."""
         key = derive_key(sealed.header, passphrase)
         try:
             return UnlockedStore(sealed.header, key, sealed.entries(key), passphrase)
@@ -181,6 +184,7 @@ class Store:
             raise
 
     def _open_by_prompt(self, sealed: Sealed) -> UnlockedStore:
+        """Ask for the passphrase, at most ATTEMPTS times, and return the content. Raise StoreError."""
         question = "\n".join([*self._list_remarks(), f"Passphrase of {display_path(self.path)}"])
         for attempt in range(2, ATTEMPTS + 1):
             try:
@@ -206,6 +210,7 @@ class Store:
         return first
 
     def _change(self, edit: Callable[[Entries], None]) -> None:
+        """Edit the entries and write the file. Raise PassphraseChanged if another process was faster."""
         is_new = not self._file.exists()
         opened = self._create() if is_new else self._unlock()
         with self._file.lock():
@@ -232,6 +237,8 @@ class Store:
         return sealed.entries(opened.key), sealed.header.next()
 
     def _write(self, entries: Entries, header: Header, key: bytes) -> None:
+        """Replace the content of the file, if the new content can be read back with the key."""
+
         def check_content(content: bytes) -> None:
             if parse(content).entries(key) != entries:
                 raise StoreDamaged("the new content could not be read back; the old file is unchanged")

@@ -183,6 +183,7 @@ _NO_ARGON2ID = (
 
 
 def _make_kdf(header: Header) -> Any:
+    """Return the key-derivation function with the parameters of the header. Raise StoreLocked without Argon2id."""
     cost = header.kdf
     if cost["name"] == "scrypt":
         return Scrypt(salt=header.salt, length=32, n=cost["n"], r=cost["r"], p=cost["p"])
@@ -196,6 +197,7 @@ def _prefix(header: Header) -> bytes:
 
 
 def _derive_subkey(header: Header, key: bytes, purpose: bytes) -> bytes:
+    """Return the key for one purpose, header or body, and for one write of the file."""
     subkey: bytes = HKDF(SHA256(), 32, header.fsalt, b"hpc.onboard keyring 1 " + purpose).derive(key)
     return subkey
 
@@ -205,6 +207,7 @@ def _mac(header: Header, key: bytes) -> bytes:
 
 
 def _is_within_bounds(kdf: Any) -> bool:
+    """Return True for a known key-derivation function whose parameters are within BOUNDS and fit each other."""
     if not isinstance(kdf, dict) or kdf.get("name") not in tuple(BOUNDS):
         return False
     bounds = BOUNDS[kdf["name"]]

@@ -61,6 +61,7 @@ class KeyFile:
         """Replace the content, under lock(). check: gets the new content as read from the disk, and may refuse it."""
 
         def check_draft(draft: str) -> None:
+            """Raise StoreDamaged if the draft, read from the disk, differs from the content."""
             stored = self._read(folder, draft)
             if stored != content:
                 raise StoreDamaged(f"the disk did not store the new content of {self.path}; the old file is unchanged")
@@ -97,6 +98,7 @@ class KeyFile:
             os.close(handle)
 
     def _read(self, folder: int, name: str) -> bytes:
+        """Return the content of the file or its draft. Raise StoreMissing, StoreDamaged."""
         try:
             content = durable_files.read_file(folder, name, LARGEST, str(self.path))
         except OSError as error:

@@ -54,7 +54,7 @@ def describe_keys(account: str, values: Mapping[str, str], today: date) -> dict[
         for name, value in values.items()
     }
     if not (state_folder() / "secrets").is_dir():
-        return descriptions
+        return descriptions  # no key was ever rotated, so no age is known
     from .version_store import VersionStore  # imported late: few keys were ever rotated
 
     key = bytes.fromhex(local_key())
@@ -65,6 +65,7 @@ def describe_keys(account: str, values: Mapping[str, str], today: date) -> dict[
 
 
 def _describe_age(issued: str, today: date) -> str:
+    """Return ", 12 days old"; empty if the day of issue is unknown. issued: a day or time, or empty."""
     if not issued:
         return ""
     days = (today - date.fromisoformat(issued[:10])).days

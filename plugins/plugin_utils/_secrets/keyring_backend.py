@@ -99,6 +99,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         """Remove the key. Raise StoreMissing if the file does not exist."""
 
         def edit(entries: Entries) -> None:
+            """Remove the key from the entries. Raise PasswordDeleteError if it is missing."""
             if username not in entries.get(service, {}):
                 raise PasswordDeleteError(f"the encrypted file {display_path(self.path)} has no key '{username}'")
             del entries[service][username]
@@ -108,6 +109,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         self._change(service, edit, PasswordDeleteError)
 
     def _change(self, service: str, edit: Callable[[Entries], None], error_class: type[Exception]) -> None:
+        """Edit the entries of the file. error_class: the exception by which the library reports a failure."""
         if service != SERVICE:  # the library then tries the next backend
             raise NotImplementedError(
                 f"the encrypted file {display_path(self.path)} stores only keys of the service {SERVICE}"

@@ -75,6 +75,7 @@ def find_passphrase(passphrase_file: str) -> PassphraseSource | None:
 
 
 def _read_first_source(passphrase_file: str) -> PassphraseSource | None:
+    """Return the passphrase, even an empty one, from the first source that is set up; None if there is none."""
     if passphrase_file:
         path = Path(passphrase_file).expanduser()
         return PassphraseSource(_read_file(path, is_private=True), f"the file {passphrase_file}")

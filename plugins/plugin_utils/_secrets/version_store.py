@@ -67,6 +67,7 @@ class VersionStore:
         """Apply a change completely or not at all. On return, the versions are safe on the disk."""
 
         def change_known(known: Secret | None) -> Secret:
+            """Return the changed versions. Raise VersionError before the first rotation."""
             if known is None:
                 raise VersionError(f"'{self.name}' has no versions yet: plan the rotation first, then run again")
             return change(known)
@@ -74,6 +75,7 @@ class VersionStore:
         return self._change(change_known)
 
     def _change(self, change: Callable[[Secret | None], Secret]) -> Secret:
+        """Write the versions that `change` returns for the stored ones, under the lock, and return them."""
         holder = f"another run is changing the versions of '{self.name}' and has not finished"
         with (
             durable_files.as_state_error(self._file),
@@ -89,6 +91,7 @@ class VersionStore:
         return changed
 
     def _read(self, folder: int) -> tuple[Secret | None, int]:
+        """Return the stored versions and the number of their write; (None, 0) without a file."""
         content = durable_files.read_file(folder, self._file)
         return (None, 0) if content is None else versions.deserialize(content, self.name, self._key)
 

@@ -229,6 +229,7 @@ def serialize(secret: Secret, seq: int, key: bytes) -> bytes:
 
 
 def _mac(document: Mapping[str, Any], key: bytes) -> str:
+    """Return the signature of a document. key: the machine's own."""
     subkey = signed_record.derive_subkey(key, "versions")
     return hmac.digest(subkey, signed_record.canonical_json(document).encode(), "sha256").hex()
 

@@ -203,4 +203,5 @@ def render_section(entry: HostEntry, name: str, jump_users: Mapping[str, str]) -
 
 
 def _render_option(keyword: str, value: str) -> str:
+    """Return the line of an option. The path of one file is quoted if it contains spaces."""
     return f'    {keyword} "{value}"' if keyword in QUOTED and " " in value else f"    {keyword} {value}"

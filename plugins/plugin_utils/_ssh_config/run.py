@@ -101,7 +101,7 @@ def _apply(host: Host, desired: DesiredNames, is_preview: bool, config: str) -> 
 
 def _report_overridden(desired: DesiredNames, included: str, config: str) -> list[SshName]:
     """Return the report on each account, with a text for each name that the user's own settings override."""
-    if not desired.sections:
+    if not desired.sections:  # names are only removed
         return desired.names
     sections = {name: section for name, section in texts.read_sections(included).items() if name in desired.sections}
     with open_settings(config, included) as settings:
@@ -132,6 +132,7 @@ def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.Nam
         used = {name for account, section in others.items() if account not in removed for name in section.names}
 
         def is_free(name: str) -> bool:
+            """Return True if neither another section nor the user's own settings use this name."""
             return name not in used and not settings.own_options(name)
 
         clusters = [str(account["account"]["cluster"]) for account in by_ssh.values()]

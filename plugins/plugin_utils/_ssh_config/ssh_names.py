@@ -42,6 +42,7 @@ class SshNames(Resource):
     # -- states --------------------------------------------------------------------------------
 
     def desired(self, host: Host) -> State:
+        """Return the text of the included file, and the block at the end of ~/.ssh/config; empty without sections."""
         new = self._render_file(host)
         return {texts.FILE: new, texts.CONFIG: LAST} if new else {}
 
@@ -108,6 +109,7 @@ class SshNames(Resource):
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
+        """Remove the drafts, then write or remove both files."""
         for draft in _find_drafts(host):
             host.remove_folder(draft) if host.resolved_kind(draft) == "folder" else host.remove(draft)
         new = self._render_file(host)
@@ -142,10 +144,12 @@ class SshNames(Resource):
 
 
 def _config(host: Host) -> EditedFile:
+    """Return ~/.ssh/config, which may be a link or missing."""
     return edited_file.read_edited_file(host, host.expand(texts.CONFIG), FILE_MODE)
 
 
 def _included(host: Host) -> EditedFile:
+    """Return the file with the sections of accounts, which may be missing."""
     return edited_file.read_edited_file(host, host.expand(texts.FILE), FILE_MODE)
 
 
@@ -162,6 +166,7 @@ def _find_drafts(host: Host) -> list[str]:
 
 
 def _write(host: Host, included: EditedFile, new: str) -> None:
+    """Write a new text into the included file."""
     host.write(
         included.path, included.text.encode("latin-1") if included.exists else None, new.encode("latin-1"), FILE_MODE
     )

@@ -75,6 +75,7 @@ def find_trace(text: str) -> str:
 
 
 def _find_block(text: str, block: str) -> tuple[int, int] | None:
+    """Return start and end of a form of the block (BLOCK or JOINED), which begins a line; None if it is missing."""
     match = re.search(f"^{re.escape(block)}", text, re.MULTILINE)
     return match.span() if match else None
 

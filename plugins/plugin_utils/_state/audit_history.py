@@ -115,12 +115,14 @@ def merge(other: Document) -> tuple[int, int, list[str]]:
 
 @contextmanager
 def _locked_folder() -> Iterator[int]:
+    """Yield the descriptor of the folder, under the lock that lets one audit at a time write. Raise StateError."""
     holder = "another audit is writing its results and has not finished"
     with as_state_error(FOLDER), open_folder(FOLDER) as folder, hold_lock(folder, LOCK, holder, WAIT_SECONDS):
         yield folder
 
 
 def _read_known(folder: int, place: str) -> tuple[Document, bool]:
+    """Return the document of known findings, an empty one if there is none, and True if the file is damaged."""
     empty: Document = {"schema": KNOWN_SCHEMA, "findings": {}}
     try:
         return _known_findings(place).read_in(folder) or empty, False

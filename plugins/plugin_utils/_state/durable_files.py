@@ -87,6 +87,10 @@ def check_parents(path: Path) -> None:
 
 
 def _open_private(name: str, parent: int | None, create: bool, display_path: str) -> int:
+    """Return the descriptor of a private folder; -1 if it is missing and not to be created. Raise StateError.
+
+    parent: the descriptor of the folder that contains it; None if name is an absolute path.
+    """
     try:
         if create:
             with suppress(FileExistsError):

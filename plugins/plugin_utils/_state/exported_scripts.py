@@ -81,6 +81,7 @@ def _document(account: str) -> StateDocument:
 
 
 def _check(document: Document) -> None:
+    """Raise one of NOT_VALID, from the look-ups and conversions, unless all fields that are read later are usable."""
     for script in document["scripts"].values():
         str(script["made"]), dict(script["parts"])
     for result in document["results"]:

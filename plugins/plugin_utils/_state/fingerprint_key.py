@@ -41,7 +41,7 @@ def local_key() -> str:
         if len(bytes.fromhex(key)) == BYTES:
             return key
     except (OSError, ValueError):
-        pass
+        pass  # record_key() in the package _rotation reports a key that cannot be stored
     return secrets.token_hex(BYTES)
 
 
@@ -80,7 +80,7 @@ def _create_key(path: Path) -> None:
         os.link(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)  # unlike rename, never replaces a file
         files.flush(folder)  # a key lost in a crash would invalidate all records
     except FileExistsError:
-        pass
+        pass  # the other run's key is used
     finally:
         files.discard_draft(folder, draft)
         os.close(folder)

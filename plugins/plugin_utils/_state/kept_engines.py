@@ -68,6 +68,7 @@ class KnownEngine:
             self._write()
 
     def _write(self) -> None:
+        """Store what is known about the account's engine, if possible."""
         record = {"schema": SCHEMA, "sources": self._sources, "files": self._files, "missed": self.is_due}
         try:
             self._record.write(record)
@@ -76,6 +77,7 @@ class KnownEngine:
 
 
 def _check(document: Document) -> None:
+    """Raise one of NOT_VALID, from the look-ups and conversions, unless all fields are usable."""
     files: dict[str, Any] = document["files"]
     if not all(DIGEST.fullmatch(digest) for digest in files.values()):
         raise ValueError

@@ -105,6 +105,7 @@ class RunRecorder:
         return add_records(records) if records else ""
 
     def _reported_before(self, account: str, sandbox: bool) -> Collection[str]:
+        """Return the hashes of the notes that the last onboarding of the account reported."""
         self._last = read_last_runs() if self._last is None else self._last
         run = self._last.get((account, sandbox), {}).get("onboard")
         return run.get("skipped", ()) if run else ()

@@ -43,6 +43,7 @@ def read_confirmed(cluster: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def _read(cluster: str) -> Document:
+    """Return the stored differences of a cluster, by fact; {} without a usable file."""
     try:
         facts: Document = (_document(cluster).read() or {"facts": {}})["facts"]
     except StateError:

@@ -30,6 +30,7 @@ def check_copy(document: object, name: str, advice: str) -> None:
 
 
 def _check(document: Document) -> None:
+    """Raise one of NOT_VALID, from the look-ups and conversions, unless all fields that are read later are usable."""
     dict(document["keys"])
     for note in document["resources"].values():
         dict(note["options"]), dict(note["keyed"]), list(note["clusters"]), str(note["kind"]), bool(note["made"])
@@ -69,6 +70,7 @@ def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | Non
     notes = read_notes(account, bool(sandbox))
 
     def is_doubtful(key: str, note: ReceiptNote) -> bool:
+        """Return True if the receipt lacks the note's resource, or attributes it to the user."""
         in_receipt = on_account.get(key)
         if in_receipt is None:
             return note["identity"] not in planned

@@ -43,7 +43,7 @@ def end_with_parent() -> None:
     """
     parent = multiprocessing.parent_process()
     if parent is None:
-        return
+        return  # this is the main process
     with suppress(AttributeError, OSError):  # a system without prctl
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
     if os.getppid() != parent.pid:  # the main process has ended already, so no signal will come
@@ -205,6 +205,7 @@ class Ticker:
         former = signal.getsignal(signal.SIGTERM)
 
         def handle_signal(number: int, frame: Any) -> None:
+            """Stop the thread, and do what the former handler does."""
             self.stop()
             signal.signal(number, former)
             if callable(former):

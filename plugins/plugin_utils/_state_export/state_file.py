@@ -167,7 +167,7 @@ def import_state(document: Document) -> ImportedState:
         store, secret = VersionStore(name, key), versions.from_document(labels, name)
         current = store.load()
         if current and (name in newer_here or _remove_seals(current) == secret):
-            continue
+            continue  # newer on this machine, or the same
         store.write(_merge_versions(secret, current))
         imported.secrets.append(name)
     for file, receipt in document["receipts"].items():
@@ -205,7 +205,7 @@ def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
 
 def _merge_versions(secret: Secret, known: Secret | None) -> Secret:
     """Return the other machine's versions, with the sealed hashes and the cancelled versions of this machine."""
-    if known is None:
+    if known is None:  # this machine has no versions of the key
         return secret
     seals = {version.id: version.sealed for version in known.versions}
     merged = [replace(version, sealed=seals.get(version.id, "")) for version in secret.versions]

@@ -48,5 +48,6 @@ def select_accounts(every: Sequence[AccountSummary], words: Sequence[str], file:
 
 
 def _matches(account: AccountSummary, term: str) -> bool:
+    """Return True if a name or pattern is for this account, its cluster, or one of its groups, such as its site."""
     names = (account.name, account.cluster, *account.groups)
     return term == "all" or any(fnmatchcase(name, term) for name in names)

@@ -39,6 +39,7 @@ def read_key_states(names: Sequence[str], today: date) -> KeyStates:
 
 
 def _describe_key(secret: Secret, today: date) -> KeyStatus:
+    """Return the status of a key: that of its current version, and whether a rotation to a new one is open."""
     current = secret.current
     since, expires, is_open = current.issued[:10], current.expires[:10], secret.find_label("pending") is not None
     return {

@@ -52,10 +52,12 @@ def status_lines(status: Status, now: datetime, terminal: Terminal) -> list[Line
 
 
 def _section(heading: str, lines: list[Line]) -> list[Line]:
+    """Return the lines below a heading, after an empty line; none without lines."""
     return [(), (Span(heading, "bold"),), *lines] if lines else []
 
 
 def _account_lines(account: AccountStatus, column: int, now: datetime, terminal: Terminal) -> list[Line]:
+    """Return the row of an account: its setup, audit, manual steps and rotations. column: the width of the names."""
     mark, style = _choose_mark(account, terminal)
     parts = [_describe_setup(account, now)]
     parts += [_describe_audit(account["audit"], now)] if account["onboard"] or account["audit"] else []
@@ -144,6 +146,7 @@ def _step_lines(accounts: Iterable[AccountStatus], is_open: bool, terminal: Term
 
 
 def _key_lines(key: KeyStatus, terminal: Terminal) -> list[Line]:
+    """Return the row of a key: its age, its last day, and whether a rotation is open."""
     age = f"in use since {key['since']}, {count(key['days'] or 0, 'day')}" if key["since"] else "age unknown"
     expiry = f"last day {key['expires']}" if key["expires"] else "last day unknown"
     parts = [age, expiry, *(["rotation open"] if key["open"] else [])]

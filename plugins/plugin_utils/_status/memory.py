@@ -42,6 +42,7 @@ def read_memories() -> Callable[[AccountSummary, Sequence[str]], Memory]:
     runs, marks = last_runs.read_last_runs(), done_steps.read_marks()  # files with the records of all accounts
 
     def read_memory(account: AccountSummary, rotations: Sequence[str]) -> Memory:
+        """Return the records about one account. rotations: its keys with an open rotation."""
         key = (account.name, account.sandbox)
         slurm = None if account.sandbox else slurm_offers.read_offers(account.name)
         return Memory(runs.get(key, {}), receipts.has_receipt(*key), marks.get(account.name, {}), rotations, slurm)

@@ -137,6 +137,7 @@ def split_steps(account: AccountSummary, memory: Memory, today: date) -> tuple[l
 
 
 def _read_run_end(run: RunRecord | None) -> RunEnd | None:
+    """Return the part of a run's record that the status shows; None without a run."""
     if run is None:
         return None
     end: RunEnd = {"at": run["at"], "ended": run["ended"]}
@@ -149,7 +150,7 @@ def _find_signs(memory: Memory) -> Signs:
     """Return what runs have found out about the manual steps of the account."""
     reached = memory.has_receipt or any(run.get("reached") for run in memory.runs.values())
     last = memory.runs.get("onboard")
-    if last is None:
+    if last is None:  # no run has looked for keys and areas
         return Signs(reached)
     return Signs(reached, last.get("missing_keys", ()), last.get("unknown_areas", ()))
 

@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_status(options: argparse.Namespace, program: str) -> int:
+    """Print the status of the selected accounts, as text or JSON. Return the exit code."""
     file = choice.find_accounts_file(options.inventory)
     if file is None:
         print(f"No accounts file found. To write one, run:\n  {program} init", file=sys.stderr)

@@ -70,6 +70,7 @@ def choose_detail(accounts: int, verbosity: int, diff: bool) -> Detail:
 
 
 def _find_reason(result: Result) -> str:
+    """Return the reason of the first failed outcome, or else the message of the result."""
     for outcome in result.get("outcomes", []):
         if outcome["status"] in FAILURES:
             return f"{outcome['identity']}: {outcome['reason'] or outcome['status']}"
@@ -148,11 +149,9 @@ KINDS = {  # action -> the kind of a result without one, because Ansible itself 
 REQUIRES_ACCOUNTS = "/internal/require_accounts.yml:"
 """Part of the path of the first play of each playbook, and of its task, which is shown only if it fails."""
 RENDERERS = {  # kind of a result -> its renderer, as FILE.CLASS of this package
-    **dict.fromkeys(
-        ("preflight_settings", "preflight_account", "test_job_settings", "fix_asked"), "audit.PartRenderer"
-    ),
+    **dict.fromkeys(("preflight_settings", "preflight_account", "test_job_settings"), "audit.PartRenderer"),
     **dict.fromkeys(("audit_settings", "audit_account", "offboard_part", "ssh_config_part"), "audit.PartRenderer"),
-    **dict.fromkeys(("adopt_part", "probe_part"), "audit.PartRenderer"),
+    **dict.fromkeys(("adopt_part", "probe_part", "fix_asked"), "audit.PartRenderer"),
     "doctor": "checks.DoctorRenderer",
     "login": "logins.LoginRenderer",
     "login_before": "logins.EarlyLoginRenderer",
@@ -209,6 +208,7 @@ def account_lines(name: str, result: Result, view: View, same_as: str | None = N
 
 
 def _is_shown(outcome: ResourceOutcome, detail: Detail) -> bool:
+    """Return True if an outcome is shown at this level of detail; a failure always is."""
     is_change = detail is Detail.CHANGES and outcome["status"] in CHANGES
     return is_change or detail is Detail.EVERYTHING or outcome["status"] in FAILURES
 
@@ -238,9 +238,8 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
     right = ["sandbox"] if result.get("sandbox") else []
     right += [f"{result['seconds']:.1f} s".rjust(6)] if "seconds" in result else []
     first = Span(mark, "ok" if mark == good else style)
-    return aligned_line(
-        (first, Span(" "), Span(name, "bold"), Span("  "), Span(text, style)), "  ".join(right), view.terminal
-    )
+    left = (first, Span(" "), Span(name, "bold"), Span("  "), Span(text, style))
+    return aligned_line(left, "  ".join(right), view.terminal)
 
 
 def _introduction_lines(introduction: Introduction, terminal: Terminal) -> list[Line]:
@@ -257,6 +256,7 @@ def _introduction_lines(introduction: Introduction, terminal: Terminal) -> list[
 
 
 def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:
+    """Yield the lines of a resource: its action, then reason, former target, progress and differences, if any."""
     status = outcome["status"]
     word = FORESEEN.get(status, WORDS[status]) if view.check else WORDS[status]
     mark, style = STYLES[status]

@@ -27,6 +27,7 @@ class AdoptAccountRenderer(Renderer):
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return a heading with the numbers of resources by relation, and a line for each resource."""
         numbers = Counter(thing["relation"] for thing in result["things"])
         counts = ", ".join(f"{numbers[relation]} {relation}" for relation in STYLES if relation in numbers)
         lines = heading(name, result, counts or "nothing that hpc-onboard could use was found", view)
@@ -47,6 +48,7 @@ class AdoptChosenRenderer(PartRenderer):
         return "after" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the number of open choices, and the difference of the accounts file."""
         terminal, out = view.terminal, list[Line]()
         if result["left"]:
             left = count(result["left"], "difference")
@@ -69,5 +71,6 @@ class AdoptWrittenRenderer(PartRenderer):
         return "next" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the message and the next command."""
         written = indented_lines(f"{result['file']} was written. No account was changed.", 0, view.terminal)
         return [*written, *sentence_with_command("Next:", shlex.join(result["next"]), 0, view.terminal)]

@@ -145,6 +145,7 @@ def _info_lines(groups: Sequence[FindingGroup], terminal: Terminal, where_rest: 
 
 
 def _group_lines(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
+    """Yield the lines of a group of equal findings: text, place, accounts, difference and fix."""
     finding, severity = group.first, group.first["severity"]
     mark, style = SYMBOLS[severity][terminal.ascii], STYLES[severity]
     who = finding["account"] if len(group.accounts) == 1 else count(len(group.accounts), "account")
@@ -269,15 +270,12 @@ def _closing_lines(report: AuditReport, terminal: Terminal, files: Sequence[str]
 
 def _failure_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     """Return the reasons why the run fails."""
-    mark = terminal.mark("bad")
-    return [
-        line
-        for reason in report["summary"]["reasons"]
-        for line in labelled_lines(mark, "fails", "error", reason, terminal)
-    ]
+    mark, reasons = terminal.mark("bad"), report["summary"]["reasons"]
+    return [line for reason in reasons for line in labelled_lines(mark, "fails", "error", reason, terminal)]
 
 
 def _list_totals(report: AuditReport) -> Iterator[str]:
+    """Yield the sentences of the totals, each without its full stop: checks, unknown accounts, findings by state."""
     summary = report["summary"]
     yield f"{summary['ok']:,} of {count(summary['checks'], 'check')} up to date"
     if summary["unknown"]:

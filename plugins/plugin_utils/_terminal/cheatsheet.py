@@ -130,11 +130,13 @@ def _fit_screen(blocks: Sequence[tuple[str, list[Line]]]) -> list[tuple[str, lis
 
 
 def _heading(profile: Part, sources: SourceSummary, terminal: Terminal) -> list[Line]:
+    """Return the first line: the cluster's name, and the status of its profile."""
     name, status = profile.get("name", profile["id"]), _describe_status(profile, sources)
     return wrap_spans((Span(name, "bold"), Span(f"  {status}", "faint")), terminal)
 
 
 def _build_tables(profile: Part) -> dict[str, Rows]:
+    """Return the rows of each table, by the table's heading."""
     others = {field.name.partition(".")[0] for field in FIELDS} - {*LOGIN_SECTIONS, *STORAGE_SECTIONS}
     return {
         "Login": chain(_login_rows(profile), _labelled_rows(profile, LOGIN_SECTIONS)),
@@ -179,6 +181,7 @@ def _describe_status(profile: Part, sources: SourceSummary) -> str:
 
 
 def _login_rows(profile: Part) -> Rows:
+    """Yield the rows about login nodes, networks and authentication; a row without text is not shown."""
     login, auth = profile["login"], profile.get("auth", {})
     port = f", port {login['port']}" if "port" in login else ""
     jump = f", via the jump host {login['jump']['host']}" if "jump" in login else ""
@@ -199,6 +202,7 @@ def _login_rows(profile: Part) -> Rows:
 
 
 def _storage_rows(profile: Part) -> Rows:
+    """Yield the rows about the home directory, the storage areas and caches; a row without text is not shown."""
     home = profile["home"]
     yield SheetRow("home", join_phrases(home.get("path"), *list_limits(home)))
     yield SheetRow("", home.get("note", ""), DETAIL)
@@ -217,6 +221,7 @@ def _storage_rows(profile: Part) -> Rows:
 
 
 def _job_rows(profile: Part) -> Rows:
+    """Yield the rows about jobs, containers, conda and compute nodes; a row without text is not shown."""
     container = profile.get("container", {})
     yield from _scheduler_rows(profile.get("scheduler", {}))
     where = {True: "on login nodes, too", False: "on compute nodes only"}.get(container.get("on_login"), "")

@@ -24,6 +24,7 @@ class ChecksRenderer(Renderer):
     """The renderer of a result with checks: {name, status, text, next}. An error of Ansible has no checks."""
 
     def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
+        """Return the end of the account: failed with the first failed check, or with a mark for warnings."""
         checks = result.get("checks", [])
         failed = next((check for check in checks if check["status"] == "failed"), None)
         if failed and not unreachable:
@@ -40,10 +41,13 @@ class DoctorRenderer(ChecksRenderer):
     is_inspection = True
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True for a machine without warnings and failures, if only exceptions are shown."""
+        # a result without checks is an error of Ansible, which is always shown
         is_fine = all(check["status"] == "ok" for check in result.get("checks", [{"status": ""}]))
         return is_fine and super().is_hidden({**result, "outcomes": []}, view)
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return a title with totals, and the checks with their fixes; the usual lines for an error of Ansible."""
         if "checks" not in result:
             return super().lines(name, result, view, same_as)
         terminal = view.terminal
@@ -92,6 +96,7 @@ class ProbeAccountRenderer(Renderer):
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return a heading with totals, the differing facts (all with full detail), and what was not checked."""
         numbers = Counter(fact["result"] for fact in result["facts"])
         counts = ", ".join(
             f"{numbers[word]} {word if numbers[word] == 1 else word.removesuffix('s')}"  # 1 differs, 2 differ
@@ -118,6 +123,7 @@ class ProbeWrittenRenderer(PartRenderer):
         return not result.get("files")
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return each written profile with its changed facts, and the next command."""
         lines: list[Line] = []
         for file, facts in result["files"].items():
             lines += indented_lines(f"{file} is written. No account was changed.", 0, view.terminal)

@@ -31,7 +31,7 @@ def difference_lines(before: State, after: State, terminal: Terminal, every: boo
     every: the whole difference. Otherwise, files for other shells are only named, and a long new text is cut.
     """
     if not every and not before and after.keys() <= HEADING_FIELDS:
-        return
+        return  # the heading of a new folder or link contains all of its state
     hidden = [] if every else list_files_of_other_shells(before, after)
     before, after = ({name: state[name] for name in state if name not in hidden} for state in (before, after))
     old, new = render_state(before), render_state(after)

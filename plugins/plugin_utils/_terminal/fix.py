@@ -34,6 +34,7 @@ class OfferedFixesRenderer(PartRenderer):
         return "offered" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the offered fixes below the name of their account."""
         offered = result["offered"]
         if not offered:
             return indented_lines(
@@ -62,6 +63,7 @@ class FixedAccountRenderer(PartRenderer):
         return not result.get("outcomes")
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return a heading with totals, and each fix with the reason if it failed."""
         words = FORESEEN if view.check else WORDS
         numbers = Counter(outcome["status"] for outcome in result["outcomes"])
         text = ", ".join(f"{number} {words[status]}" for status, number in numbers.items())

@@ -196,6 +196,7 @@ def count_cells(text: str) -> int:
 
 
 def _count_character_cells(character: str) -> int:
+    """Return the cells of one character: 0 for a combining or invisible one, 2 for a wide one, else 1."""
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
@@ -245,6 +246,7 @@ def wrap_text(text: str, first: int, indent: int, width: int, outdent: int = 4) 
 
 
 def _wrap_paragraph(text: str, first: int, indent: int, width: int, outdent: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text without line breaks, as wrap_text() returns them."""
     start, line, is_first = first, "", True
     for gap, word in _split_words(text):
         token = gap + word if line or is_first else word  # only the first line keeps spaces at its beginning

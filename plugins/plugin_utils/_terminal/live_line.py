@@ -97,6 +97,7 @@ def _is_foreground() -> bool:
 
 
 def _write(text: str) -> None:
+    """Write the text to the terminal at once, in the terminal's encoding."""
     try:
         sys.stdout.flush()
         os.write(sys.stdout.fileno(), text.encode(sys.stdout.encoding or "utf-8", "replace"))
@@ -109,6 +110,7 @@ def call_before_output(display: Any, lock: Any, before: Callable[[], None]) -> N
     original, process = display.display, os.getpid()
 
     def display_after_call(*arguments: Any, **options: Any) -> Any:
+        """Call the function and then Ansible's own display, both under the lock; in a fork only the display."""
         if os.getpid() != process:
             return original(*arguments, **options)
         with lock:

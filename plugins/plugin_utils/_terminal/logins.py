@@ -47,6 +47,7 @@ class LoginRenderer(Renderer):
     is_inspection = True
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the state of the login, and below it the reason for a failure."""
         state = LOGIN_STATES.get(str(result.get("state")), "no session")
         lines = heading(name, {**result, "failed": "msg" in result}, state, view)
         reason = str(result.get("msg") or "").removeprefix(f"{state}: ")
@@ -71,6 +72,7 @@ class ScriptExportedRenderer(Renderer):
     """The exported script, and the commands to run it."""
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the file of the script, and the commands that copy and run it."""
         terminal, file = view.terminal, str(result["file"])
         lines = heading(name, result, f"wrote {file}", view)
         keys = ", ".join(result["questions"])
@@ -106,6 +108,7 @@ class PreflightRenderer(PartRenderer):
         return "" if "accounts" in result else super().find_error(result)
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the state of each account, the reachable ones first, with reason and advice; and totals."""
         rows, terminal = result["accounts"], view.terminal
         lines: list[Line] = []
         for row in sorted(rows, key=lambda row: list(PREFLIGHT_STATES).index(row["state"])):
@@ -132,6 +135,7 @@ class SshConfigRenderer(PartRenderer):
         return "outcome" not in result or (result["foreseen"] and not result["changed"] and not view.check)
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the change of the file, its differences if asked for, and the ssh command of each account."""
         outcome, terminal = result["outcome"], view.terminal
         words = TO_WRITE if result["foreseen"] else WRITTEN
         lines = heading(

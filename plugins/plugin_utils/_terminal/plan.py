@@ -150,6 +150,7 @@ def _placeholders(name: str, project: str) -> Replace:
     patterns = [(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", sign) for word, sign in words if word]
 
     def replace(text: str) -> str:
+        """Return the text with placeholders for whole words."""
         for pattern, sign in patterns:
             text = re.sub(pattern, sign, text)
         return text
@@ -231,6 +232,7 @@ def _group_lines(group: Sequence[AccountPlan], is_shown: bool, terminal: Termina
 
 
 def _row_lines(row: Row, replace: Replace, terminal: Terminal) -> list[Line]:
+    """Return the lines of a row. replace: applied to each of its texts (see _placeholders)."""
     lines = list_item(row.mark or " ", replace(row.text), 2, terminal, row.style)
     for text in row.below:
         lines += indented_lines(replace(text), 6, terminal)
@@ -253,6 +255,7 @@ def _heading(group: Sequence[AccountPlan], text: str, terminal: Terminal) -> lis
 
 
 def _choose_style(counts: Counter[str]) -> str:
+    """Return the style of a plan with these numbers of actions: error, changed or ok."""
     if any(counts[word] for word in FAILURES):
         return "error"
     return "changed" if any(counts[word] for word in PENDING) else "ok"

@@ -30,6 +30,7 @@ class RotationLeadRenderer(ChecksRenderer):
         return [*title_lines(result["title"], result, view), *_target_lines(select_checks(result, view), view.terminal)]
 
     def next_command(self, result: Result) -> str | None:
+        """Return the command that continues the rotation; empty if nothing is left to do."""
         command: str = result["then"]
         return command
 

@@ -66,12 +66,13 @@ def restore_terminal_on_signals(is_asking: Callable[[], bool], show_typing: Call
     is_asking: returns True while the run asks a question. show_typing: switches the echo on.
     """
     if not (sys.stdin and sys.stdin.isatty()):
-        return
+        return  # there is no terminal to restore
     terminal, owner = sys.stdin.fileno(), os.getpid()
     mode = termios.tcgetattr(terminal)
     interrupt, terminate, hang_up = map(signal.getsignal, ENDING)
 
     def end(number: int, frame: FrameType | None) -> None:
+        """End the run as Ansible would after this signal, with a usable terminal."""
         if os.getpid() != owner:  # a worker, which inherited this handler
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)

@@ -179,6 +179,7 @@ def first_sentence(reason: str) -> str:
 
 
 def _failure_lines(group: FailureGroup, terminal: Terminal) -> list[Line]:
+    """Return the state and names of accounts that failed for the same reason, and below them this reason."""
     head = Span(f"{terminal.mark('bad')} {group.state}", "error")
     lines = wrap_spans((head, Span("  "), Span(", ".join(group.names), "bold")), terminal)
     return lines + indented_lines(group.reason, 4, terminal)
@@ -197,10 +198,7 @@ def limit_option(names: Sequence[str]) -> str:
 
 
 def _quiet_account_lines(accounts: Mapping[str, AccountEnd], word: str, terminal: Terminal) -> list[Line]:
-    """Return one line with all accounts that are up to date, and one for each reason why accounts are empty.
-
-    word: for accounts that are up to date.
-    """
+    """Return a line for all accounts that are up to date, with this word, and one for each reason of empty accounts."""
     groups: dict[tuple[Span, str], list[str]] = {}
     for name, end in accounts.items():
         if end.state == "ok" and not end.warned:
@@ -211,6 +209,7 @@ def _quiet_account_lines(accounts: Mapping[str, AccountEnd], word: str, terminal
 
 
 def _names_line(mark: Span, text: str, names: Sequence[str], terminal: Terminal) -> Line:
+    """Return a mark, the number of names with this text, and as many names as fit into the line."""
     ellipsis = terminal.mark("more")
     text = truncate(f" {len(names)} {clean_line(text)}  ", terminal.width - count_cells(mark.text), ellipsis)
     room = terminal.width - count_cells(mark.text) - count_cells(text)
@@ -244,6 +243,7 @@ def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspecti
 
 
 def _choose_style(accounts: Mapping[str, AccountEnd]) -> str:
+    """Return the style of the totals: that of the worst end of an account."""
     states = {end.state for end in accounts.values()}
     if states & set(BAD):
         return "error"
@@ -283,7 +283,7 @@ def _advice_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummar
     if run.next_command:
         lines += indented_lines("Next step:", 0, terminal) + wrap_command(run.next_command, 2, terminal)
     if run.next_command is not None:
-        return lines
+        return lines  # the rotation has chosen the next command
     if failed:
         lines += indented_lines("Fix the problems above, then run:", 0, terminal)
         return lines + wrap_command(run.command + limit_option(failed), 2, terminal)

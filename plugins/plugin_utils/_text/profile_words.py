@@ -108,10 +108,12 @@ def describe_share(scheduler: Part) -> str:
 
 
 def join_phrases(*phrases: str | None) -> str:
+    """Return the phrases in one sentence, with commas between them. Empty ones are omitted."""
     last = len(phrases) - 1
     return ", ".join(text if index == last else text.rstrip(".") for index, text in enumerate(phrases) if text)
 
 
 def join_sentences(*texts: str | None) -> str:
+    """Return the texts as sentences; a single one gets no full stop. Empty ones are omitted."""
     present = [text for text in texts if text]
     return ". ".join(text.rstrip(".") for text in present) + ("." if len(present) > 1 else "")

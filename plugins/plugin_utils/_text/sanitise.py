@@ -68,6 +68,7 @@ def visible(text: str) -> str:
 
 
 def _escape(character: str) -> str:
+    """Return a character as \\uXXXX, or \\UXXXXXXXX beyond the first 65536 characters."""
     number = ord(character)
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
@@ -81,6 +82,7 @@ def harmless_values(values: Mapping[str, Any], levels: int = LEVELS) -> dict[str
 
 
 def _harmless_value(value: Any, levels: int) -> Any:
+    """Return a value of foreign JSON data with harmless texts. Raise ValueError as harmless_values does."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):

@@ -37,6 +37,7 @@ def parse_offers(answer: Mapping[str, Any]) -> SlurmOffers:
 
 
 def _parse_partition(answer: Mapping[str, Any]) -> SlurmPartition:
+    """Return a partition. most: GPUs of one node, only if the partition has GPUs. Raise KeyError and TypeError."""
     partition: SlurmPartition = {
         "name": harmless(answer["name"], LONGEST),
         "gpus": _parse_names(answer["gpus"]),
@@ -46,8 +47,10 @@ def _parse_partition(answer: Mapping[str, Any]) -> SlurmPartition:
 
 
 def _parse_name(name: object) -> str | None:
+    """Return a name with safe characters; None if the account does not know it."""
     return None if name is None else harmless(name, LONGEST)
 
 
 def _parse_names(names: list[object]) -> list[str]:
+    """Return the first MOST names, with safe characters."""
     return [harmless(name, LONGEST) for name in names[:MOST]]

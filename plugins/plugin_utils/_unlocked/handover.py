@@ -65,12 +65,14 @@ class UnlockedKeys(MutableMapping[str, str]):
         self._known = known
 
     def __getitem__(self, name: str) -> str:
+        """Return a key, if needed from the pipe. Raise KeyError if no process has unlocked the file."""
         if name not in self._known:
             self._known.update(_read_pipe())
             self._write_pipe()
         return self._known[name]
 
     def __setitem__(self, name: str, key: str) -> None:
+        """Remember a key, and add it to those in the pipe."""
         self._known.update({**_read_pipe(), name: key})
         self._write_pipe()
 
@@ -84,6 +86,7 @@ class UnlockedKeys(MutableMapping[str, str]):
         return len(self._known)
 
     def _write_pipe(self) -> None:
+        """Write the keys into the pipe. If they do not fit, the next process asks for the passphrase."""
         pipe, text = find_pipe(), json.dumps(self._known).encode()
         if pipe and self._known and len(text) <= MOST:
             with suppress(OSError):

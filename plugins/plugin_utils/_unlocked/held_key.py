@@ -47,7 +47,7 @@ def find(file: Path) -> HeldKey | None:
             key_id, key, until = json.loads(holder.find(_name(file)) or b"null")
             held = HeldKey(str(key_id), str(key), float(until), holder.TITLE)
             bytes.fromhex(held.key)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError):  # this holder has no key, or not in our form
             continue
         if held.until > time.time():
             return held
@@ -64,4 +64,5 @@ def drop(file: Path) -> bool:
 
 
 def _name(file: Path) -> str:
+    """Return the name under which the key of a file is held; it does not reveal the file's path."""
     return f"{NAME}{sha256(os.path.abspath(file).encode()).hexdigest()[:16]}"

@@ -122,11 +122,13 @@ def peer_uid(connection: socket.socket) -> int:
 
 
 def _remove(path: str, inode: int) -> None:
+    """Remove this program's socket, but not one that has replaced it."""
     if _is_at(path, inode):
         os.unlink(path)
 
 
 def _is_at(path: str, inode: int) -> bool:
+    """Return True if the path still has this program's socket. inode: of the socket."""
     try:
         return os.lstat(path).st_ino == inode
     except OSError:

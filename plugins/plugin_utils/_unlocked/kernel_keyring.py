@@ -94,6 +94,7 @@ def _add_key(name: str, payload: bytes) -> int:
 
 
 def _keyctl(operation: int, *arguments: int) -> int:
+    """Do an operation on a key, and return its result (keyctl(2)). Raise OSError."""
     return _call(KEYCTL, operation, *arguments)
 
 

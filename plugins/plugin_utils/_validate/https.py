@@ -100,12 +100,13 @@ class HttpsClient:
         raise AssertionError("at least one attempt is made")
 
     def _send_once(self, request: HttpRequest) -> HttpResponse:
+        """Return the response to one attempt, which gets the rest of the time limits. Raise ServiceUnreachable."""
         host = harmless(urlsplit(request.url).netloc, 200)
         if not request.url.startswith("https://"):
             raise ServiceUnreachable(
                 "the address does not begin with https://, so the key was not sent: correct the address"
             )
-        limit = min(self._transport.timeout, self._end - time.monotonic())
+        limit = min(self._transport.timeout, self._end - time.monotonic())  # in seconds
         if limit <= 0:
             raise ServiceUnreachable(
                 f"the time limit of {self._transport.total:g} s passed before the request to {host}"

@@ -62,6 +62,7 @@ def check_issuer(key: CheckedKey, address: str, client: HttpsClient) -> LevelFin
 
 
 def _judge_forbidden(host: str, is_any_key_refused: bool) -> LevelFinding:
+    """Return the finding for status 403, which says something about the key only if other keys get another status."""
     if is_any_key_refused:
         sentence = f"{host} refuses every key (HTTP 403): does a proxy or a policy of the site interfere?"
         return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, 403)
@@ -70,6 +71,7 @@ def _judge_forbidden(host: str, is_any_key_refused: bool) -> LevelFinding:
 
 
 def _read_finding(key: CheckedKey, issuer: IssuerProtocol, response: HttpResponse, host: str) -> LevelFinding:
+    """Return the finding for any other status: the key is valid, invalid, or the response is none of the issuer's."""
     status = response.status
     try:
         if status == 401:
@@ -85,6 +87,7 @@ def _read_finding(key: CheckedKey, issuer: IssuerProtocol, response: HttpRespons
 
 
 def _read_document(response: HttpResponse) -> dict[str, Any]:
+    """Return the JSON object of a response with status 200. Raise _UnexpectedResponse for anything else."""
     try:
         document = json.loads(response.body) if response.status == 200 else None
     except (ValueError, RecursionError):
@@ -109,6 +112,7 @@ def _make_ngc_request(address: str, key: CheckedKey) -> HttpRequest:
 
 
 def _read_ngc_details(document: dict[str, Any]) -> dict[str, str]:
+    """Return type, org, products and expiry of the key, as far as the response has them."""
     request = document.get("requestStatus")
     status = request.get("statusCode") if isinstance(request, dict) else "SUCCESS"
     if status != "SUCCESS" or document.get("type") not in ("PERSONAL_KEY", "SERVICE_KEY"):
@@ -124,11 +128,13 @@ def _read_ngc_details(document: dict[str, Any]) -> dict[str, str]:
 
 
 def _make_wandb_request(address: str, key: CheckedKey) -> HttpRequest:
+    """Return the query for the user of the key. wandb's user name for all keys is "api"."""
     headers = {"Authorization": basic_authorization("api", key.value), "Content-Type": "application/json"}
     return HttpRequest(address, "POST", headers, json.dumps({"query": "query Viewer { viewer { id } }"}).encode())
 
 
 def _read_wandb_details(document: dict[str, Any]) -> dict[str, str]:
+    """Return no details, since the response contains only the user. Raise _UnknownKey if it names none."""
     data = document.get("data")
     if not isinstance(data, dict) or "viewer" not in data:
         raise _UnexpectedResponse

@@ -45,6 +45,7 @@ class CheckedKey:
     form: Form
 
     def __post_init__(self) -> None:
+        """Raise ValueError if the text does not have this form, so that no unchecked text becomes a key."""
         if form_of(self.value) is not self.form:
             raise ValueError("the text does not have this form of key")
 

@@ -46,6 +46,7 @@ class RegistryImage:
     realms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        """Raise ValueError for an invalid registry or image."""
         if not _HOST.fullmatch(self.registry):
             raise ValueError(f"{self.registry!r} is not a registry: expected HOST or HOST:PORT")
         if not _IMAGE.fullmatch(self.image):
@@ -102,6 +103,7 @@ def _as_finding(level: str, image: RegistryImage, judge: Callable[[], LevelFindi
 
 
 def _judge_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
+    """Return the finding of check_token, from the statuses for this key and for a random one (control)."""
     address = _find_token_address(image, client)
     status, _token = _request_token(address, key, client)
     if status == 401:
@@ -125,6 +127,7 @@ def _judge_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> 
 
 
 def _judge_manifest(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
+    """Return the finding of check_manifest, from pulls with this key, with a random one, and without a key."""
     address = _find_token_address(image, client)
     pulled = _pull(address, image, key, client)
     if pulled.token == 401:
@@ -190,6 +193,7 @@ def _is_manifest(response: HttpResponse) -> bool:
 
 
 def _report_invalid(level: str, image: RegistryImage) -> LevelFinding:
+    """Return the finding for status 401 to the request for a token."""
     sentence = (
         f"{image.registry} does not accept the key (HTTP 401): it was revoked, has expired or belongs to another user"
     )
@@ -197,6 +201,7 @@ def _report_invalid(level: str, image: RegistryImage) -> LevelFinding:
 
 
 def _report_not_entitled(level: str, image: RegistryImage, status: int, is_any_key_refused: bool) -> LevelFinding:
+    """Return the finding for a key that the registry knows, maybe, but that may not pull the image."""
     sentence = (
         f"the key cannot pull {image.image} (HTTP {status}): does its user have access, and do the key's services"
         " include NGC Catalog and Private Registry?"

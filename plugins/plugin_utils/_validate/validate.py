@@ -42,6 +42,7 @@ class ValidationSettings:
     transport: Transport = field(default_factory=Transport)
 
     def __post_init__(self) -> None:
+        """Raise ValueError for an unknown level, an address that is not HTTPS, or an invalid image."""
         if set(self.levels) - set(LEVELS):
             raise ValueError(f"a level must be one of {', '.join(LEVELS)}")
         for address in (self.issuer, self.wandb, self.huggingface):
@@ -71,6 +72,7 @@ def judge_key(key: CheckedKey, settings: ValidationSettings | None = None) -> Ju
 
 
 def _check_level(level: str, key: CheckedKey, settings: ValidationSettings, client: HttpsClient) -> LevelFinding:
+    """Return the finding of one level; NOT_MEASURED if it is switched off, or has no image that is not public."""
     if level not in settings.levels:
         return LevelFinding(level, KeyVerdict.NOT_MEASURED, "switched off")
     if level == ISSUER:

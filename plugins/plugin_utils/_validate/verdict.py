@@ -88,4 +88,5 @@ class Judgement:
 
     @property
     def _service_findings(self) -> list[LevelFinding]:
+        """Return the findings without the one about the key's form, which no service has judged."""
         return [finding for finding in self.findings if finding.level != FORM]

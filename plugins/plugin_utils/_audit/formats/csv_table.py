@@ -37,6 +37,7 @@ def render(report: AuditReport) -> str:
 
 
 def _list_cells(finding: Finding, cluster: str) -> list[str]:
+    """Return the cells of a finding's line, in the order of HEADER. cluster: of its account."""
     difference = "; ".join(
         f"{name}: {_shorten(actual)} instead of {_shorten(desired)}"
         for name, desired, actual in list_fields(finding)
@@ -52,6 +53,7 @@ def _list_cells(finding: Finding, cluster: str) -> list[str]:
 
 
 def _shorten(value: str) -> str:
+    """Return a value for the column "difference", which must stay readable: cut after LONGEST characters."""
     if not value:
         return "nothing"
     return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"

@@ -26,6 +26,7 @@ def render(report: AuditReport) -> str:
 
 
 def _list_lines(digest: AuditDigest) -> Iterator[str]:
+    """Yield the lines of the digest: the result, the parts that are not empty, and the commands to run next."""
     yield f"Audit {format_time(digest['started'])}: {digest['verdict']}."
     if digest["failed"]:
         yield f"The audit fails: {'; '.join(digest['reasons'])}."
@@ -65,11 +66,12 @@ def _list_part(title: str, entries: Sequence[str], most: int) -> Iterator[str]:
 
 
 def _describe_event(event: DigestEvent) -> str:
+    """Return an event in one line, with its number of findings if an account has several."""
     details = ", ".join(filter(None, (event["rule"], event["age"])))
     many = f", {count(event['findings'], 'finding')}" if event["findings"] > event["accounts"] else ""
     return f"{event['severity']}: {_name_accounts(event['accounts'], event['some'])}{many}: {event['text']} ({details})"
 
 
 def _name_accounts(number: int, some: Sequence[str]) -> str:
-    """Return the name of a single account, else the number of accounts."""
+    """Return the name of a single account, else the number of accounts. some: names of the first accounts."""
     return some[0] if number == 1 else count(number, "account")

@@ -57,6 +57,7 @@ def build_digest(report: AuditReport, most: int = MOST) -> AuditDigest:
 
 
 def _list_events(findings: Sequence[Finding], most: int, *, recent: bool) -> Iterator[DigestEvent]:
+    """Yield the events of these findings. most: see build_digest. recent: whether the findings are recent ones."""
     for group in group_findings(findings, most)[:MOST]:
         yield {
             "severity": group.severity,
@@ -72,14 +73,16 @@ def _list_events(findings: Sequence[Finding], most: int, *, recent: bool) -> Ite
 
 
 def _list_resolved(report: AuditReport) -> Iterator[DigestResolved]:
+    """Yield the resolved findings, one entry for each rule and resource, the most accounts first."""
     for rule, resource, names in group_resolved(report["resolved"])[:MOST]:
         yield {"rule": rule, "resource": resource, "accounts": len(names), "some": names[:SOME]}
 
 
 def _list_unknown(report: AuditReport) -> Iterator[DigestUnknown]:
-    reasons: dict[str, list[str]] = {}
+    """Yield the reasons why accounts could not be measured, the reason of the most accounts first."""
+    names_by_reason: dict[str, list[str]] = {}
     for account in report["accounts"]:
         if account["state"] == "unknown":
-            reasons.setdefault(account["reason"], []).append(account["name"])
-    for reason, names in sorted(reasons.items(), key=lambda group: -len(group[1]))[:MOST]:
+            names_by_reason.setdefault(account["reason"], []).append(account["name"])
+    for reason, names in sorted(names_by_reason.items(), key=lambda group: -len(group[1]))[:MOST]:
         yield {"reason": reason, "accounts": len(names), "some": names[:SOME]}

@@ -85,6 +85,7 @@ def open_folder(folder: str) -> int:
 
 
 def _replace(handle: int, name: str, content: bytes, folder: str) -> None:
+    """Write a file that only the user can read. handle: of the folder. Raises ReportError."""
     try:
         replace(handle, name, content, 0o600, {})
     except OSError as error:

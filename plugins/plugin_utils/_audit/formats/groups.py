@@ -67,6 +67,7 @@ def group_findings(findings: Sequence[Finding], most: int) -> list[FindingGroup]
 
 
 def _build_group(findings: Sequence[Finding]) -> FindingGroup:
+    """Return the group of these findings. Without a common text, its text is the event, or else the rule's title."""
     first = findings[0]
     accounts = list(dict.fromkeys(finding["account"] for finding in findings))
     text = _find_common([finding["text"] for finding in findings])

@@ -49,7 +49,7 @@ class PageEvent(NamedTuple):
 
 
 def list_events(findings: Sequence[Finding]) -> Iterator[tuple[str, int, list[PageEvent]]]:
-    """Yield each severity with its number of findings and its events."""
+    """Yield each severity that occurs, the worst first, with its number of findings and its events."""
     numbers = {id(finding): number for number, finding in enumerate(findings)}
     events = [_build_event(group, numbers) for group in group_findings(findings, MOST)]
     for severity in SEVERITIES:
@@ -106,11 +106,13 @@ def _build_row(
 
 
 def _find_common_states(findings: Sequence[Finding]) -> States:
+    """Return the fields that all findings have with the same values; none unless all fields are the same."""
     first = list_fields(findings[0])
     return first if all(list_fields(finding) == first for finding in findings) else []
 
 
 def _find_common_facts(findings: Sequence[Finding]) -> dict[str, str]:
+    """Return label -> value of each fact that is the same for all findings."""
     every = [_list_facts(finding) for finding in findings]
     return {name: value for name, value in every[0].items() if all(facts.get(name) == value for facts in every)}
 
@@ -120,6 +122,7 @@ def _cut(value: str) -> str:
 
 
 def _name_cluster(row: FindingRow) -> str:
+    """Return the part of the account's name after '@', by which an event's rows are sorted and grouped."""
     return row.finding["account"].rpartition("@")[2]
 
 

@@ -145,7 +145,7 @@ def _list_tables(report: AuditReport) -> Iterator[dict[str, Any]]:
 def _list_runs(report: AuditReport) -> list[FormerAudit]:
     """Return this run and all former ones, the latest first."""
     summary = report["summary"]
-    this: FormerAudit = {
+    this_run: FormerAudit = {
         "started": report["run"]["started"],
         "accounts": summary["accounts"],
         "unknown": summary["unknown"],
@@ -153,7 +153,7 @@ def _list_runs(report: AuditReport) -> list[FormerAudit]:
         "new": summary["new"],
         "resolved": summary["resolved"],
     }
-    return [this, *reversed(report["history"])]
+    return [this_run, *reversed(report["history"])]
 
 
 def _list_plots(runs: Sequence[FormerAudit]) -> list[Plot]:
@@ -164,8 +164,11 @@ def _list_plots(runs: Sequence[FormerAudit]) -> list[Plot]:
 
 
 def _draw_plot(name: str, numbers: Sequence[int]) -> Plot:
-    """Return a plot with a line in steps, because nothing is known about the time between two runs."""
-    most = max(*numbers, 1)
+    """Return a plot with a line in steps, because nothing is known about the time between two runs.
+
+    numbers: of the findings of one severity, one number for each run, the earliest first; at least two.
+    """
+    most = max(*numbers, 1)  # at least 1: it is a divisor
     step = (WIDTH - 2 * MARGIN) / (len(numbers) - 1)
     scale = (HEIGHT - 2 * MARGIN) / most
     points = [(MARGIN + index * step, HEIGHT - MARGIN - scale * number) for index, number in enumerate(numbers)]

@@ -31,6 +31,7 @@ def render(report: AuditReport) -> str:
 
 
 def _add_suite(top: Element, account: AuditedAccount, report: AuditReport) -> None:
+    """Add an account as a test suite with its properties, its cases and their numbers. top: the document."""
     suite = SubElement(top, "testsuite", name=account["name"], time=f"{account['seconds']:.3f}")
     suite.set("timestamp", report["run"]["started"].removesuffix("Z"))
     profile = account["profile"]
@@ -67,6 +68,7 @@ def _case(account: AuditedAccount, capability: str, name: str) -> Element:
 
 
 def _finding_case(account: AuditedAccount, finding: Finding, fail_on: str) -> Element:
+    """Return the case of a finding: skipped, an error, a failure, or passed with the text as output."""
     name = " ".join(part for part in (finding["rule"], finding["resource"]) if part)
     place = f" at {finding['place']}" if finding["place"] else ""
     case = _case(account, finding["capability"], name + place)

@@ -76,6 +76,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
 
 
 def _list_lines(name: str, unit: str, description: str, samples: list[Sample]) -> Iterator[str]:
+    """Yield the lines of a metric: its type, unit and description, then a line for each sample."""
     full = f"{PREFIX}_{name}"
     yield f"# TYPE {full} gauge"
     if unit:
@@ -87,8 +88,10 @@ def _list_lines(name: str, unit: str, description: str, samples: list[Sample]) -
 
 
 def _format(value: float) -> str:
+    """Return a number as text, a whole one without a decimal point."""
     return str(int(value)) if value == int(value) else repr(value)
 
 
 def _escape(value: str) -> str:
+    """Return the value of a label with the escapes that OpenMetrics requires."""
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

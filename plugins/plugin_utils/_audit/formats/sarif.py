@@ -64,6 +64,7 @@ def _describe_tool(report: AuditReport) -> Sarif:
 
 
 def _describe_rule(name: str) -> Sarif:
+    """Return the description of a rule of the catalogue. Only rules about security get a score."""
     rule, url = RULES[name], help_url(f"docs/rules.md#{name.lower()}")
     security = {"security-severity": SECURITY[rule.severity]} if name.startswith("SEC-") else {}
     return {
@@ -100,6 +101,7 @@ def _describe_run(report: AuditReport, left_out: int) -> Sarif:
 
 
 def _build_result(finding: Finding, report: AuditReport) -> Sarif:
+    """Return the result for a finding; a finding with a waiver is suppressed, as SARIF calls that."""
     place = finding["place"] or finding["resource"]
     applies = finding["class"] != "not_applicable"
     result = {
@@ -149,14 +151,16 @@ def _location(place: str, names: tuple[str, str, str], declared: SourceLine | No
 
 
 def _point_to_line(file: str, line: int) -> Sarif:
+    """Return a physical location. Its URI is relative, because readers of SARIF look for the file in a repository."""
     return {"artifactLocation": {"uri": quote(file.lstrip("/")) or "."}, "region": {"startLine": line}}
 
 
 def _suppression(waiver: Excuse) -> Sarif:
+    """Return the waiver as a suppression, with the line that contains the waiver if that is known."""
     file, _colon, line = waiver["where"].rpartition(":")
     text = f"{waiver['justification']} (until {waiver['expires']}, {waiver['by']})"
     suppression = {"kind": "external", "status": "accepted", "justification": text}
-    if not file or not line.isascii() or not line.isdigit() or int(line) == 0:
+    if not file or not line.isascii() or not line.isdigit() or int(line) == 0:  # "where" ends without a line number
         return suppression
     return {**suppression, "location": {"physicalLocation": _point_to_line(file, int(line))}}
 

@@ -50,6 +50,7 @@ def make_harmless(document: Document) -> Document:
 
 
 def _make_visible(document: Any) -> Any:
+    """Return a copy of a document or a part of it in which all texts and names are harmless."""
     if isinstance(document, str):
         return visible(document)
     if isinstance(document, Mapping):
@@ -71,8 +72,8 @@ def spell_out(name: str) -> str:
 
 def rank_state(state: str) -> int:
     """Return the rank of a cell's state, 0 for the worst. The rank of "unknown" is between low and info."""
-    order = ("critical", "high", "medium", "low", "unknown", "info", "ok", "not_applicable")
-    return order.index(state)
+    worst_first = ("critical", "high", "medium", "low", "unknown", "info", "ok", "not_applicable")
+    return worst_first.index(state)
 
 
 def is_failure(severity: str, fail_on: str) -> bool:
@@ -100,8 +101,9 @@ def sort_accounts(accounts: Iterable[AuditedAccount]) -> list[AuditedAccount]:
     """Return the accounts: unknown ones first, then by the worst state, by the numbers of bad states, and by name."""
 
     def key(account: AuditedAccount) -> tuple[Any, ...]:
+        """Return the rank of the worst state, the negated number of each bad state, and the name."""
         ranks = [rank_state(state) for state in account["capabilities"].values()]
-        worst = -1 if account["state"] == "unknown" else min(ranks, default=9)
+        worst = -1 if account["state"] == "unknown" else min(ranks, default=9)  # 9: an account without roles is last
         return worst, [-ranks.count(rank) for rank in range(6)], account["name"]  # 6: all states worse than ok
 
     return sorted(accounts, key=key)
@@ -147,14 +149,14 @@ def describe_result(report: AuditReport) -> str:
     unknown = report["summary"]["unknown"]
     if not accounts:
         return "No account was audited"
-    bad = {finding["account"] for finding in list_unwaived(report["findings"]) if finding["severity"] != "info"}
-    if not any(numbers[name] for name in SEVERITIES[:-1]) or not bad:
+    affected = {finding["account"] for finding in list_unwaived(report["findings"]) if finding["severity"] != "info"}
+    if not any(numbers[name] for name in SEVERITIES[:-1]) or not affected:
         if unknown == len(accounts):
             return "No account could be measured"
         rest = f"; {count(unknown, 'account')} could not be measured" if unknown else ""
         return f"No problems found{rest}"
     problems = describe_severities({**numbers, "info": 0})
-    return f"{problems}, on {len(bad):,} of {count(len(accounts), 'account')}"
+    return f"{problems}, on {len(affected):,} of {count(len(accounts), 'account')}"
 
 
 def list_fixing_commands(report: AuditReport) -> list[tuple[list[str], list[str]]]:
