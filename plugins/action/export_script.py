@@ -56,7 +56,7 @@ class ActionModule(AccountAction):
         try:
             return export_script(session, arguments["output"])
         except OSError as error:
-            reason = f"{error.filename or arguments['output']}: {error.strerror}. Fix that, then run again"
+            reason = f"{error.filename or arguments['output']}: {error.strerror}. Fix this problem, then try again"
             return self.report_error(session, arguments, reason)
 
 
@@ -65,7 +65,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     if session.sandbox:
         raise AccountError("the account is a sandbox on this machine and needs no script: run hpc-onboard onboard")
     if output and len(session.variables.get("ansible_play_hosts_all") or ()) > 1:
-        raise AccountError("a script is for one account: name the account, or remove --output")
+        raise AccountError("--output needs a single account. Name one account, or remove --output")
     target = Path(output or f"onboard-{session.name.replace('@', '-')}.py").expanduser().absolute()
     user, _host = find_login(session.connection.variables, session.name)
     if not user:
@@ -135,7 +135,7 @@ def _write_script(target: Path, content: bytes) -> None:
     """Write the script for its owner alone. Raise AccountError if the file exists and is not a script."""
     if target.is_symlink() or (target.exists() and not _is_script(target)):
         raise AccountError(
-            f"{relative_path(str(target))} already exists and is not a script of hpc-onboard: set another path with -o"
+            f"{relative_path(str(target))} already exists and is not an exported script. Choose another path with -o"
         )
     folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -63,11 +63,11 @@ state:
   returned: by an account
   sample: open
 text:
-  description: What was observed.
+  description: The observation in words.
   type: str
   returned: by an account
 next:
-  description: What to do about it.
+  description: The command or advice for the user.
   type: str
   returned: by an account
 accounts:

@@ -56,7 +56,9 @@ kind:
   type: str
   returned: always
 facts:
-  description: Each fact that could be compared, with fact, result, says, seen, by and, if certain, value.
+  description: >-
+    The facts that were compared. Each has the fields C(fact), C(result), C(says), C(seen), C(by) and, if the actual
+    value is certain, C(value).
   type: list
   elements: dict
   returned: by an account
@@ -69,7 +71,7 @@ slurm:
   type: dict
   returned: by an account
 unclear:
-  description: Sentences about what could not be compared.
+  description: Sentences about the facts that could not be compared.
   type: list
   elements: str
   returned: by an account

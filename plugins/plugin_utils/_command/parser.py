@@ -191,7 +191,9 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     """Add the names, the subcommand's own options, and those of ansible-playbook, of which the help lists a few."""
     parser.set_defaults(given={}, passed=[], limits=[])
     if name == "import-result":
-        parser.add_argument("file", metavar="FILE", type=_read_path, help="the result of the script")
+        parser.add_argument(
+            "file", metavar="FILE", type=_read_path, help="the file that contains the result of the script"
+        )
     elif name != "doctor":
         complete_by(parser.add_argument("names", nargs="*", metavar="NAME", help=NAME_HELP), "list_names")
     add_inventory(parser)

@@ -33,7 +33,7 @@ SUBCOMMANDS = {
     "init": Subcommand(
         "write your accounts file, from your ssh settings",
         "Reads your ssh settings and known hosts, and asks for missing values. Options\n"
-        "replace the questions. Without a terminal, give --account for each account, and\n"
+        "replace the questions. Without a terminal, use --account for each account, and\n"
         "--project if the cluster's paths contain a project.",
         (
             ("hpc-onboard init", "choose your accounts from a list"),
@@ -64,7 +64,7 @@ SUBCOMMANDS = {
         "log in where a password or code is needed; keep the session",
         "ssh asks you once, also for a jump host, and hides your input. Later runs use\n"
         "the session. If needed, onboard, rotate, fix and offboard ask you, too.",
-        (("hpc-onboard connect narval", "afterwards, runs from cron can log in, too"),),
+        (("hpc-onboard connect narval", "open a session, also for runs from cron"),),
         ("all accounts are connected", "some accounts could not be reached"),
     ),
     "plan": Subcommand(
@@ -108,7 +108,7 @@ SUBCOMMANDS = {
         "Makes one connection per account. Does not overwrite your own files, but reports\n"
         "each conflict with the command that resolves it.",
         (
-            ("hpc-onboard wilson", "the short form of: onboard wilson"),
+            ("hpc-onboard wilson", "same as: hpc-onboard onboard wilson"),
             ("hpc-onboard onboard 'simone@*'", "the accounts of one user, on every cluster"),
             ("hpc-onboard onboard --tags conda", "one role"),
         ),
@@ -134,31 +134,31 @@ SUBCOMMANDS = {
         (
             ("hpc-onboard audit", "all accounts"),
             ("hpc-onboard audit lrz --output report", "write reports as files"),
-            ("hpc-onboard audit --fail-on medium", "fail on medium severity, too"),
+            ("hpc-onboard audit --fail-on medium", "also fail on findings of medium severity"),
         ),
         (
             "all accounts were checked, and no finding reaches the severity of --fail-on",
-            "a finding reaches this severity, or the audit is incomplete",
+            "a finding reaches the severity of --fail-on, or the audit is incomplete",
         ),
         BY_ROLE,
     ),
     "fix": Subcommand(
-        "fix findings of the last audit, where no data can be lost",
-        "Shows the fixes and asks first. Does not fix anything that has changed since the\n"
-        "audit or is used elsewhere: fix that by hand.",
+        "fix findings of the last audit if no data can be lost",
+        "Shows the fixes and asks first. Skips files that have changed since the audit or\n"
+        "are used elsewhere. Fix those files by hand.",
         (
             ("hpc-onboard fix wilson --check", "show what would be fixed"),
             ("hpc-onboard fix wilson", "show the fixes, ask, apply them, audit again"),
             ("hpc-onboard fix --yes", "do not ask"),
         ),
         (
-            "fixed, and no finding of the new audit reaches the severity of --fail-on",
-            "not fixed, or a finding that reaches this severity remains",
+            "no finding of the new audit reaches the severity of --fail-on",
+            "a finding of the new audit reaches the severity of --fail-on, or a fix failed",
         ),
         ("--check",),
     ),
     "rotate": Subcommand(
-        "replace the NGC key on every account, or --secret NAME",
+        "replace the NGC key (or --secret NAME) on every account",
         "The new key is tested, installed on one account, then on the others, and checked\n"
         "on each. You can interrupt the rotation at any point; --resume continues it.",
         (
@@ -176,7 +176,7 @@ SUBCOMMANDS = {
         (
             ("hpc-onboard offboard wilson --check", "show what would be removed"),
             ("hpc-onboard offboard wilson", "show the list, ask, and remove"),
-            ("hpc-onboard offboard --only undeclared --yes", "remove undeclared resources only"),
+            ("hpc-onboard offboard --only undeclared --yes", "remove only undeclared resources"),
         ),
         ("everything is removed", "you did not confirm, or something could not be removed", UNREACHABLE),
         (*BY_ROLE, *CHECK),
@@ -200,7 +200,7 @@ SUBCOMMANDS = {
         ("everything on the account is up to date", "the result is invalid, or something is not up to date"),
     ),
     "ssh-config": Subcommand(
-        "let 'ssh wilson' connect to your account, for all accounts",
+        "add ssh names for your accounts, such as 'ssh wilson'",
         "Shows the entries and asks first. Writes them to a separate file; your own\n"
         "entries take precedence. offboard removes the entries of an account.",
         (
@@ -243,16 +243,19 @@ SUBCOMMANDS = {
             ("hpc-onboard profile new attic", "write a profile of a cluster"),
             ("hpc-onboard profile check", "check your own profiles and report all mistakes"),
         ),
-        exits=("the profile is valid, written or listed", "a profile is not written, or has a mistake"),
+        exits=(
+            "the profile is valid or was written, or the clusters are listed",
+            "the profile was not written, or a profile has a mistake",
+        ),
         module="_command.profile",
     ),
     "ledger": Subcommand(
         "verify the rotation record; show where a key was installed",
         examples=(
-            ("hpc-onboard ledger verify", "find the first changed record"),
+            ("hpc-onboard ledger verify", "report the first record that was changed"),
             ("hpc-onboard ledger who-has 3f9a1c20b7de", "list all targets that had the key"),
         ),
-        exits=("the record is unchanged", "the record was changed or cannot be read"),
+        exits=("the ledger is unchanged", "the ledger was changed or cannot be read"),
         module="_command.ledger",
     ),
     "state": Subcommand(
@@ -268,12 +271,13 @@ SUBCOMMANDS = {
     "keyring": Subcommand(
         "unlock the encrypted key file for some hours; lock it",
         "Keeps the key that unlocks the file, but neither the passphrase nor your keys.\n"
-        "Only your own programs can use it. Without unlock or lock, shows the state.",
+        "Only your own programs can use the kept key. Without unlock or lock, shows\n"
+        "whether the file is unlocked.",
         (
-            ("hpc-onboard keyring unlock", "ask for the passphrase once for 8 hours"),
-            ("hpc-onboard keyring unlock --for 30m", "ask for it once for 30 minutes"),
+            ("hpc-onboard keyring unlock", "unlock the file for 8 hours"),
+            ("hpc-onboard keyring unlock --for 30m", "unlock the file for 30 minutes"),
             ("hpc-onboard keyring lock", "lock the file now"),
-            ("hpc-onboard keyring", "show until when the file is unlocked"),
+            ("hpc-onboard keyring", "show how long the file stays unlocked"),
         ),
         ("the file is unlocked or locked, or the state is shown", "failed; the output says why"),
         module="_command.unlock",
@@ -282,7 +286,7 @@ SUBCOMMANDS = {
         "change the passphrase of the encrypted key file",
         "Also renews the salt, and uses the current key-derivation settings, which make\n"
         "the passphrase harder to guess.",
-        (("hpc-onboard rekey --keep-passphrase", "change only the salt and the cost"),),
+        (("hpc-onboard rekey --keep-passphrase", "keep the passphrase; renew the salt and the settings"),),
         ("the file has the new passphrase or settings", "the file is unchanged; the output says why"),
         module="_command.rekey",
     ),

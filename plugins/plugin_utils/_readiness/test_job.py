@@ -148,7 +148,7 @@ def _add_key_checks(
     for path, key_type in key_types.items():
         is_for_jobs = key_type.in_jobs or (key_type.by_containers and imports)  # imports: jobs import images
         if settings.home and path.startswith("~") and not is_for_jobs:
-            test.skipped.append(SkippedCheck(path, f"{HOME_UNREADABLE}, and only login nodes use this key"))
+            test.skipped.append(SkippedCheck(path, f"only login nodes use this key. Note: {HOME_UNREADABLE}"))
         else:
             test.checks.append(_build_check(f"{path} exists and is private", "key", path, paths=1))
 
