@@ -78,8 +78,8 @@ def advise_script(account: str) -> str:
     """Return why the account was not reached (programs may not log in), and the command that writes a script."""
     export = shlex.join(command_for("export-script", ["-l", account]))
     return (
-        f"the site does not allow programs to log in to this cluster, so hpc-onboard did not connect. To write a script "
-        f"that you can run on the cluster yourself, run: {export}"
+        f"the site does not allow programs to log in to this cluster, so hpc-onboard did not connect. To write a "
+        f"script that you can run on the cluster yourself, run: {export}"
     )
 
 
@@ -101,4 +101,5 @@ def advise_renewal(variables: Variables, credential: Credential, now: datetime) 
         or "see the documentation of the site"
     )
     install = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""
-    return f"{credential.describe(now)}, so hpc-onboard did not connect. To get a new {credential.kind}: {instruction}{install}"
+    advice = f"To get a new {credential.kind}: {instruction}{install}"
+    return f"{credential.describe(now)}, so hpc-onboard did not connect. {advice}"

@@ -59,8 +59,8 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
         return None
     if reason := find_other_writers(file):
         raise CommandError(
-            f"hpc-onboard does not use {abbreviate_home(file)}, because {reason}.\nAnyone who can write to this file can "
-            f"run programs as you. If the file is yours, run: chmod go-w FILE FOLDER. To use the file anyway, add: "
+            f"hpc-onboard does not use {abbreviate_home(file)}, because {reason}.\nAnyone who can write to this file "
+            f"can run programs as you. If the file is yours, run: chmod go-w FILE FOLDER. To use the file anyway, add: "
             f"-i {file}"
         )
     return AccountsSource((str(file),), False)

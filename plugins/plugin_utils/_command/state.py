@@ -56,7 +56,8 @@ def _export(file: Path) -> list[str]:
     return [
         f"Wrote {file} (mode 600): {', '.join(parts)}. It contains no keys.",
         f"The checksum is {document['checksum']}. Compare it with the checksum that the import prints.",
-        "Keys stay in the keyring of this machine. To store a key on the other machine, run: keyring set hpc.onboard NAME",
+        "Keys stay in the keyring of this machine. To store a key on the other machine, run: "
+        "keyring set hpc.onboard NAME",
     ]
 
 

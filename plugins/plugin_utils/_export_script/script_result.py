@@ -77,8 +77,8 @@ class ScriptResult(NamedTuple):
                 )
             if result["when"] > self.when:
                 raise AccountError(
-                    f"a newer result, of {result['when']}, was already imported. This result is of {self.when}, so nothing"
-                    " was imported"
+                    f"a newer result, of {result['when']}, was already imported. This result is of {self.when}, so"
+                    " nothing was imported"
                 )
         text = json.dumps(self.answer)
         try:

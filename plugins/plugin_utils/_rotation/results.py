@@ -32,11 +32,11 @@ def explain_no_secret(secret: str, secrets: set[str]) -> str:
     Without any declared secret, the named one may still have an open rotation.
     """
     if not secrets or secret in secrets:
-        return "" if secret else "no account has a key that could be rotated (keys of sandboxes are simulated)"
+        return "" if secret else "no account has a key that can be rotated (the keys of sandboxes are only simulated)"
     if not secret:
         commands = "; ".join(rotate_command(name) for name in sorted(secrets))
-        return f"name the key to rotate. These accounts have {', '.join(sorted(secrets))}: {commands}"
-    return f"no account has the key '{secret}': {nearest(secret, secrets)} Nothing was done"
+        return f"name the key to rotate. These accounts have the keys {', '.join(sorted(secrets))}. Run: {commands}"
+    return f"no account has the key '{secret}': {nearest(secret, secrets)} Nothing was rotated"
 
 
 def failed_lead(secret: str, reason: str) -> LeadTitle:

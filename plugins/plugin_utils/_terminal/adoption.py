@@ -29,7 +29,7 @@ class AdoptAccountRenderer(Renderer):
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         numbers = Counter(thing["relation"] for thing in result["things"])
         counts = ", ".join(f"{numbers[relation]} {relation}" for relation in STYLES if relation in numbers)
-        lines = heading(name, result, counts or "nothing that hpc-onboard could use was found", view)
+        lines = heading(name, result, counts or "hpc-onboard found nothing to use", view)
         for thing in result["things"]:
             mark, style = STYLES[thing["relation"]]
             text = thing["thing"] if thing["relation"] == "equal" else f"{thing['thing']}: {thing['use']}"
@@ -50,7 +50,7 @@ class AdoptChosenRenderer(PartRenderer):
         terminal, out = view.terminal, list[Line]()
         if result["left"]:
             left = count(result["left"], "difference")
-            text = f"{left} not decided. Run adopt at a terminal, or add --yes to keep your own."
+            text = f"{left} to decide. Run adopt at a terminal, or add --yes to keep your own versions."
             out += indented_lines(text, 0, terminal, "note")
         if not result["changed"]:
             return [*out, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]

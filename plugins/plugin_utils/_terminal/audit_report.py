@@ -206,7 +206,7 @@ def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     if rest:
         out += indented_lines(f"and {count(len(rest), 'other')} with findings", 0, terminal, "faint")
     if fine:
-        text = f"and {len(fine):,} others are in order" if rows else f"{count(len(fine), 'account')}, all in order"
+        text = f"{len(fine):,} other accounts are in order" if rows else f"{count(len(fine), 'account')}, all in order"
         out.append((Span(terminal.mark("good"), "ok"), Span(f" {text}")))
     return out
 

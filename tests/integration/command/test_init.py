@@ -101,7 +101,7 @@ def test_all_answers_can_be_options_and_what_is_missing_is_said_at_once(bed: Any
     person.knows("wc.fnal.gov", "wilson", f"User {wilson.user}")
     said = person.types("init").stderr
     assert wilson.name in said
-    assert "Give each account with --account USER@CLUSTER" in said
+    assert "Name each account with --account USER@CLUSTER" in said
     missing = person.types("init", "--account", "wilson", "--account", "lrz")
     assert missing.returncode == 2
     assert "--project NAME" in missing.stderr
@@ -156,7 +156,7 @@ def test_no_repository_gets_it(bed: Any, person: Person) -> None:
     words = ("init", "--account", "ada@dfki", "-o")
     ran = person.types(*words, str(tree / "my" / "accounts.yml"))
     assert ran.returncode == 2
-    assert "~/tree, a folder that git tracks" in ran.stderr
+    assert "is in the git repository ~/tree" in ran.stderr
     assert not (tree / "my").exists()
     (tree / ".gitignore").write_text("accounts.yml\n")
     done = person.types(*words, str(tree / "accounts.yml"), **person.with_key())

@@ -74,7 +74,7 @@ def test_a_first_session_asks_once_a_command_and_once_unlocked_not_at_all(person
     assert numbers == {"init": 2, **({"unlock": 1} if is_unlocked else {}), **each}, counted
     for name, (_number, shown) in counted.items():
         assert PASSPHRASE not in shown
-        assert shown.count("to be asked once for 8 hours") == (name not in ("init", "unlock") and not is_unlocked), name
+        assert shown.count("unlock the file for 8 hours") == (name not in ("init", "unlock") and not is_unlocked), name
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_key_that_does_not_open_the_file_any_more_is_removed_and_said(
     (tmp_path / "other").mkdir()
     FileRing(tmp_path / "other").file.replace(tmp_path / "ring" / "keyring")
     count, shown = desk(*GET)
-    assert (count, "was for another passphrase or another file, so the file is locked again." in shown) == (1, True), (
+    assert (count, "has changed since `hpc-onboard keyring unlock`, so the file is locked again." in shown) == (1, True), (
         shown
     )
     count, shown = desk(*GET)

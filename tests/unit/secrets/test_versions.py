@@ -275,7 +275,7 @@ def test_a_second_rotation_waits_for_the_end_of_the_first(state: Path) -> None:
     with (
         pytest.raises(
             StateError,
-            match=rf"another rotation of 'ngc' is running: wait until it ends, then run again "
+            match=rf"another rotation of 'ngc' is running and has not finished "
             rf"\(.*process {pid},",
         ),
         store.lock_rotation(),
@@ -287,5 +287,5 @@ def test_a_second_rotation_waits_for_the_end_of_the_first(state: Path) -> None:
     os.waitpid(pid, 0)
     with store.lock_rotation():
         store.update(lambda secret: _versions.add_pending(secret, PENDING))
-    with pytest.raises(VersionError, match="is already open: finish it with --resume"):
+    with pytest.raises(VersionError, match="is already open. Finish it with --resume"):
         store.update(lambda secret: _versions.add_pending(secret, replace(PENDING, id=TWO)))

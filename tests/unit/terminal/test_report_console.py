@@ -105,7 +105,7 @@ def test_in_ascii_every_state_has_a_symbol_of_its_own() -> None:
 
 def test_of_300_accounts_those_with_findings_are_shown_and_the_rest_counted() -> None:
     said = text(REPORTS["large"])
-    assert "✓ and 270 others are in order" in said
+    assert "✓ and 270 other accounts are in order" in said
     assert "and 6 others with findings" in said
     assert len(said.splitlines()) < 170
 
