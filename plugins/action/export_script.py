@@ -63,13 +63,13 @@ class ActionModule(AccountAction):
 def export_script(session: ScriptSession, output: str) -> ScriptExported:
     """Write the script of an account, and record it. output: its path; if empty, a name made from the account's."""
     if session.sandbox:
-        raise AccountError("the account is a sandbox on this machine and needs no script: run hpc-onboard onboard")
+        raise AccountError("the account is a sandbox on this machine and needs no script. Run hpc-onboard onboard")
     if output and len(session.variables.get("ansible_play_hosts_all") or ()) > 1:
         raise AccountError("--output needs a single account. Name one account, or remove --output")
     target = Path(output or f"onboard-{session.name.replace('@', '-')}.py").expanduser().absolute()
     user, _host = find_login(session.connection.variables, session.name)
     if not user:
-        raise AccountError("the user name of this account is unknown: set ansible_user in the account's 'vars:'")
+        raise AccountError("the user name of this account is unknown. Set ansible_user in the account's 'vars:'")
     names = list(ROLES)
     declared = skip_missing_keys(session.collect(names, []), session.key)
     entries = script_rotation.name_new_keys(session.name, declared.resources)

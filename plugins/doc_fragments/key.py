@@ -13,8 +13,8 @@ class ModuleDocFragment:
 options:
   replace:
     description:
-      - Replaces an existing key that hpc-onboard did not write. No other copy of that key may exist. If V(false), the
-        task fails and keeps the existing key.
+      - Replaces an existing key that hpc-onboard did not write, even if no other copy of this key exists. If V(false),
+        the task fails and keeps the existing key.
       - Before the replacement, the task makes a private copy of the file on the account. C(offboard) restores the key
         from this copy.
     type: bool

@@ -68,27 +68,27 @@ things:
     C(replace) and C(lost).
   type: list
   elements: dict
-  returned: by an account
+  returned: when part is account
 unclear:
   description: Sentences about the resources that were skipped because their state is unknown.
   type: list
   elements: str
-  returned: by an account
+  returned: when part is account
 file:
   description: The accounts file.
   type: str
-  returned: by ask and write
+  returned: when part is ask or write
 after:
   description: The changed text of the accounts file.
   type: str
-  returned: by ask
+  returned: when part is ask
 left:
   description: The number of differences that were skipped because no terminal was available for questions.
   type: int
-  returned: by ask
+  returned: when part is ask
 next:
   description: The command to run next.
   type: list
   elements: str
-  returned: by write
+  returned: when part is write
 """

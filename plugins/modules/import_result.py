@@ -46,9 +46,9 @@ outcomes:
   description: The result of each resource; see M(hpc.onboard.converge).
   type: list
   elements: dict
-  returned: for onboard and offboard
+  returned: when the script ran onboard or offboard
 audit:
   description: The audit of the account.
   type: dict
-  returned: for audit
+  returned: when the script ran audit
 """

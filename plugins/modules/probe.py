@@ -61,27 +61,27 @@ facts:
     value is certain, C(value).
   type: list
   elements: dict
-  returned: by an account
+  returned: when part is account
 observed:
   description: Values that were read on the account, by name.
   type: dict
-  returned: by an account
+  returned: when part is account
 slurm:
   description: What Slurm offers the account.
   type: dict
-  returned: by an account
+  returned: when part is account
 unclear:
   description: Sentences about the facts that could not be compared.
   type: list
   elements: str
-  returned: by an account
+  returned: when part is account
 files:
   description: The profiles that were written, each with the facts that changed.
   type: dict
-  returned: by write
+  returned: when part is write
 next:
   description: The command to run next.
   type: list
   elements: str
-  returned: by write
+  returned: when part is write
 """

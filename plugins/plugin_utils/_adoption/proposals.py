@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._documents.declaration import PlanEntry
     from .._documents.outcome import ExistingThing, ResourceOutcome
 
-USED = "hpc-onboard uses your version unchanged"
+USED = "hpc-onboard uses your existing setup unchanged"
 PLAIN_PATH = re.compile(r"(?:/|~/)[A-Za-z0-9_@%+=:,./-]{1,1000}")
 CACHE_HOME_TOOLS = ("pip", "uv", "huggingface", "torch", "wandb")  # tools whose default folder is $XDG_CACHE_HOME/NAME
 CONTAINER_VARIABLES = [name for variables in container_caches.CACHES.values() for name in variables]
@@ -106,7 +106,7 @@ def _replaceable_use(identity: str, launchers: Sequence[ExistingThing]) -> Exist
     keep, replace = {"keep": [identity]}, {"replace": [identity]}
     scripts = [thing for thing in launchers if identity.endswith(f"/{thing['name']}") and thing["words"]]
     if not scripts:
-        return _build_use("different", identity, "your version differs from the version of hpc-onboard", keep, replace)
+        return _build_use("different", identity, "your setup differs from what hpc-onboard would create", keep, replace)
     srun_options = scripts[0]["words"]
     settings, lost = launcher_settings.parse_srun_options(srun_options)
     launchers_settings = {"launchers": settings} if settings else {}

@@ -188,7 +188,9 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
         return word
     name = suggest_name(host)
     if not (draft.own_profiles / f"{name}.yml").exists():
-        question = f"{host} is not a known cluster. Probe it now and write a first profile? The cluster is not changed."
+        question = (
+            f"{host} is not a known cluster. Probe the cluster now and write a first profile? Probing changes nothing."
+        )
         command = [*program, "probe", word, "--output", str(draft.own_profiles)]
         if not person.confirm(question) or subprocess.call(command):
             raise ValueError(f"{host} has no profile. Choose a known cluster, or run: {shlex.join(command)}")

@@ -215,7 +215,7 @@ def _warn_of_writers(source: accounts.AccountsSource) -> None:
     for path in map(Path, source.paths):
         if path.is_file() and (reason := find_other_writers(path)):
             print(
-                f"Warning: {reason}. Anyone who can write to it can run programs as you. Run: chmod go-w {path}",
+                f"Warning: {reason}. Anyone who can write to this path can run programs as you. Run: chmod go-w {path}",
                 file=sys.stderr,
             )
 

@@ -128,7 +128,7 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
     file = (options.output or choose_folder(options.inventory, folders)) / f"{options.name}.yml"
     if file.exists():
         raise CommandError(
-            f"{display_path(file.absolute())} already exists. To check it, run: {options.prog} check {file}"
+            f"{display_path(file.absolute())} already exists. To check the profile, run: {options.prog} check {file}"
         )
     given = {question.name: getattr(options, question.name) for question in new_profile.QUESTIONS}
     answers = {name: value for name, value in given.items() if value is not None}

@@ -54,8 +54,8 @@ def _export(file: Path) -> list[str]:
         "the manual steps that you marked as done",
     ]
     return [
-        f"Wrote {file} (mode 600): {', '.join(parts)}. It contains no keys.",
-        f"The checksum is {document['checksum']}. Compare it with the checksum that the import prints.",
+        f"Wrote {file} (mode 600): {', '.join(parts)}. The file contains no keys.",
+        f"The checksum is {document['checksum']}. The import must print the same checksum.",
         "Keys stay in the keyring of this machine. To store a key on the other machine, run: "
         "keyring set hpc.onboard NAME",
     ]

@@ -31,7 +31,7 @@ UNREACHABLE = "some accounts could not be reached; nothing else failed"
 SET_UP = ("everything is up to date", "something failed or is blocked, or the command is invalid", UNREACHABLE)
 SUBCOMMANDS = {
     "init": Subcommand(
-        "write your accounts file, from your ssh settings",
+        "write your accounts file from your ssh settings",
         "Reads your ssh settings and known hosts, and asks for missing values. Options\n"
         "replace the questions. Without a terminal, use --account for each account, and\n"
         "--project if the cluster's paths contain a project.",
@@ -109,7 +109,7 @@ SUBCOMMANDS = {
         "each conflict with the command that resolves it.",
         (
             ("hpc-onboard wilson", "same as: hpc-onboard onboard wilson"),
-            ("hpc-onboard onboard 'simone@*'", "the accounts of one user, on every cluster"),
+            ("hpc-onboard onboard 'simone@*'", "the accounts of one user on all clusters"),
             ("hpc-onboard onboard --tags conda", "one role"),
         ),
         SET_UP,
@@ -134,7 +134,7 @@ SUBCOMMANDS = {
         (
             ("hpc-onboard audit", "all accounts"),
             ("hpc-onboard audit lrz --output report", "write reports as files"),
-            ("hpc-onboard audit --fail-on medium", "also fail on findings of medium severity"),
+            ("hpc-onboard audit --fail-on medium", "also fail on medium findings"),
         ),
         (
             "all accounts were checked, and no finding reaches the severity of --fail-on",
@@ -144,16 +144,16 @@ SUBCOMMANDS = {
     ),
     "fix": Subcommand(
         "fix findings of the last audit if no data can be lost",
-        "Shows the fixes and asks first. Skips files that have changed since the audit or\n"
-        "are used elsewhere. Fix those files by hand.",
+        "Shows the fixes and asks first. Skips findings whose files have changed since\n"
+        "the audit or are used elsewhere. Fix these findings by hand.",
         (
             ("hpc-onboard fix wilson --check", "show what would be fixed"),
             ("hpc-onboard fix wilson", "show the fixes, ask, apply them, audit again"),
             ("hpc-onboard fix --yes", "do not ask"),
         ),
         (
-            "no finding of the new audit reaches the severity of --fail-on",
-            "a finding of the new audit reaches the severity of --fail-on, or a fix failed",
+            "the fixes are done, and no finding reaches the severity of --fail-on",
+            "a fix was not made, or a finding reaches the severity of --fail-on",
         ),
         ("--check",),
     ),
@@ -252,7 +252,7 @@ SUBCOMMANDS = {
     "ledger": Subcommand(
         "verify the rotation record; show where a key was installed",
         examples=(
-            ("hpc-onboard ledger verify", "report the first record that was changed"),
+            ("hpc-onboard ledger verify", "report the first changed record"),
             ("hpc-onboard ledger who-has 3f9a1c20b7de", "list all targets that had the key"),
         ),
         exits=("the ledger is unchanged", "the ledger was changed or cannot be read"),
@@ -286,7 +286,7 @@ SUBCOMMANDS = {
         "change the passphrase of the encrypted key file",
         "Also renews the salt, and uses the current key-derivation settings, which make\n"
         "the passphrase harder to guess.",
-        (("hpc-onboard rekey --keep-passphrase", "keep the passphrase; renew the salt and the settings"),),
+        (("hpc-onboard rekey --keep-passphrase", "keep the passphrase; renew the salt"),),
         ("the file has the new passphrase or settings", "the file is unchanged; the output says why"),
         module="_command.rekey",
     ),

@@ -96,5 +96,5 @@ def _describe_unlocked(file: Path, held: held_key.HeldKey) -> str:
     left = held.until - time.time()  # seconds
     end = time.strftime("%H:%M" if left < 2 * DEFAULT_SECONDS else "%a %d %b %H:%M", time.localtime(held.until))
     left_text = format_duration(round(left))
-    text = f"{display_path(file)} is unlocked until {end} ({left_text} left). The key is held by {held.holder}."
+    text = f"{display_path(file)} is unlocked until {end} ({left_text} left). The key is kept in {held.holder}."
     return f"{text}\n{LOCK_ADVICE}"

@@ -77,7 +77,7 @@ class ScriptResult(NamedTuple):
                 )
             if result["when"] > self.when:
                 raise AccountError(
-                    f"a newer result, of {result['when']}, was already imported. This result is of {self.when}, so"
+                    f"a newer result, from {result['when']}, was already imported. This result is from {self.when}, so"
                     " nothing was imported"
                 )
         text = json.dumps(self.answer)

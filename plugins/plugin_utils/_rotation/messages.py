@@ -38,8 +38,8 @@ STATE_TEXTS = {  # state of a target -> text for the user
     "unreachable": "unreachable",
     "excused": "excused",
     "absent": "the file contains no key",
-    "foreign": "the file is unchanged, because hpc-onboard does not know its key",
-    "refused": "the file is unchanged, because another machine has rotated this key since then",
+    "foreign": "the file is unchanged, because it contains a key that hpc-onboard does not know",
+    "refused": "the file is unchanged, because another machine has already rotated this key",
 }
 RECOVERED = (
     "the record of key versions contains this rotation, but the ledger does not, so hpc-onboard checks which key each "
@@ -88,7 +88,10 @@ def _describe_target(name: str, target: str, state: str, last: Record | None, is
     """Return the text for a target. name: of the secret. last: the last record about the target."""
     if state == "absent" or (last and last.evidence.get("found") == NO_KEY):
         command = onboard_command(target.partition(":")[0])
-        return f"the file is missing or does not contain the key '{name}', so nothing was replaced. To add the key, run: {command}"
+        return (
+            f"the file is missing or does not contain the key '{name}', so nothing was replaced. "
+            f"To add the key, run: {command}"
+        )
     if state == "foreign":
         excuse = command_line.describe_options("rotate", "--resume", "--excuse", target)
         return f"{STATE_TEXTS['foreign']}. To continue without this file: {excuse}"
@@ -123,7 +126,11 @@ def exposure_checks(situation: Situation, holders: Iterable[str]) -> list[Target
         return []
     planned = {record.target for record in situation.records_of(situation.version) if record.step == "plan"}
     places = sorted({*holders, *old.targets, *planned} - {""})
-    text = f"the key was or may have been at {', '.join(places)}" if places else "the key was at no known target"
+    text = (
+        (f"the key was or may have been at these targets: {', '.join(places)}")
+        if places
+        else "the key is not known to have been at any target"
+    )
     return [make_check("the compromised key", "warning", text)]
 
 

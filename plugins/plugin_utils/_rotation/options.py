@@ -75,7 +75,7 @@ def parse_last_day(name: str, value: Any) -> str:
             f"{name} is {str(value)!r}; expected a date such as 2027-01-31, as on the page where you created the key"
         ) from None
     if day < date.today():
-        raise AccountError(f"{name} is {day}, which is in the past, but the new key must not be expired")
+        raise AccountError(f"{name} is {day}, which is in the past. Enter the last day on which the new key is valid")
     return day.isoformat()
 
 

@@ -69,8 +69,8 @@ class Rotation(Delivery):
         label = self.label_of(step.version)
         if label not in ALLOWED_LABELS[step.name]:
             raise RotationError(
-                f"the step {step.name} is not possible for a version that is {label or 'not created yet'}. Run the "
-                f"rotation with --resume"
+                f"the step {step.name} is not possible for a version that is {label or 'not created yet'}. Continue "
+                f"the rotation with --resume"
             )
         if step.name in ("canary", "spread"):
             for target in step.targets:
@@ -106,15 +106,15 @@ class Rotation(Delivery):
         """Begin to cancel the rotation. Raise RotationError if the old key may no longer work."""
         situation = self.situation()
         if not situation.version or situation.secret is None or situation.last_seq("abort", situation.version, "ok"):
-            raise RotationError(f"no rotation of '{self.name}' is open, so no rotation can be cancelled")
+            raise RotationError(f"no rotation of '{self.name}' is open, so there is nothing to cancel")
         if situation.fallback_version is None:
             raise RotationError(
-                f"the old key of '{self.name}' is already out of use. To replace the new key, rotate again"
+                f"the old key of '{self.name}' is no longer in use. To replace the new key, rotate again"
             )
         if situation.may_be_dead(situation.fallback_version.id):
             raise RotationError(
-                f"the old key of '{self.name}' may no longer work, so the new key is needed. Run the "
-                f"rotation with --resume"
+                f"the old key of '{self.name}' may no longer work, so the new key is needed. Continue "
+                f"the rotation with --resume"
             )
         self.note("abort", "begun", situation.version)
 
@@ -204,7 +204,7 @@ class Rotation(Delivery):
     def _settle(self, step: RotationStep) -> None:
         if step.version != self.situation().version:
             raise RotationError(
-                "only the new version of this rotation can become current. Run the rotation with --resume"
+                "only the new version of this rotation can become current. Continue the rotation with --resume"
             )
         for target in step.targets:
             self.read_target(target, step)

@@ -11,9 +11,9 @@ import sys
 from typing import Any
 
 SERVICE = "hpc.onboard"  # the service name of all keys in a keyring
-PLAINTEXT = "stores keys unencrypted in a file"
+PLAINTEXT = "this keyring stores keys unencrypted in a file"
 UNUSABLE = {
-    "keyring.backends.null.Keyring": "stores nothing and reports no error",
+    "keyring.backends.null.Keyring": "this keyring stores nothing and reports no error",
     "keyring.backends.fail.Keyring": "no keyring service is running on this machine",
     "keyrings.alt.file.PlaintextKeyring": PLAINTEXT,
     "keyrings.alt.Windows.RegistryKeyring": PLAINTEXT,
@@ -32,7 +32,8 @@ ALTERNATIVES = (
     f"PYTHON_KEYRING_BACKEND; or run  pip install hpc-onboard  and use its encrypted file:  keyring set {SERVICE} ngc"
 )
 UNLOCK = (
-    "Unlock it on the desktop. Without a desktop, run  dbus-run-session -- bash  and, in that shell, first run  "
+    "Unlock the keyring on the desktop. Without a desktop, run  dbus-run-session -- bash  "
+    "and, in that shell, first run  "
     "gnome-keyring-daemon --unlock --components=secrets  and type the password of the keyring"
 )
 LOCKED = {
@@ -143,7 +144,7 @@ def choose_backend() -> tuple[Any, list[str]]:
         if not reason:
             return backend, []
         if reason == PLAINTEXT and configured == name:
-            return backend, [f"PYTHON_KEYRING_BACKEND selects the keyring {name}, which {reason}"]
+            return backend, [f"PYTHON_KEYRING_BACKEND selects the keyring {name}, but {reason}"]
         reasons.append(f"{name} ({reason})")
     found = ", ".join(reasons) or "none"
     raise MissingKey(f"no safe keyring was found. Available keyrings: {found}", ALTERNATIVES, all_keys=True)

@@ -68,7 +68,7 @@ def _explain_missing(found: NamedBackend, module: str) -> str:
     setting, backend = f"{found.where} names {found.backend}", found.backend
     install = f"{shlex.quote(sys.executable)} -m pip install"
     if module and not f"{backend}.".startswith(f"{module}."):
-        missing = f"{setting}, which needs the Python module {module}, which is not installed"
+        missing = f"{setting}, but the Python module {module}, which this backend needs, is not installed"
         return f"{missing}. Run {install} {module}, or {found.undo}"
     first, _dot, rest = backend.partition(".")
     # packages of the namespace `keyrings` have two parts: keyrings.alt

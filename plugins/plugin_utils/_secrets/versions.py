@@ -115,7 +115,7 @@ def find_flaw(secret: Secret) -> str:
         if count[label] > 1:
             return f"{count[label]} versions are {label}; at most one may be"
     if len({version.id for version in secret.versions}) != len(secret.versions):
-        return "two versions have the same id"
+        return "two versions have the same ID"
     return ""
 
 
@@ -210,7 +210,7 @@ def _relabel(secret: Secret, version: str, before: str, after: str, **changed: A
     if found.label != before:
         raise VersionError(
             f"this step needs a version of '{secret.name}' with the label {before}, but its label is {found.label}. "
-            "To see the state of the rotation, run it with --resume"
+            "To see the state of the rotation, run the rotation with --resume"
         )
     versions = tuple(replace(known, label=after, **changed) if known is found else known for known in secret.versions)
     return replace(secret, versions=versions)

@@ -107,7 +107,8 @@ def _report_overridden(desired: DesiredNames, included: str, config: str) -> lis
     with open_settings(config, included) as settings:
         overridden = {
             target.account: (
-                f"this name connects to {target.actual}, not to {target.desired}, because your settings override it"
+                f"this name connects to {target.actual}, not to {target.desired}, because "
+                "your ssh settings override this entry"
             )
             for target in settings.list_targets(sections)
             if target.desired != target.actual

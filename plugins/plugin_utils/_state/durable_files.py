@@ -171,7 +171,7 @@ def hold_lock(folder: int, name: str, holder: str, wait_seconds: float) -> Itera
     try:
         lock.acquire(wait_seconds)
     except LockBusy as error:
-        orphan = f"The run that started this process has ended, so run `kill {error.orphan}`, then try again"
+        orphan = f"The run that started this process has ended. Run `kill {error.orphan}`, then try again"
         advice = orphan if error.orphan else "Wait until this process has finished, or end it, then try again"
         raise StateError(f"{holder} ({error}). {advice}") from None
     except OSError as error:

@@ -126,7 +126,7 @@ def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
         if due and own:
             detail = f"due on {due}" + (f"; {detail}" if mark else "; open until you mark the step as done")
         elif due:
-            detail += f", until {due}" if due > date.today() else f", and due again since {due}"
+            detail += f", until {due}" if due > date.today() else f"; the step has been due again since {due}"
         elif state == "done" and not mark:
             detail = "hpc-onboard has detected that this step is done"
         out += [
@@ -140,8 +140,8 @@ def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
 def _describe_sign(sign: str | None) -> str:
     """Return how hpc-onboard recognises that a step is done."""
     texts = {
-        None: "open until you mark the step as done",
-        "reached": "done when hpc-onboard has reached the account",
-        "key": "done when the keyring has the key",
+        None: "the step is open until you mark it as done",
+        "reached": "the step is done when hpc-onboard reaches the account",
+        "key": "the step is done when the keyring has the key",
     }
-    return texts.get(sign, "done when the path is set")
+    return texts.get(sign, "the step is done when the path is set")

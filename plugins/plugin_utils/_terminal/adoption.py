@@ -50,7 +50,7 @@ class AdoptChosenRenderer(PartRenderer):
         terminal, out = view.terminal, list[Line]()
         if result["left"]:
             left = count(result["left"], "difference")
-            text = f"{left} to decide. Run adopt at a terminal, or add --yes to keep your own versions."
+            text = f"You have not decided on {left}. Run adopt at a terminal, or add --yes to keep your own versions."
             out += indented_lines(text, 0, terminal, "note")
         if not result["changed"]:
             return [*out, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]

@@ -128,8 +128,9 @@ def test_a_key_that_does_not_open_the_file_any_more_is_removed_and_said(
     (tmp_path / "other").mkdir()
     FileRing(tmp_path / "other").file.replace(tmp_path / "ring" / "keyring")
     count, shown = desk(*GET)
-    assert (count, "has changed since `hpc-onboard keyring unlock`, so the file is locked again." in shown) == (1, True), (
-        shown
-    )
+    assert (count, "has changed since `hpc-onboard keyring unlock`, so the file is locked again." in shown) == (
+        1,
+        True,
+    ), shown
     count, shown = desk(*GET)
     assert (count, "was for another passphrase" in shown) == (1, False), shown

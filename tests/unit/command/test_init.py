@@ -29,7 +29,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import r
         (["--account", "a@dfki", "--auth", "open"], "Expected: The login method"),
         (["--account", "a@dfki", "--account", "a@dfki"], "a@dfki is given twice. Name each account only once"),
         (["--account", "a@dfki", "--jump-user", "b"], "has no jump host"),
-        (["--project", "x", "--account", "a@dfki"], "must follow its account"),
+        (["--project", "x", "--account", "a@dfki"], "must follow an account"),
         (["--acount", "a@dfki"], 'unknown option --acount; did you mean "--account"?'),
         (["a@dfki"], 'unexpected word "a@dfki"'),
     ],

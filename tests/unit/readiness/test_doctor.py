@@ -99,7 +99,10 @@ def test_control_path_ends_where_an_address_does() -> None:
 
 def test_a_folder_that_everybody_may_write_in_matters_where_its_settings_are_wanted() -> None:
     assert doctor_checks.check_folder(Path("/x"), 0o40777, True) == DoctorCheck(
-        "folder", FAILED, "all users can write to /x, so Ansible ignores the ansible.cfg in this folder.", "chmod o-w /x"
+        "folder",
+        FAILED,
+        "all users can write to /x, so Ansible ignores the ansible.cfg in this folder.",
+        "chmod o-w /x",
     )
     assert doctor_checks.check_folder(Path("/x"), 0o40777, False).status == OK
     assert doctor_checks.check_folder(Path("/x"), 0o40755, True).status == OK

@@ -105,7 +105,7 @@ def test_a_key_that_is_replaced_at_once_is_not_taken_before_every_target_is_read
     rotation.take_step(next_step(rotation.situation()))
     step = next_step(rotation.situation())
     assert (step.name, step.targets) == ("plan", (TWO,))
-    assert "revokes the old one at once" in step.obstacle
+    assert "revokes the old key at once" in step.obstacle
     assert "continue without" in step.obstacle
     world.excused.add(TWO)
     rotation.excuse(TWO)
@@ -196,7 +196,7 @@ def test_a_second_rotation_waits_for_the_first() -> None:
     rotation, world = at_work()
     for name in ("take", "prove", "canary", "spread", "settle"):
         to(rotation, name)
-        with pytest.raises(RotationError, match="is open"):
+        with pytest.raises(RotationError, match="is already open"):
             rotation.begin("personal")
     to(rotation, "retire")
     rotation.begin("personal")

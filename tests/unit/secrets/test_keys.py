@@ -156,7 +156,7 @@ def test_the_words_of_a_backend_are_never_shown(ring: Ring) -> None:
 @pytest.mark.parametrize(
     ("backend", "said"),
     [
-        ("keyring.backends.null.Keyring", "keyring.backends.null.Keyring (stores nothing and reports no error)"),
+        ("keyring.backends.null.Keyring", "keyring.backends.null.Keyring (this keyring stores nothing and reports no error)"),
         (
             "keyring.backends.fail.Keyring",
             "keyring.backends.fail.Keyring (no keyring service is running on this machine)",
@@ -167,7 +167,7 @@ def test_the_words_of_a_backend_are_never_shown(ring: Ring) -> None:
         ("keyring.backends.nosuch.Keyring", "which is not installed in this Python"),
         ("test_backends.Nosuch", "names test_backends.Nosuch, which does not exist. "),
         ("KWallet", "names KWallet, which does not exist. "),
-        ("test_lacking.Keyring", "needs the Python module nosuch_library, which is not installed. "),
+        ("test_lacking.Keyring", "but the Python module nosuch_library, which this backend needs, is not installed. "),
         ("test_backends.Unable", "names test_backends.Unable, which cannot start on this machine (RuntimeError)"),
     ],
 )
@@ -213,7 +213,7 @@ def test_a_plaintext_backend_is_used_with_a_warning_when_it_is_named_and_refused
     assert f"PYTHON_KEYRING_BACKEND selects the keyring {PLAINTEXT}" in warnings[0]
     _name_in_keyringrc(ring, PLAINTEXT)
     error = str(ring.ask(None, "ngc")[0]["error"])
-    assert f"{PLAINTEXT} (stores keys unencrypted in a file)" in error
+    assert f"{PLAINTEXT} (this keyring stores keys unencrypted in a file)" in error
 
 
 @pytest.mark.parametrize(
