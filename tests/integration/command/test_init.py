@@ -218,7 +218,7 @@ def test_the_first_key_is_asked_for_unseen_and_a_slip_is_said_in_a_line(bed: Any
     for question, words in (*typed, ("New passphrase.*: ", "correct horse"), ("Repeat the passphrase: ", "another")):
         run.expect(question)
         run.sendline(words)
-    run.expect(r"Not stored: .*the\s+passphrases\s+differ")
+    run.expect(r"not\s+stored: .*the\s+passphrases\s+differ")
     seen = str(run.before)
     assert "Traceback" not in seen
     assert KEYS not in seen

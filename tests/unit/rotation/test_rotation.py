@@ -239,8 +239,8 @@ def test_what_is_given_up_comes_back_and_its_key_goes(at: str) -> None:
     [
         ("legacy", "scheduled", "prove", "may no longer work"),
         ("personal", "compromised", "take", "may no longer work"),
-        ("personal", "scheduled", "prove_dead", "already out of use"),
-        ("personal", "scheduled", "", "already out of use"),
+        ("personal", "scheduled", "prove_dead", "no longer in use"),
+        ("personal", "scheduled", "", "no longer in use"),
     ],
 )
 def test_what_cannot_be_given_up(kind: str, mode: str, step: str, why: str) -> None:
