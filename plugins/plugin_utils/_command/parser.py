@@ -199,7 +199,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     add_inventory(parser)
     for option in SETTING_OPTIONS.get(name, ()):
         _add_setting(parser, option)
-    group = parser.add_argument_group("options of ansible-playbook (its other options work, too)")
+    group = parser.add_argument_group("options of ansible-playbook (all its other options also work)")
     listed = (*SUBCOMMANDS[name].ansible, *ALWAYS_LISTED)
     defined = {"--help", "--version", "--inventory", "--key-file"}  # by hpc-onboard itself
     defined |= {option.flag for option in SETTING_OPTIONS.get(name, ())}

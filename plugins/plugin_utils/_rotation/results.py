@@ -98,7 +98,10 @@ def preview_result(secret: str, files: list[SecretFile], outcomes: list[Resource
     reported = [_with_excuse(outcome, file.target) for file, outcome in pairs if file not in keyless]
     bad = [outcome for outcome in reported if outcome["status"] in FAILURES]
     remarks: list[AccountRemark] = [
-        {"capability": "rotate", "text": f"{file.path} does not contain the key '{secret}'; nothing to replace"}
+        {
+            "capability": "rotate",
+            "text": f"{file.path} does not contain the key '{secret}'; there is nothing to replace",
+        }
         for file in keyless
     ]
     remarks += _describe_all_modes(reported)

@@ -68,7 +68,7 @@ class SshNames(Resource):
     def obstacle(self, before: State, host: Host) -> str | None:
         """Return why the files must not be changed, and what to do; None if they may be."""
         folder, config, included = (host.expand(path) for path in (texts.FOLDER, texts.CONFIG, texts.FILE))
-        instead = "replace it with a regular file, then try again"
+        instead = f"replace {texts.CONFIG} with a regular file, then try again"
         problem = host.why_blocked(folder) or edited_file.why_not_editable(host, config, instead)
         if problem:
             return problem

@@ -156,7 +156,10 @@ def test_the_words_of_a_backend_are_never_shown(ring: Ring) -> None:
 @pytest.mark.parametrize(
     ("backend", "said"),
     [
-        ("keyring.backends.null.Keyring", "keyring.backends.null.Keyring (this keyring stores nothing and reports no error)"),
+        (
+            "keyring.backends.null.Keyring",
+            "keyring.backends.null.Keyring (this keyring stores nothing and reports no error)",
+        ),
         (
             "keyring.backends.fail.Keyring",
             "keyring.backends.fail.Keyring (no keyring service is running on this machine)",
