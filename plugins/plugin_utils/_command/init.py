@@ -188,9 +188,7 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
         return word
     name = suggest_name(host)
     if not (draft.own_profiles / f"{name}.yml").exists():
-        question = (
-            f"{host} is not a known cluster. Probe the cluster now and write a first profile? Probing changes nothing."
-        )
+        question = f"{host} is not a known cluster. Probe it now and write a first profile? Probing changes nothing."
         command = [*program, "probe", word, "--output", str(draft.own_profiles)]
         if not person.confirm(question) or subprocess.call(command):
             raise ValueError(f"{host} has no profile. Choose a known cluster, or run: {shlex.join(command)}")
@@ -267,8 +265,7 @@ def _offer_next_steps(
     person.print_paragraph(f"Checking this machine: {shlex.join(doctor)}")
     codes = [subprocess.call(doctor, pass_fds=pipe[:2])]
     if is_unattended or (
-        is_interactive
-        and person.confirm("Check the login of each account now? hpc-onboard makes one attempt per account.")
+        is_interactive and person.confirm("Check the login of each account now, with one attempt each?")
     ):
         person.print_paragraph(shlex.join(preflight))
         codes.append(subprocess.call(preflight, pass_fds=pipe[:2]))
@@ -297,8 +294,5 @@ def _offer_key(desired: Sequence[DesiredAccount], is_interactive: bool) -> None:
         person.print_paragraph(f"To store the key later, run:  {shlex.join(store)}")
     else:
         fault = first_key.store_key(person.prompt_secret("Your NGC key: ", find_fault))
-        person.print_paragraph(
-            f"The key was not stored: {fault}. To try again, run:  {shlex.join(store)}"
-            if fault
-            else "The key is stored in the keyring."
-        )
+        failure = f"The key was not stored: {fault}. To try again, run:  {shlex.join(store)}"
+        person.print_paragraph(failure if fault else "The key is stored in the keyring.")

@@ -243,10 +243,7 @@ SUBCOMMANDS = {
             ("hpc-onboard profile new attic", "write a profile of a cluster"),
             ("hpc-onboard profile check", "check your own profiles and report all mistakes"),
         ),
-        exits=(
-            "the profile is valid or was written, or the clusters are listed",
-            "the profile was not written, or a profile has a mistake",
-        ),
+        exits=("the profile is valid, was written or is listed", "the profile has a mistake or was not written"),
         module="_command.profile",
     ),
     "ledger": Subcommand(

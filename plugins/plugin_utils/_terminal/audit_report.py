@@ -94,11 +94,7 @@ def _change_lines(report: AuditReport, terminal: Terminal, files: Sequence[str],
     last, summary = find_last_start(report), report["summary"]
     if not (summary["new"] or summary["changed"] or summary["resolved"]):
         unchanged = count(sum(not is_recent(finding) for finding in list_unwaived(report["findings"])), "finding")
-        since = (
-            (f"Nothing new since the last audit ({format_time(last)})")
-            if last
-            else "There is no earlier audit to compare with"
-        )
+        since = f"Nothing new since the last audit ({format_time(last)})" if last else "No earlier audit was found"
         return indented_lines(f"{since}. {unchanged} unchanged.", 0, terminal) + _failure_lines(report, terminal)
     changes = select_recent(report)
     unknown = {finding["account"] for finding in changes["findings"] if finding["rule"] == "RUN-002"}

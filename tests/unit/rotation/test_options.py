@@ -49,7 +49,7 @@ def test_a_value_is_read_as_it_was_meant(name: str, given: Any, read: Any) -> No
     ],
 )
 def test_what_is_wrong_is_named(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(AccountError, match="Nothing was rotated") as error:
+    with pytest.raises(AccountError, match="Nothing was done") as error:
         parse_options(given)
     assert said in str(error.value)
 
