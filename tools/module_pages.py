@@ -32,7 +32,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import KI
 
 COMMON = {
     "password": "The key. White space, control characters and a leading C($) are refused.",
-    "state": "Whether it exists. C(absent) removes what hpc-onboard created.",
+    "state": "Whether the resource exists. C(absent) removes what hpc-onboard created.",
 }
 PAGE = '''\
 #!/usr/bin/python

@@ -55,7 +55,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         except NoTerminal:
             return make_login_result("refused", login_check.advise_connect(session.name))
         except NotAnswered:
-            return make_login_result("refused", "the question was not answered")
+            return make_login_result("refused", "you did not answer the login prompt")
         except AccountError as error:
             return make_login_result("refused", str(error))
 

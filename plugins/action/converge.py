@@ -132,7 +132,7 @@ def read_plan_settings(arguments: Arguments) -> dict[str, Any]:
             bytes.fromhex(key)
         except ValueError:
             raise AccountError(
-                f"{FINGERPRINT_KEY} is not hexadecimal: write each byte as two digits (0-9, a-f)"
+                f"{FINGERPRINT_KEY} is not hexadecimal. Write each byte as two digits (0-9, a-f)"
             ) from None
         settings[FINGERPRINT_KEY] = key
     return settings

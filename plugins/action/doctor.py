@@ -168,7 +168,7 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
         try:
             arguments = ssh_arguments(plain_variables(host), host.name)
         except ValueError as error:
-            reason = f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args"
+            reason = f"ansible_ssh_common_args or ansible_ssh_extra_args cannot be parsed: {error}"
             yield doctor_checks.report_ssh_error(host.name, reason)
             continue
         code, output, error_text = run_program(["ssh", "-G", *arguments], SECONDS)

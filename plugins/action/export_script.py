@@ -56,20 +56,20 @@ class ActionModule(AccountAction):
         try:
             return export_script(session, arguments["output"])
         except OSError as error:
-            reason = f"{error.filename or arguments['output']}: {error.strerror}. Fix that, then run again"
+            reason = f"{error.filename or arguments['output']}: {error.strerror}. Fix this problem, then try again"
             return self.report_error(session, arguments, reason)
 
 
 def export_script(session: ScriptSession, output: str) -> ScriptExported:
     """Write the script of an account, and record it. output: its path; if empty, a name made from the account's."""
     if session.sandbox:
-        raise AccountError("the account is a sandbox on this machine and needs no script: run hpc-onboard onboard")
+        raise AccountError("the account is a sandbox on this machine and needs no script. Run hpc-onboard onboard")
     if output and len(session.variables.get("ansible_play_hosts_all") or ()) > 1:
-        raise AccountError("a script is for one account: name the account, or remove --output")
+        raise AccountError("--output needs a single account. Name one account, or remove --output")
     target = Path(output or f"onboard-{session.name.replace('@', '-')}.py").expanduser().absolute()
     user, _host = find_login(session.connection.variables, session.name)
     if not user:
-        raise AccountError("the user name of this account is unknown: set ansible_user in the account's 'vars:'")
+        raise AccountError("the user name of this account is unknown. Set ansible_user in the account's 'vars:'")
     roles = list(ROLES)
     declared = skip_missing_keys(session.collect(roles, []), session.key)
     entries = script_rotation.name_new_keys(session.name, declared.resources)
@@ -136,7 +136,7 @@ def _write_script(target: Path, content: bytes) -> None:
     """Write the script for its owner alone. Raise AccountError if the file exists and is not a script."""
     if target.is_symlink() or (target.exists() and not _is_script(target)):
         raise AccountError(
-            f"{relative_path(str(target))} already exists and is not a script of hpc-onboard: set another path with -o"
+            f"{relative_path(str(target))} already exists and is not an exported script. Choose another path with -o"
         )
     folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

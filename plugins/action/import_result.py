@@ -74,8 +74,8 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
     entries = known["scripts"][result.script]["parts"][result.part]
     if len(answer["outcomes"]) != len(entries):
         raise AccountError(
-            f"the result has {len(answer['outcomes'])} outcomes, but the script has {len(entries)} resources: "
-            f"{script_result.NOT_IMPORTED}"
+            f"the result has {len(answer['outcomes'])} outcomes, but the script has {len(entries)} resources, "
+            "so nothing was imported"
         )
     session.connection.answer = answer
     if result.part == "audit":
@@ -121,8 +121,8 @@ def _make_audit_result(session: ScriptSession, entries: list[PlanEntry]) -> Audi
     if json.loads(json.dumps(script_text.remove_keys(audit.entries))) != entries:
         export = shlex.join(command_for("export-script", ["-l", session.name]))
         raise AccountError(
-            "the desired state of this account, or hpc-onboard, has changed since the script was written."
-            f" {script_result.NOT_IMPORTED.capitalize()}. Write a new script: {export}"
+            "the desired state of this account, or hpc-onboard, has changed since the script was written, "
+            f"so nothing was imported. To write a new script, run: {export}"
         )
     conversation = Conversation(session, audit.entries, PLAN_SETTINGS)
     row = audit.build_row(conversation.fetch_outcomes(0), conversation)

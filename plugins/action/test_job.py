@@ -57,8 +57,9 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     cluster = session.variables.get("cluster") or {}
     options = test_job_report.read_settings(session.variables, session.value)
     if session.sandbox or cluster.get("scheduler", {}).get("kind") != "slurm":
-        reason = "a practice account has no Slurm" if session.sandbox else "this cluster does not use Slurm"
-        raise AccountError(f"a test job is not possible: {reason}")
+        if session.sandbox:
+            raise AccountError("a practice account has no Slurm, so hpc-onboard cannot submit a test job")
+        raise AccountError("this cluster does not use Slurm, so hpc-onboard cannot submit a test job")
     settings = test_job.JobTestSettings(
         options.get("test_job_gpu", False),
         str(session.value("launchers_image") or ""),

@@ -12,8 +12,8 @@ short_description: The result of each account, in words
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Shows for each account what M(hpc.onboard.converge) created, changed, skipped and could not do, and why.
-  - Other tasks, and all tasks from C(-vv) on, are shown as by P(ansible.builtin.default#callback).
+  - Shows for each account which resources M(hpc.onboard.converge) created, changed or skipped, which failed, and why.
+  - Shows all other tasks, and with C(-vv) every task, in the format of P(ansible.builtin.default#callback).
 extends_documentation_fragment:
   - default_callback
   - result_format_callback

@@ -13,9 +13,10 @@ class ModuleDocFragment:
 options:
   replace:
     description:
-      - Replaces a key that hpc-onboard did not write, and that may exist nowhere else. If V(false), the task fails, and
-        the key stays.
-      - A private copy of the file is kept on the account, and C(offboard) restores the key.
+      - Replaces an existing key that hpc-onboard did not write, even if no other copy of this key exists. If V(false),
+        the task fails and keeps the existing key.
+      - Before the replacement, the task makes a private copy of the file on the account. C(offboard) restores the key
+        from this copy.
     type: bool
     default: false
 """

@@ -14,7 +14,7 @@ author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Used by C(adopt.yml). Examines an account with one command over one connection, and lists what its user has already
     set up - equal to the desired state, equivalent to it, or different.
-  - Asks what to use from now on, and adds the answers to the accounts file. It changes nothing on the account.
+  - Asks what to use from now on, and adds the answers to the accounts file. The module changes nothing on the account.
 options:
   part:
     description: Check the settings, examine one account, ask about the differences, or write the accounts file.
@@ -63,30 +63,32 @@ kind:
   type: str
   returned: always
 things:
-  description: What the user has, with relation, thing, use, keep, replace and lost.
+  description: >-
+    The resources that the user has already set up. Each has the fields C(relation), C(thing), C(use), C(keep),
+    C(replace) and C(lost).
   type: list
   elements: dict
-  returned: by an account
+  returned: when part is account
 unclear:
-  description: Sentences about what could not be determined, and was skipped.
+  description: Sentences about the resources that were skipped because their state is unknown.
   type: list
   elements: str
-  returned: by an account
+  returned: when part is account
 file:
   description: The accounts file.
   type: str
-  returned: by ask and write
+  returned: when part is ask or write
 after:
   description: The changed text of the accounts file.
   type: str
-  returned: by ask
+  returned: when part is ask
 left:
-  description: Number of differences that were skipped, because no terminal was available for questions.
+  description: The number of differences that were skipped because no terminal was available for questions.
   type: int
-  returned: by ask
+  returned: when part is ask
 next:
   description: The command to run next.
   type: list
   elements: str
-  returned: by write
+  returned: when part is write
 """

@@ -83,9 +83,9 @@ kind:
 audit:
   description: The result of the account.
   type: dict
-  returned: by an account
+  returned: when part is account
 report:
   description: The report; its schema is docs/schemas/audit.schema.json.
   type: dict
-  returned: by the report
+  returned: when part is report
 """

@@ -12,18 +12,18 @@ short_description: Log in at the terminal, and keep the session for later runs
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Used by C(connect.yml), and by the playbooks that change accounts. If a site prompts at every connection (for a
-    code, a password, the passphrase of a key), ssh itself prompts you, once and with hidden input, also for a jump
-    host. The session stays open for this run and for later runs.
+  - Used by C(connect.yml), and by the playbooks that change accounts. If a site asks for a code, a
+    password or the passphrase of a key at every connection, ssh prompts you once and hides your input. The prompts of
+    a jump host work in the same way. The session stays open for this run and for later runs.
   - A session ends after four hours without use, or after the time in the cluster's profile.
-  - If a certificate or a Kerberos ticket has expired, or expires within minutes, the program that the profile names is
-    offered first, and run at the terminal if you agree. This collection sets its arguments.
-  - Without a terminal, no login is attempted for an account with an interactive login. The command that opens a session
-    is printed.
-  - If the host key of a login node is unknown, it is compared with the fingerprints in the cluster's profile. A key
-    that the site does not publish ends the attempt. No host key is trusted without a check.
-  - For any other account, one connection without prompts is attempted. If a host prompts, you are asked at the
-    terminal. An account with an open session is skipped.
+  - If a certificate or a Kerberos ticket has expired, or expires within minutes, the module first offers to run
+    the program that the profile names. If you agree, the program runs at the terminal.
+  - Without a terminal, the module does not try to log in to an account with an interactive login. It prints the
+    command that opens a session.
+  - If the host key of a login node is unknown, the module compares the key with the fingerprints in the cluster's
+    profile. If the site does not publish this key, the attempt ends. No host key is trusted without a check.
+  - For any other account, the module tries one connection without prompts. If a host prompts, you can answer at the
+    terminal. The module skips an account with an open session.
 options:
   ahead:
     description: V(true) if later tasks of this run report an unreachable account.
@@ -53,10 +53,11 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description: >-
-    unasked: a practice account. entered: the login worked without a question. each_time: the login worked; it asks in
-    each run, because no session may stay. open: a session was open. opened: a session was opened. renewed: the
-    certificate or ticket was renewed. closed: there was no terminal, and nothing was tried. ended: the certificate or
-    ticket has expired, and nothing was tried. refused: the login failed.
+    unasked: the account is a practice account. entered: the login worked without a prompt. each_time: the login worked,
+    but each run prompts again, because the site forbids open sessions. open: a session was already open. opened: the
+    module opened a session. renewed: the certificate or ticket was renewed. closed: no login was tried, because no
+    terminal was available. ended: no login was tried, because the certificate or ticket has expired. refused: the login
+    failed.
   returned: always
   type: str
   sample: opened

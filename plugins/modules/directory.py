@@ -38,7 +38,7 @@ options:
     - '0770'
     - '2770'
   state:
-    description: Whether it exists. C(absent) removes what hpc-onboard created.
+    description: Whether the resource exists. C(absent) removes what hpc-onboard created.
     type: str
     default: present
     choices:

@@ -15,7 +15,7 @@ description:
   - Checks the versions of Python, ansible-core and ssh, the keyring, the ssh agent, the accounts file, and the ssh
     settings of each account. Connects to no host and changes nothing.
   - Fails if it finds a problem that would make a run fail.
-  - Reads the accounts files of the inventory itself, and reports their mistakes with file and line.
+  - Reads the accounts files of the inventory, and reports each mistake with its file and line.
 options:
   key:
     description: The key to look for in the keyring. Its value is not shown.

@@ -39,7 +39,7 @@ options:
       enroot would run as a command, is refused.
     type: str
   state:
-    description: Whether it exists. C(absent) removes what hpc-onboard created.
+    description: Whether the resource exists. C(absent) removes what hpc-onboard created.
     type: str
     default: present
     choices:

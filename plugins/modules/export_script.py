@@ -18,7 +18,7 @@ description:
   - The script writes its result to the home directory of the account. M(hpc.onboard.import_result) imports it.
 options:
   output:
-    description: The path of the script. If the file exists already, it stays, and the task fails.
+    description: The path of the script. If the path already exists and is not an exported script, the task fails.
     type: str
     default: ""
 attributes:

@@ -87,18 +87,18 @@ offered:
   description: The findings that can be fixed.
   type: list
   elements: dict
-  returned: by show
+  returned: when part is show
 outcomes:
   description: The result of each fix.
   type: list
   elements: dict
-  returned: by an account
+  returned: when part is account
 audit:
   description: The result of the audit afterwards.
   type: dict
-  returned: by an account
+  returned: when part is account
 report:
   description: The report; its schema is docs/schemas/audit.schema.json.
   type: dict
-  returned: by the report
+  returned: when part is report
 """

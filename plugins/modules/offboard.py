@@ -87,5 +87,5 @@ outcomes:
   description: The result of each resource; see M(hpc.onboard.converge).
   type: list
   elements: dict
-  returned: by an account
+  returned: when part is account
 """

@@ -28,9 +28,9 @@ options:
     description: The whole text, at most 64 KiB.
     type: str
   found:
-    description: The names that the text contains as C(@NAME@), for values that M(hpc.onboard.scheduler)
-      finds on the account. C(slurm_account) is the Slurm account for jobs with GPUs, C(slurm_cpu_account)
-      the one for jobs without GPUs.
+    description: The placeholders in the text, each as a name without its C(@) signs. M(hpc.onboard.scheduler)
+      finds the values on the account. C(@slurm_account@) becomes the Slurm account for jobs
+      with GPUs, C(@slurm_cpu_account@) the Slurm account for jobs without GPUs.
     type: list
     elements: str
     default: []
@@ -46,7 +46,7 @@ options:
     - '0750'
     - '0755'
   state:
-    description: Whether it exists. C(absent) removes what hpc-onboard created.
+    description: Whether the resource exists. C(absent) removes what hpc-onboard created.
     type: str
     default: present
     choices:

@@ -60,19 +60,19 @@ RETURN = r"""
 state:
   description: The result of the login.
   type: str
-  returned: by an account
+  returned: when part is account
   sample: open
 text:
-  description: What was observed.
+  description: The observation in words.
   type: str
-  returned: by an account
+  returned: when part is account
 next:
-  description: What to do about it.
+  description: The command or advice for the user.
   type: str
-  returned: by an account
+  returned: when part is account
 accounts:
   description: Name, state, text and next of each account.
   type: list
   elements: dict
-  returned: by the report
+  returned: when part is report
 """

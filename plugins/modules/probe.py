@@ -56,30 +56,32 @@ kind:
   type: str
   returned: always
 facts:
-  description: Each fact that could be compared, with fact, result, says, seen, by and, if certain, value.
+  description: >-
+    The facts that were compared. Each has the fields C(fact), C(result), C(says), C(seen), C(by) and, if the actual
+    value is certain, C(value).
   type: list
   elements: dict
-  returned: by an account
+  returned: when part is account
 observed:
   description: Values that were read on the account, by name.
   type: dict
-  returned: by an account
+  returned: when part is account
 slurm:
   description: What Slurm offers the account.
   type: dict
-  returned: by an account
+  returned: when part is account
 unclear:
-  description: Sentences about what could not be compared.
+  description: Sentences about the facts that could not be compared.
   type: list
   elements: str
-  returned: by an account
+  returned: when part is account
 files:
   description: The profiles that were written, each with the facts that changed.
   type: dict
-  returned: by write
+  returned: when part is write
 next:
   description: The command to run next.
   type: list
   elements: str
-  returned: by write
+  returned: when part is write
 """

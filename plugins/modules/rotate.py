@@ -70,18 +70,18 @@ checks:
   description: What the coordinator found and did, each with C(name), C(status), C(text) and C(next).
   type: list
   elements: dict
-  returned: by the lead
+  returned: when part is lead
 then:
   description: The command that continues the rotation; empty if nothing is left to do.
   type: str
-  returned: by the lead
+  returned: when part is lead
 step:
   description: The step for the accounts, with C(name), C(version) and C(targets).
   type: dict
-  returned: by the lead
+  returned: when part is lead
 outcomes:
   description: The result of each file; see M(hpc.onboard.converge).
   type: list
   elements: dict
-  returned: by an account
+  returned: when part is account
 """

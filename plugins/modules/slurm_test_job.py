@@ -13,8 +13,8 @@ short_description: Check an account's setup in a small Slurm job
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Submits one job, once. Its checks report what works on a compute node, in a file that is complete
-  when the job ends.
+- Submits a single job. The checks of the job write what works on a compute node to a file.
+  The file is complete when the job ends.
 - Used by C(test_job.yml), which chooses the checks, reads the results, and removes the job
   and its files (see M(hpc.onboard.test_job)).
 extends_documentation_fragment:
@@ -33,7 +33,7 @@ options:
     default: []
   options:
     description: Options of sbatch. C(@slurm_account@) becomes the Slurm account of jobs with
-      GPUs, C(@slurm_cpu_account@) that of jobs without one.
+      GPUs, C(@slurm_cpu_account@) the Slurm account of jobs without GPUs.
     type: list
     elements: str
     default: []

@@ -13,8 +13,9 @@ short_description: Keep a link from the home to a storage area
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- A link that hpc-onboard created is corrected if it points elsewhere. The task fails, and changes
-  nothing, if anything else is in the link's place, or if the target is missing.
+- If a link that hpc-onboard created points elsewhere, the task corrects the link. The task
+  fails, and changes nothing, if another file or folder is at the path of the link, or if the
+  target is missing.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
@@ -27,7 +28,7 @@ options:
     type: str
     required: true
   state:
-    description: Whether it exists. C(absent) removes what hpc-onboard created.
+    description: Whether the resource exists. C(absent) removes what hpc-onboard created.
     type: str
     default: present
     choices:

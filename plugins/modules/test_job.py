@@ -60,14 +60,14 @@ outcomes:
   description: The result of each resource; see M(hpc.onboard.converge).
   type: list
   elements: dict
-  returned: by an account
+  returned: when part is account
 tried:
   description: State, checks and skipped checks, in the form of the schema.
   type: dict
-  returned: by an account
+  returned: when part is account
 accounts:
   description: The same for all accounts, with their names.
   type: list
   elements: dict
-  returned: by the report
+  returned: when part is report
 """

@@ -27,7 +27,7 @@ options:
     description: The key. White space, control characters and a leading C($) are refused.
     type: str
   state:
-    description: Whether it exists. C(absent) removes what hpc-onboard created.
+    description: Whether the resource exists. C(absent) removes what hpc-onboard created.
     type: str
     default: present
     choices:

@@ -30,9 +30,9 @@ class OwnFileOptions(Options):
     Options:
         path: The file.
         content: The whole text, at most 64 KiB.
-        found: The names that the text contains as C(@NAME@), for values that M(hpc.onboard.scheduler) finds on the
-            account. C(slurm_account) is the Slurm account for jobs with GPUs, C(slurm_cpu_account) the one for jobs
-            without GPUs.
+        found: The placeholders in the text, each as a name without its C(@) signs. M(hpc.onboard.scheduler) finds the
+            values on the account. C(@slurm_account@) becomes the Slurm account for jobs with GPUs,
+            C(@slurm_cpu_account@) the Slurm account for jobs without GPUs.
         mode: The mode of the file.
 
     Example: Let conda use only conda-forge
@@ -74,9 +74,9 @@ class PathScriptOptions(OwnFileOptions):
             absolute path of the script's folder.
         asks: The command with which Slurm checks the script in each run; the outcome contains the result. No job is
             submitted.
-        found: The names that the text contains as C(@NAME@), for values that M(hpc.onboard.scheduler) finds on the
-            account. C(slurm_account) is the Slurm account for jobs with GPUs, C(slurm_cpu_account) the one for jobs
-            without GPUs.
+        found: The placeholders in the text, each as a name without its C(@) signs. M(hpc.onboard.scheduler) finds the
+            values on the account. C(@slurm_account@) becomes the Slurm account for jobs with GPUs,
+            C(@slurm_cpu_account@) the Slurm account for jobs without GPUs.
 
     Example: Keep a launcher in ~/bin
         path: ~/bin/hello.sh

@@ -42,8 +42,8 @@ class DirectoryOptions(Options):
 class StorageLinkOptions(Options):
     """Keep a link from the home to a storage area.
 
-    A link that hpc-onboard created is corrected if it points elsewhere. The task fails, and changes nothing, if
-    anything else is in the link's place, or if the target is missing.
+    If a link that hpc-onboard created points elsewhere, the task corrects the link. The task fails, and changes
+    nothing, if another file or folder is at the path of the link, or if the target is missing.
 
     Options:
         path: The path of the link.

@@ -62,7 +62,8 @@ rm -f tried.new
 class SlurmTestJob(Resource):
     """Check an account's setup in a small Slurm job.
 
-    Submits one job, once. Its checks report what works on a compute node, in a file that is complete when the job ends.
+    Submits a single job. The checks of the job write what works on a compute node to a file. The file is complete when
+    the job ends.
 
     Used by C(test_job.yml), which chooses the checks, reads the results, and removes the job and its files
     (see M(hpc.onboard.test_job)).
@@ -72,7 +73,7 @@ class SlurmTestJob(Resource):
         checks: The checks, each with its name (C(what)), kind (C(way)) and arguments (C(words)). The first C(paths) of
             the arguments are paths.
         options: Options of sbatch. C(@slurm_account@) becomes the Slurm account of jobs with GPUs,
-            C(@slurm_cpu_account@) that of jobs without one.
+            C(@slurm_cpu_account@) the Slurm account of jobs without GPUs.
         minutes: The time limit of the job.
         state: Whether the job exists. C(absent) cancels it and removes its files.
 

@@ -42,7 +42,7 @@ def add_settings(file: Path, text: str, settings: Mapping[str, Settings]) -> str
     except yaml.YAMLError:
         is_expected = False
     if not is_expected:
-        raise NotAdded("hpc-onboard cannot add settings to this form of YAML")
+        raise NotAdded("hpc-onboard cannot add settings to a file in this format")
     return edited
 
 
@@ -89,7 +89,7 @@ def _edit_node(text: str, node: yaml.Node, value: Any) -> Iterator[Edit]:
         existing_items = yaml.load(text[node.start_mark.index : node.end_mark.index], Loader=Loader)
         missing_items = [item for item in value if item not in existing_items]
         if missing_items and not node.flow_style:
-            raise NotAdded("a list is not written as [A, B]")
+            raise NotAdded("hpc-onboard can extend a list only if it is written as [A, B]")
         if missing_items:
             yield _insert_items(node, ", ".join(map(render_value, missing_items)))
     elif isinstance(node, yaml.ScalarNode):

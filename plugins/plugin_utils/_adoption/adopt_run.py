@@ -33,7 +33,7 @@ AGREEMENT = Agreement(
     "adopt",
     {"adopt_sure": extra_vars.read_bool},
     "adopt_sure",
-    "Write this to your accounts file? The accounts are not changed. [y/N] ",
+    "Write these settings to your accounts file? Your accounts stay unchanged. [y/N] ",
     "nothing was written",
 )
 NOTHING: AdoptPart = {"kind": "adopt_part", "changed": False}
@@ -130,12 +130,14 @@ def _edit_accounts_file(file: Path, text: str, settings: Mapping[str, AccountSet
     """Return the text with the settings, checked as at every run. Raise AccountError with the lines to add by hand."""
     try:
         if settings and PRACTICE.exists() and os.path.samefile(file, PRACTICE):
-            raise NotAdded("this file is for practice, and is not edited")
+            raise NotAdded("hpc-onboard does not edit the practice file")
         edited = add_settings(file, text, settings)
         build_hosts(AccountsFile.parse(file, edited))
     except NotAdded as error:
         lines = "\n".join(_render_settings(settings))
-        raise AccountError(f"{abbreviate_home(file)}: {error}. Add this to your accounts by hand:\n{lines}") from None
+        raise AccountError(
+            f"{abbreviate_home(file)}: {error}. Add these settings to your accounts by hand:\n{lines}"
+        ) from None
     except Mistakes as error:
         raise AccountError(f"{error}\nNothing was written.") from None
     return edited

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._documents.declaration import PlanEntry
     from .._documents.outcome import ExistingThing, ResourceOutcome
 
-USED = "used as it is"
+USED = "hpc-onboard uses your existing setup unchanged"
 PLAIN_PATH = re.compile(r"(?:/|~/)[A-Za-z0-9_@%+=:,./-]{1,1000}")
 CACHE_HOME_TOOLS = ("pip", "uv", "huggingface", "torch", "wandb")  # tools whose default folder is $XDG_CACHE_HOME/NAME
 CONTAINER_VARIABLES = [name for variables in container_caches.CACHES.values() for name in variables]
@@ -89,7 +89,7 @@ def _list_resource_uses(outcome: ResourceOutcome, launchers: Sequence[ExistingTh
     if outcome["status"] == "ok" and "adopted" in evidence:
         yield _build_use(evidence["adopted"], identity, USED)
     elif outcome["status"] == "blocked" and evidence.get("unknown_key"):
-        use = "contains a key that is not in your keyring"
+        use = "the file contains a key that is not in your keyring"
         yield _build_use("different", identity, use, keep, {"replace": [identity]})
     elif outcome["status"] == "blocked" and evidence.get("theirs"):
         yield _replaceable_use(identity, launchers)
@@ -98,7 +98,7 @@ def _list_resource_uses(outcome: ResourceOutcome, launchers: Sequence[ExistingTh
     elif outcome["status"] == "missing" and outcome["capability"] == "launchers":
         same_name = next((thing for thing in launchers if identity.endswith(f"/{thing['name']}")), None)
         if same_name:
-            use = f"found on PATH, so hpc-onboard does not create {identity.partition(' ')[2]}"
+            use = f"your script is on PATH, so hpc-onboard does not create {identity.partition(' ')[2]}"
             yield _build_use("equivalent", f"script {same_name['shown']}", use, keep)
 
 
@@ -107,7 +107,7 @@ def _replaceable_use(identity: str, launchers: Sequence[ExistingThing]) -> Exist
     keep, replace = {"keep": [identity]}, {"replace": [identity]}
     scripts = [thing for thing in launchers if identity.endswith(f"/{thing['name']}") and thing["words"]]
     if not scripts:
-        return _build_use("different", identity, "differs from what hpc-onboard would create", keep, replace)
+        return _build_use("different", identity, "your setup differs from what hpc-onboard would create", keep, replace)
     srun_options = scripts[0]["words"]
     settings, lost = launcher_settings.parse_srun_options(srun_options)
     launchers_settings = {"launchers": settings} if settings else {}
@@ -145,10 +145,10 @@ def _list_hidden_folders(hidden: Iterable[tuple[str, str]], chosen: Container[st
     for folder, name in folders.items():
         if name in CONTAINER_VARIABLES:
             setting: AccountSettings = {"container_caches": {"paths": {name: folder}}}
-            yield _build_use("equivalent", f"containers in {folder}", "used as they are", setting)
+            yield _build_use("equivalent", f"containers in {folder}", "hpc-onboard uses this folder unchanged", setting)
         else:  # a variable of Hugging Face
             setting = {"tool_caches": {"paths": {"huggingface": folder}}}
-            yield _build_use("equivalent", f"models in {folder}", "used as they are", setting)
+            yield _build_use("equivalent", f"models in {folder}", "hpc-onboard uses this folder unchanged", setting)
 
 
 def _folder_use(thing: str, variable: ExistingThing, settings: AccountSettings) -> ExistingUse:
@@ -190,6 +190,8 @@ def _list_conda_uses(
             use = "is in the home directory; hpc-onboard would install conda outside"
             yield _build_use("different", thing, use, setting, {})
         elif is_undecided and candidates == [conda]:
-            yield _build_use("equivalent", thing, "used with its environments, never changed", setting)
+            yield _build_use(
+                "equivalent", thing, "hpc-onboard uses this installation and its environments unchanged", setting
+            )
         elif thing not in adopted:
             yield _build_use("left", thing, "stays; to use it, set `conda: {distribution: own, prefix: ...}`")

@@ -50,9 +50,10 @@ def add_published_keys(question: str, cluster: Mapping[str, Any], arguments: Seq
         advice = "The profile contains no key of this host. Compare the key with the one that the site publishes"
         return f"{question} ({role}{advice})"
     if key in published:
-        return f"{question} ({role}This key is one that {cluster.get('name')} publishes)"
+        origin = f"{cluster.get('name')} publishes this host key"
+        return f"{question} ({role}{origin})"
     raise AccountError(
-        f"the host key of the {'host' if is_login else 'jump host'} {host} is {key}, but {cluster.get('name')} "
-        f"publishes {', '.join(published)}. Nothing was sent. The connection may be intercepted, or the profile is "
-        f"outdated. Ask the site"
+        f"the {'login node' if is_login else 'jump host'} {host} presents the host key {key}, but "
+        f"{cluster.get('name')} publishes {', '.join(published)}. hpc-onboard sent nothing. The connection may be "
+        f"intercepted, or the profile may be outdated. Ask the site for its current host keys"
     )

@@ -47,7 +47,7 @@ def prepare_login(
             with ssh_login.answer_questions(*questions.make_prompts(variables)):
                 return send()
         except (NoTerminal, NotAnswered):
-            raise AccountError("you did not answer the question, so nothing was done") from None
+            raise AccountError("you did not answer the login prompt, so hpc-onboard did not connect") from None
 
     return send_answering, ""
 
@@ -79,8 +79,8 @@ def advise_script(account: str) -> str:
     """Return why the account was not reached (programs may not log in), and the command that writes a script."""
     export = shlex.join(command_for("export-script", ["-l", account]))
     return (
-        f"programs may not log in to this cluster, so hpc-onboard did not connect. To write a script that you run "
-        f"there yourself: {export}"
+        f"the site does not allow programs to log in to this cluster, so hpc-onboard did not connect. To write a "
+        f"script that you can run on the cluster yourself, run: {export}"
     )
 
 
@@ -88,7 +88,7 @@ def advise_terminal() -> str:
     """Return why the account was not reached (it asks the user in every session), and what to do."""
     return (
         "the login asks for a password or code each time, and the site forbids shared sessions, so hpc-onboard did not "
-        f"connect. Run this at a terminal. {KEY_ALONE}"
+        f"connect. Run this command at a terminal. {KEY_ALONE}"
     )
 
 
@@ -102,4 +102,5 @@ def advise_renewal(variables: Variables, credential: Credential, now: datetime) 
         or "see the documentation of the site"
     )
     install = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""
-    return f"{credential.describe(now)}, so hpc-onboard did not connect. Get a new one: {instruction}{install}"
+    advice = f"To get a new {credential.kind}: {instruction}{install}"
+    return f"{credential.describe(now)}, so hpc-onboard did not connect. {advice}"

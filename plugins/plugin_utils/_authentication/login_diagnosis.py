@@ -79,8 +79,8 @@ class FailedLogin:
             return self._diagnose_name()
         if state == "dropped":
             advice = (
-                "The login node is busy, or received too many connections from this machine. Wait a few minutes, "
-                "then run again"
+                "The login node is busy, or has received too many connections from this machine. Wait a few "
+                "minutes, then try again"
             )
             return Diagnosis(state, output, advice)
         if LONG_SOCKET.search(output):
@@ -108,7 +108,7 @@ class FailedLogin:
             f"different key"
         )
         remove = find_removal_command(output) or ["ssh-keygen", "-R", str(self.arguments[-1])]
-        advice = f"Do not connect until the site confirms the new key. Then remove the old one: {shlex.join(remove)}"
+        advice = f"Do not connect until the site confirms the new key. Then remove the old key: {shlex.join(remove)}"
         return Diagnosis("host_key_changed", text, advice)
 
     def _diagnose_name(self) -> Diagnosis:
@@ -130,7 +130,7 @@ class FailedLogin:
             )
             return Diagnosis("refused", text, advice)
         if "Too many authentication failures" in output:
-            text = f"{host} refuses the login because ssh offers too many keys: all keys that your agent has ({output})"
+            text = f"{host} refuses the login because ssh offers too many keys from your agent ({output})"
             advice = f"Set the key for this site in ~/.ssh/config: Host {host}, IdentityFile FILE, IdentitiesOnly yes"
             return Diagnosis("refused", text, advice)
         if TYPED_METHODS & methods and ASKING & set(self.variables.get("account") or ()):
@@ -140,7 +140,7 @@ class FailedLogin:
             )
             return Diagnosis("refused", f"your password or code was not accepted ({output})", advice)
         if TYPED_METHODS & methods and "publickey" not in methods:
-            text = f"{host} does not accept an SSH key alone: it asks for a password or a code ({output})"
+            text = f"{host} does not accept an SSH key alone, but asks for a password or a code ({output})"
             advice = (
                 f"Set 'auth: ask' in the entry of {self.account}; then, at a terminal, run: {self._connect_command}"
             )
@@ -152,7 +152,7 @@ class FailedLogin:
         user = self._settings.get("user", ["you"])[0]
         keys = OfferedKeys(self._settings)
         if not keys.files and not keys.held:
-            advice = f"Create one: ssh-keygen -t ed25519. {self._key_advice}"
+            advice = f"To create an SSH key, run: ssh-keygen -t ed25519. {self._key_advice}"
             return Diagnosis("refused", "ssh found no SSH key on this machine", advice.strip())
         ignores_agent = self._settings.get("identitiesonly", [""])[0] == "yes"
         locked = keys.list_locked() if not keys.held or ignores_agent else []

@@ -40,7 +40,7 @@ def renew_credential(variables: Mapping[str, Any], user_terminal: str, ask: Call
     try:
         code = terminal.run_at_terminal(renewal, user_terminal)
     except OSError as error:  # after 'su', the terminal belongs to another user
-        reason = f"'{command}' could not be started at {user_terminal} ({error.strerror}): run the command yourself"
+        reason = f"'{command}' could not be started at {user_terminal} ({error.strerror}). Run the command yourself"
         return "ended", f"{advice}. {reason}"
     now = datetime.now(UTC)
     credential = find_credential(variables, now)

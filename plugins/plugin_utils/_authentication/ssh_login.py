@@ -157,7 +157,7 @@ def _make_socket_folder(path: Path) -> None:
     """Make the private folder for the socket at this path. Raise AccountError for a path that is too long."""
     if len(os.fsencode(path)) > LONGEST_PATH:
         raise AccountError(
-            f"the path of the socket {path} is too long for ssh: set XDG_STATE_HOME to a folder with a shorter path"
+            f"the path of the socket {path} is too long for ssh. Set XDG_STATE_HOME to a folder with a shorter path"
         )
     make_private(path.parent)
     path.parent.chmod(0o700)

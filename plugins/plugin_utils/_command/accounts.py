@@ -13,7 +13,7 @@ from .._input.writers import abbreviate_home, find_other_writers
 
 PRACTICE = Path("inventory/practice.yml")  # of a checkout, for users without a file of their own
 VARIABLE = "HPC_ONBOARD_ACCOUNTS"
-CREATE_ADVICE = "To create one, run: hpc-onboard init. To use another file: -i FILE"
+CREATE_ADVICE = "To create an accounts file, run: hpc-onboard init. To use another file, add: -i FILE"
 
 
 class CommandError(Exception):
@@ -59,8 +59,9 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
         return None
     if reason := find_other_writers(file):
         raise CommandError(
-            f"{abbreviate_home(file)} is not used: {reason}.\nAnyone who can write this file can run programs as "
-            f"you. If the file is yours, run: chmod go-w FILE FOLDER. To use it anyway: -i {file}"
+            f"hpc-onboard does not use {abbreviate_home(file)}, because {reason}.\nAnyone who can write to this file "
+            f"can run programs as you. If the file is yours, run: chmod go-w FILE FOLDER. To use the file anyway, add: "
+            f"-i {file}"
         )
     return AccountsSource((str(file),), False)
 

@@ -34,7 +34,8 @@ def find_playbook_program() -> str:
     if not path:
         raise CommandError(
             f"ansible-playbook is neither next to {sys.executable} nor on PATH.\n"
-            "To install both, run: pip install hpc-onboard. If they are in a virtual environment, activate it."
+            "To install ansible-playbook, run: pip install hpc-onboard. If both are in a "
+            "virtual environment, activate it."
         )
     return path
 

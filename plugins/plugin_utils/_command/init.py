@@ -30,9 +30,9 @@ from .child import end_by_signal
 from .probe import suggest_name
 
 OPTIONS = {  # option of an account -> the field of its entry, the name of its value, and its help
-    "--project": ("project", "NAME", "project, group or Slurm account"),
+    "--project": ("project", "NAME", "your project, group or Slurm account"),
     "--storage": ("storage", "AREA=PATH", "path of a storage area, such as dss=/dss/...; can be repeated"),
-    "--jump-user": ("jump_user", "NAME", "user name on the jump host, if it differs"),
+    "--jump-user": ("jump_user", "NAME", "user name on the jump host, if different"),
     "--ssh": ("ssh", "NAME", "host in your ssh settings that connects to the account"),
     "--auth": ("auth", "key|ask", "key: an SSH key is enough; ask: ssh asks for a password or code"),
     "--without": ("without", "ROLE", "role to skip; can be repeated"),
@@ -49,7 +49,7 @@ class StoreOfAccount(argparse.Action):
         if option == "--account":
             accounts.append((value, []))
         elif not accounts:
-            raise CommandError(f"{option} must follow its account: --account USER@CLUSTER {option} ...")
+            raise CommandError(f"{option} must follow an account: --account USER@CLUSTER {option} ...")
         else:
             accounts[-1][1].append((option, value))
 
@@ -95,8 +95,8 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
         raise CommandError(text)
     repository = None if exists else find_repository(file)
     if repository:
-        text = f"{shown_path} is in {abbreviate_home(repository)}, a folder that git tracks, but accounts are private."
-        raise CommandError(f"{text}\nUse -o FILE to write outside that folder, or let git ignore the file.")
+        text = f"{shown_path} is in the git repository {abbreviate_home(repository)}, but accounts are private."
+        raise CommandError(f"{text}\nUse -o FILE to write the file elsewhere, or let git ignore the file.")
     draft = AccountsDraft(file, exists)
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
     desired = [_read_account(draft, name, settings) for name, settings in options.accounts]
@@ -152,7 +152,7 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
     program: the words that start hpc-onboard, which probes an unknown cluster.
     """
     known = draft.find_accounts()
-    person.print_paragraph(f"Your accounts go into {shown_path}, one entry each.")
+    person.print_paragraph(f"hpc-onboard writes an entry for each of your accounts to {shown_path}.")
     if known:
         person.print_paragraph("Your ssh settings and known hosts contain these clusters:")
         for number, account in enumerate(known, 1):
@@ -161,8 +161,8 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
     others = sorted(draft.catalogue.ids() - {account.cluster for account in known})
     person.print_paragraph(f"{'Other known clusters' if known else 'Known clusters'}: {', '.join(others)}.")
     all_numbers = " ".join(str(number) for number in range(1, len(known) + 1))
-    forms = "Enter numbers of the list, or USER@CLUSTER" if known else "Enter USER@CLUSTER"
-    text = f"Where do you have accounts? {forms}, separated by spaces. For an unknown cluster, enter USER@HOST."
+    forms = "numbers from the list or USER@CLUSTER" if known else "USER@CLUSTER"
+    text = f"Where do you have accounts? Enter {forms}, separated by spaces. For an unknown cluster, enter USER@HOST."
 
     def read_accounts(answer: str) -> list[DesiredAccount]:  # each account once, in the order of the answer
         words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())
@@ -188,7 +188,7 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
         return word
     name = suggest_name(host)
     if not (draft.own_profiles / f"{name}.yml").exists():
-        question = f"{host} is not a known cluster. Probe it now and write a first profile? The cluster is not changed."
+        question = f"{host} is not a known cluster. Probe it now and write a first profile? Probing changes nothing."
         command = [*program, "probe", word, "--output", str(draft.own_profiles)]
         if not person.confirm(question) or subprocess.call(command):
             raise ValueError(f"{host} has no profile. Choose a known cluster, or run: {shlex.join(command)}")
@@ -227,7 +227,7 @@ def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_
     """Raise CommandError if no account was given, or required values are missing: all of them at once."""
     if not desired:
         known = ", ".join(account.name for account in draft.find_accounts()) or "no known cluster"
-        text = "no terminal to ask for accounts. Give each account with --account USER@CLUSTER"
+        text = "without a terminal, hpc-onboard cannot ask for accounts. Name each account with --account USER@CLUSTER"
         raise CommandError(f"{text}\nYour ssh settings contain {known}. Nothing was written.")
     missing = [
         f"    {account.name}: {question.option}   {question.text}"
@@ -236,7 +236,7 @@ def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_
         if question.is_required and not is_interactive
     ]
     if missing:
-        heading = "no terminal to ask for missing values. Required options:"
+        heading = "without a terminal, hpc-onboard cannot ask for missing values. Add these options:"
         raise CommandError("\n".join([heading, *missing, "Nothing was written."]))
 
 
@@ -266,7 +266,7 @@ def _offer_next_steps(
     person.print_paragraph(f"Checking this machine: {shlex.join(doctor)}")
     codes = [subprocess.call(doctor, pass_fds=pipe[:2])]
     if is_unattended or (
-        is_interactive and person.confirm("Check the login of each account now? One connection, one attempt.")
+        is_interactive and person.confirm("Check the login of each account now, with one attempt each?")
     ):
         person.print_paragraph(shlex.join(preflight))
         codes.append(subprocess.call(preflight, pass_fds=pipe[:2]))
@@ -286,15 +286,14 @@ def _offer_key(desired: Sequence[DesiredAccount], is_interactive: bool) -> None:
         return
     store = ["keyring", "set", "hpc.onboard", first_key.NAME]
     page = first_key.key_page(profiles)
-    origin = f" (create it at {page})" if page else ""
+    origin = f" Create the key at {page}." if page else ""
     names = ", ".join(dict.fromkeys(clusters))
-    text = f"{names}: NVIDIA's containers need your NGC key{origin}, which is not in the keyring."
+    text = f"NVIDIA's containers on {names} need your NGC key, which is not in the keyring.{origin}"
     if not is_interactive:
-        person.print_paragraph(f"{text} Store it with:  {shlex.join(store)}")
-    elif not person.confirm(f"{text} Store it now? Your input is hidden.", default=False):
-        person.print_paragraph(f"To store it later, run:  {shlex.join(store)}")
+        person.print_paragraph(f"{text} To store the key, run:  {shlex.join(store)}")
+    elif not person.confirm(f"{text} Store the key now? Your input is hidden.", default=False):
+        person.print_paragraph(f"To store the key later, run:  {shlex.join(store)}")
     else:
         fault = first_key.store_key(person.prompt_secret("Your NGC key: ", find_fault))
-        person.print_paragraph(
-            f"Not stored: {fault}. Try again:  {shlex.join(store)}" if fault else "The key is stored in the keyring."
-        )
+        failure = f"The key was not stored: {fault}. To try again, run:  {shlex.join(store)}"
+        person.print_paragraph(failure if fault else "The key is stored in the keyring.")

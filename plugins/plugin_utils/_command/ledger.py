@@ -53,7 +53,7 @@ def _list_targets(fingerprint: str, ledger: Ledger) -> int:
 def _verify(ledger: Ledger) -> int:
     """Print the number of records, and return exit code 0. Raises CommandError for a changed or missing record."""
     if misfit := ledger.find_misfit():
-        raise CommandError(f"line {misfit.line} is not valid: {misfit.why}")
+        raise CommandError(f"line {misfit.line} of the ledger is not valid: {misfit.why}")
     if lost := describe_lost_ledger(read_all_secrets(record_key()), ledger.records()):
         raise CommandError(f"{lost}; restore it; otherwise, the next run of that rotation asks every account")
     print(f"{len(ledger.records())} records, all unchanged")

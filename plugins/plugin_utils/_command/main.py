@@ -215,7 +215,10 @@ def _read_result_account(file: str) -> str:
 def _warn_of_writers(source: accounts.AccountsSource) -> None:
     for path in map(Path, source.paths):
         if path.is_file() and (reason := find_other_writers(path)):
-            print(f"Warning: {reason}, so they can run programs as you. Run: chmod go-w {path}", file=sys.stderr)
+            print(
+                f"Warning: {reason}. Anyone who can write to this path can run programs as you. Run: chmod go-w {path}",
+                file=sys.stderr,
+            )
 
 
 def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -> None:

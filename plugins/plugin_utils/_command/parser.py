@@ -202,13 +202,15 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     """Add the names, the subcommand's own options, and those of ansible-playbook, of which the help lists a few."""
     parser.set_defaults(given={}, passed=[], limits=[])
     if name == "import-result":
-        parser.add_argument("file", metavar="FILE", type=_read_path, help="the result of the script")
+        parser.add_argument(
+            "file", metavar="FILE", type=_read_path, help="the file that contains the result of the script"
+        )
     elif name != "doctor":
         complete_by(parser.add_argument("names", nargs="*", metavar="NAME", help=NAME_HELP), "list_names")
     add_inventory(parser)
     for option in SETTING_OPTIONS.get(name, ()):
         _add_setting(parser, option)
-    group = parser.add_argument_group("options of ansible-playbook (its other options work, too)")
+    group = parser.add_argument_group("options of ansible-playbook (all its other options also work)")
     listed = (*SUBCOMMANDS[name].ansible, *ALWAYS_LISTED)
     defined = {"--help", "--version", "--inventory", "--key-file"}  # by hpc-onboard itself
     defined |= {option.flag for option in SETTING_OPTIONS.get(name, ())}

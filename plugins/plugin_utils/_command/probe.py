@@ -88,7 +88,7 @@ def _write_minimal_profile(host: str, name: str, output: Path, folder: Path) -> 
     settings = {keyword: values[0] for keyword, values in effective_settings(host).items()}
     hostname = settings.get("hostname", host)
     if not HOST.fullmatch(host):
-        raise CommandError(f'"{host}" is not a known cluster and not a valid host name')
+        raise CommandError(f'"{host}" is neither a known cluster nor a valid host name')
     if not new_profile.NAME.fullmatch(name):
         raise CommandError(
             f'"{name}" is not a valid name: use lower-case letters, digits, _ and -, and begin with a letter'

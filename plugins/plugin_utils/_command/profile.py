@@ -129,7 +129,7 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
     file = (options.output or choose_folder(options.inventory, folders)) / f"{options.name}.yml"
     if file.exists():
         raise CommandError(
-            f"{display_path(file.absolute())} already exists. To check it, run: {options.prog} check {file}"
+            f"{display_path(file.absolute())} already exists. To check the profile, run: {options.prog} check {file}"
         )
     given = {question.name: getattr(options, question.name) for question in new_profile.QUESTIONS}
     answers = {name: value for name, value in given.items() if value is not None}
@@ -143,14 +143,14 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
         file.unlink()
         raise
     print(
-        f"{display_path(file.absolute())} is written. Review it: a line that begins with # is a template of a fact "
-        f"that you can add."
+        f"{display_path(file.absolute())} is written. Review the file. Each line that begins with # is a template "
+        f"for a fact that you can add."
     )
     if (SHIPPED / f"{options.name}.yml").exists():
-        print(f"It overrides the shipped profile of {options.name}.")
+        print(f"Your profile overrides the shipped profile of {options.name}.")
     folder = _as_accounts_path(file.parent, options.inventory)
     lines = (f"profiles: [{folder}]", "accounts:", f"  {os.environ.get('USER', 'you')}@{options.name}:")
-    print("Add this to the accounts file:\n", *(f"    {line}" for line in lines), sep="\n")
+    print("Add these lines to the accounts file:\n", *(f"    {line}" for line in lines), sep="\n")
     print(f"\nThen run: {options.prog} check {shlex.quote(str(file))}")
     return 0
 
@@ -193,7 +193,7 @@ def _ask_missing(answers: dict[str, str], command: str) -> dict[str, str]:
     unanswered = [question for question in missing if question.is_needed and not answers.get(question.name)]
     if unanswered:
         words = " ".join(f"--{question.name} {shlex.quote(question.example)}" for question in unanswered)
-        raise CommandError(f"no terminal to ask for required values. Run: {command} {words}")
+        raise CommandError(f"without a terminal, hpc-onboard cannot ask for missing values. Run: {command} {words}")
     return {name: value for name, value in answers.items() if value}
 
 

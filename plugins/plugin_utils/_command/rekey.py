@@ -17,7 +17,11 @@ KDFS = {"argon2id": ARGON2ID, "scrypt": SCRYPT}
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand."""
-    parser.add_argument("--keep-passphrase", action="store_true", help="change only the salt and the cost")
+    parser.add_argument(
+        "--keep-passphrase",
+        action="store_true",
+        help="keep the passphrase; renew the salt and the key-derivation settings",
+    )
     parser.add_argument("--kdf", choices=sorted(KDFS), help="key derivation; scrypt is for machines without Argon2id")
 
 
@@ -31,5 +35,5 @@ def run(options: argparse.Namespace) -> int:
     was_unlocked = held_key.drop(keyring.path)
     print(f"{display_path(keyring.path)} has a new salt{'' if options.keep_passphrase else ' and a new passphrase'}.")
     if was_unlocked:
-        print("It is locked again. To unlock it: hpc-onboard keyring unlock")
+        print("The file is locked again. To unlock the file, run: hpc-onboard keyring unlock")
     return 0

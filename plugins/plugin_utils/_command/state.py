@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     import_.add_argument(
         "--checksum",
         default="",
-        help="refuse the file if its checksum differs from this one, which state export printed",
+        help="the checksum that `state export` printed; refuse a file with a different checksum",
     )
     export.add_argument("file", metavar="FILE", type=Path, help="the file to write")
     import_.add_argument("file", metavar="FILE", type=Path, help="the file that state export wrote")
@@ -54,9 +54,10 @@ def _export(file: Path) -> list[str]:
         "the manual steps that you marked as done",
     ]
     return [
-        f"Wrote {file} (mode 600): {', '.join(parts)}. It contains no keys.",
-        f"The checksum is {document['checksum']}. Compare it with the checksum that the import prints.",
-        "Keys stay in the keyring of this machine. Store them on the other machine: keyring set hpc.onboard NAME",
+        f"Wrote {file} (mode 600): {', '.join(parts)}. The file contains no keys.",
+        f"The checksum is {document['checksum']}. The import must print the same checksum.",
+        "Keys stay in the keyring of this machine. To store a key on the other machine, run: "
+        "keyring set hpc.onboard NAME",
     ]
 
 

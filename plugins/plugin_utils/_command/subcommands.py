@@ -31,7 +31,7 @@ UNREACHABLE = "some accounts could not be reached; nothing else failed"
 SET_UP = ("everything is up to date", "something failed or is blocked, or the command is invalid", UNREACHABLE)
 SUBCOMMANDS = {
     "init": Subcommand(
-        "write your accounts file, from your ssh settings",
+        "write your accounts file from your ssh settings",
         "hpc-onboard init reads your ssh settings and known hosts, and asks you for missing values. Options replace "
         "the questions. Without a terminal, give --account for each account, and --project if the cluster's paths "
         "contain a project.",
@@ -63,7 +63,7 @@ SUBCOMMANDS = {
         "log in where a password or code is needed; keep the session",
         "If a login or a jump host needs a password or code, ssh asks you once and hides your input. Later runs use "
         "the session. If no session is open, other commands, such as hpc-onboard onboard, also ask you.",
-        (("hpc-onboard connect narval", "afterwards, runs from cron can log in, too"),),
+        (("hpc-onboard connect narval", "open a session, also for runs from cron"),),
         ("all accounts are connected", "some accounts could not be reached"),
     ),
     "plan": Subcommand(
@@ -107,8 +107,8 @@ SUBCOMMANDS = {
         "hpc-onboard onboard makes one connection per account. It does not overwrite your own files. If a file "
         "conflicts with a setting, the output shows the command that resolves the conflict.",
         (
-            ("hpc-onboard wilson", "the short form of: onboard wilson"),
-            ("hpc-onboard onboard 'simone@*'", "the accounts of one user, on every cluster"),
+            ("hpc-onboard wilson", "same as: hpc-onboard onboard wilson"),
+            ("hpc-onboard onboard 'simone@*'", "the accounts of one user on all clusters"),
             ("hpc-onboard onboard --tags conda", "one role"),
         ),
         SET_UP,
@@ -133,16 +133,16 @@ SUBCOMMANDS = {
         (
             ("hpc-onboard audit", "all accounts"),
             ("hpc-onboard audit lrz --output report", "write reports as files"),
-            ("hpc-onboard audit --fail-on medium", "fail on medium severity, too"),
+            ("hpc-onboard audit --fail-on medium", "also fail on medium findings"),
         ),
         (
             "all accounts were checked, and no finding reaches the severity of --fail-on",
-            "a finding reaches this severity, or the audit is incomplete",
+            "a finding reaches the severity of --fail-on, or the audit is incomplete",
         ),
         BY_ROLE,
     ),
     "fix": Subcommand(
-        "fix findings of the last audit, where no data can be lost",
+        "fix findings of the last audit if no data can be lost",
         "hpc-onboard fix shows the fixes and asks before it applies them. It does not fix anything that has changed "
         "since the audit or is used elsewhere. Fix these findings by hand.",
         (
@@ -151,8 +151,8 @@ SUBCOMMANDS = {
             ("hpc-onboard fix --yes", "do not ask"),
         ),
         (
-            "fixed, and no finding of the new audit reaches the severity of --fail-on",
-            "not fixed, or a finding that reaches this severity remains",
+            "the fixes are done, and no finding reaches the severity of --fail-on",
+            "a fix was not made, or a finding reaches the severity of --fail-on",
         ),
         ("--check",),
     ),
@@ -175,7 +175,7 @@ SUBCOMMANDS = {
         (
             ("hpc-onboard offboard wilson --check", "show what would be removed"),
             ("hpc-onboard offboard wilson", "show the list, ask, and remove"),
-            ("hpc-onboard offboard --only undeclared --yes", "remove undeclared resources only"),
+            ("hpc-onboard offboard --only undeclared --yes", "remove only undeclared resources"),
         ),
         ("everything is removed", "you did not confirm, or something could not be removed", UNREACHABLE),
         (*BY_ROLE, *CHECK),
@@ -198,7 +198,7 @@ SUBCOMMANDS = {
         ("everything on the account is up to date", "the result is invalid, or something is not up to date"),
     ),
     "ssh-config": Subcommand(
-        "let commands such as 'ssh wilson' connect to your accounts",
+        "add ssh names for your accounts, such as 'ssh wilson'",
         "hpc-onboard ssh-config shows the new entries for your ssh settings, and asks before it writes them to a "
         "separate file. Your own entries take precedence. hpc-onboard offboard removes the entries of an account.",
         (
@@ -242,16 +242,16 @@ SUBCOMMANDS = {
             ("hpc-onboard profile new attic", "write a profile of a cluster"),
             ("hpc-onboard profile check", "check your own profiles and report all mistakes"),
         ),
-        exits=("the profile is valid, written or listed", "a profile is not written, or has a mistake"),
+        exits=("the profile is valid, was written or is listed", "the profile has a mistake or was not written"),
         module="_command.profile",
     ),
     "ledger": Subcommand(
         "verify the rotation record; show where a key was installed",
         examples=(
-            ("hpc-onboard ledger verify", "find the first changed record"),
+            ("hpc-onboard ledger verify", "report the first changed record"),
             ("hpc-onboard ledger who-has 3f9a1c20b7de", "list all targets that had the key"),
         ),
-        exits=("the record is unchanged", "the record was changed or cannot be read"),
+        exits=("the ledger is unchanged", "the ledger was changed or cannot be read"),
         module="_command.ledger",
     ),
     "state": Subcommand(
@@ -271,10 +271,10 @@ SUBCOMMANDS = {
         "keys in the file. Only your own programs can use this encryption key. Without unlock or lock, hpc-onboard "
         "keyring shows whether the file is unlocked.",
         (
-            ("hpc-onboard keyring unlock", "ask for the passphrase once for 8 hours"),
-            ("hpc-onboard keyring unlock --for 30m", "ask for it once for 30 minutes"),
+            ("hpc-onboard keyring unlock", "unlock the file for 8 hours"),
+            ("hpc-onboard keyring unlock --for 30m", "unlock the file for 30 minutes"),
             ("hpc-onboard keyring lock", "lock the file now"),
-            ("hpc-onboard keyring", "show until when the file is unlocked"),
+            ("hpc-onboard keyring", "show how long the file stays unlocked"),
         ),
         ("the file is unlocked or locked, or the state is shown", "failed; the output says why"),
         module="_command.unlock",
@@ -283,7 +283,7 @@ SUBCOMMANDS = {
         "change the passphrase of the encrypted key file",
         "hpc-onboard rekey also writes a new salt, and uses the current settings for key derivation, which make the "
         "passphrase harder to guess.",
-        (("hpc-onboard rekey --keep-passphrase", "change only the salt and the cost"),),
+        (("hpc-onboard rekey --keep-passphrase", "keep the passphrase; renew the salt"),),
         ("the file has the new passphrase or settings", "the file is unchanged; the output says why"),
         module="_command.rekey",
     ),

@@ -20,8 +20,8 @@ from .accounts import CommandError
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DEFAULT_SECONDS = 8 * 3600
 LONGEST = 7 * 86400  # seconds
-UNLOCK_ADVICE = "to be asked once for 8 hours: hpc-onboard keyring unlock"
-LOCK_ADVICE = "To lock it: hpc-onboard keyring lock"
+UNLOCK_ADVICE = "to unlock the file for 8 hours, run: hpc-onboard keyring unlock"
+LOCK_ADVICE = "To lock the file, run: hpc-onboard keyring lock"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -65,8 +65,10 @@ def _find_keyring() -> Keyring:
     except backends.MissingKey as error:
         raise CommandError(str(error)) from None
     if not backends.is_own(backend):
-        text = f"Your keys are in {backends.describe(backend)}. Use its own program to lock and unlock it."
-        raise CommandError(f"{text} This command is only for the encrypted file.")
+        raise CommandError(
+            f"This command is only for the encrypted key file, but your keys are in {backends.describe(backend)}. Use "
+            "the program of that keyring to lock and unlock your keys."
+        )
     keyring: Keyring = backend
     return keyring
 
@@ -99,4 +101,5 @@ def _describe_unlocked(file: Path, held: held_key.HeldKey) -> str:
     # a time of day alone is clear for the next hours only
     end = time.strftime("%H:%M" if left < 2 * DEFAULT_SECONDS else "%a %d %b %H:%M", time.localtime(held.until))
     left_text = format_duration(round(left))
-    return f"{display_path(file)} is unlocked until {end} ({left_text} left), by {held.holder}.\n{LOCK_ADVICE}"
+    text = f"{display_path(file)} is unlocked until {end} ({left_text} left). The key is kept in {held.holder}."
+    return f"{text}\n{LOCK_ADVICE}"

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypedDict
 
-BLOCKED = "Do what the finding says."  # its text contains the advice
+BLOCKED = "Follow the advice in the finding."  # its text contains the advice
 IN_HOME = re.compile(r"~/[A-Za-z0-9_./+@%=,-]+~?")
 
 

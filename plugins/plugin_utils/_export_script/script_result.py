@@ -58,23 +58,27 @@ class ScriptResult(NamedTuple):
         known: the scripts and results of the account. seal_key: of the script that the result names.
         """
         if self.account != account:
-            raise AccountError(f"this result is from {self.account}, not from {account}: {NOT_IMPORTED}")
+            raise AccountError(f"this result is from {self.account}, not from {account}, so nothing was imported")
         if self.script not in known["scripts"]:
             command = shlex.join(command_for("export-script", ["-l", account]))
             raise AccountError(
-                f"the script of this result is not from this machine, or too old: {NOT_IMPORTED}. To write a new"
+                "the script of this result is too old or not from this machine, so nothing was imported. To write a new"
                 f" script, run: {command}"
             )
         seal = hmac.digest(seal_key, self.sealed_text.encode(), "sha256").hex()
         if not hmac.compare_digest(seal, self.seal):
-            raise AccountError(f"this result was changed after it was written: {NOT_IMPORTED}. Copy it again")
+            raise AccountError(
+                "this result was changed after it was written, so nothing was imported. Copy the result again"
+            )
         for result in known["results"]:
             if result["run"] == self.run:
-                raise AccountError(f"this result was already imported on {result['taken'][:10]}: {NOT_IMPORTED}")
+                raise AccountError(
+                    f"this result was already imported on {result['taken'][:10]}; nothing was imported now"
+                )
             if result["when"] > self.when:
                 raise AccountError(
-                    f"a newer result, of {result['when']}, was already imported. This result is of {self.when}:"
-                    f" {NOT_IMPORTED}"
+                    f"a newer result, from {result['when']}, was already imported. This result is from {self.when}, so"
+                    " nothing was imported"
                 )
         text = json.dumps(self.answer)
         try:
@@ -109,12 +113,15 @@ def _read_regular_file(path: Path) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        link = " (a symbolic link: give the path of the file itself)" if path.is_symlink() else ""
-        raise AccountError(f"{path}: {errno_name(error)}{link}: {NOT_IMPORTED}") from None
+        if path.is_symlink():
+            reason = f"{path} is a symbolic link, so nothing was imported. Give the path of the file itself"
+        else:
+            reason = f"{path} cannot be read ({errno_name(error)}), so nothing was imported"
+        raise AccountError(reason) from None
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise AccountError(f"{path} is not a regular file: {NOT_IMPORTED}")
+            raise AccountError(f"{path} is not a regular file, so nothing was imported")
         content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
-        raise AccountError(f"{path} is too large ({LARGEST >> 20} MiB at most): {NOT_IMPORTED}")
+        raise AccountError(f"{path} is larger than {LARGEST >> 20} MiB, so nothing was imported")
     return content

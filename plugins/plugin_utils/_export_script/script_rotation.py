@@ -117,5 +117,6 @@ def record_new_keys(account: str, entries: Iterable[PlanEntry]) -> list[str]:
         for target in unsettled if situation.last_seq("prove", new.id, "ok") else ():
             delivery.deliver(target, RotationStep("spread", new.id, (target,)))
             is_verified = delivery.situation().states(new.id).get(target) == "verified"
-            sentences.append(f"{target} {'has the new key' if is_verified else 'does not have the new key yet'}")
+            missing = f"{target} does not have the new key yet"
+            sentences.append(f"{target} has the new key" if is_verified else missing)
     return sentences

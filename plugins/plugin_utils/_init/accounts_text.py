@@ -97,7 +97,7 @@ def add_entries(file: Path, text: str, added: Sequence[DesiredAccount], profiles
     root, document = lines.root(), lines.document()
     accounts = find_value(root, "accounts")
     if not isinstance(accounts, yaml.MappingNode) or accounts.flow_style or not accounts.value:
-        raise NotAdded("its accounts are not on separate lines")
+        raise NotAdded("the accounts in the file are not on separate lines")
     indent = " " * accounts.value[0][0].start_mark.column
     start = next(key.start_mark.line for key, value in getattr(root, "value", ()) if value is accounts)
     end = find_last_line(accounts) + 1

@@ -66,7 +66,7 @@ class AccountsDraft:
             if account.name in self.names:
                 raise ValueError(f"{account.name} is already in the accounts file")
             if account.name in names:
-                raise ValueError(f"{account.name} is given twice: name each account once")
+                raise ValueError(f"{account.name} is given twice. Name each account only once")
             names.add(account.name)
         if self.text is None:
             text = render_file(accounts, self.profiles)

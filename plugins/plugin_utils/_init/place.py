@@ -35,7 +35,7 @@ def write_file(file: Path, text: str, before: str | None) -> None:
     def check_unchanged(_draft: str) -> None:
         """Raise AccountError if the file is not as expected. It is called just before the draft replaces the file."""
         if _read_existing(path) != before:
-            message = f"{file} was changed by another program, so it was not written: check it, then run this again"
+            message = f"another program changed {file}, so hpc-onboard did not write it. Check the file, then try again"
             raise AccountError(message)
 
     try:
@@ -49,7 +49,7 @@ def write_file(file: Path, text: str, before: str | None) -> None:
         finally:
             os.close(folder_fd)
     except OSError as error:
-        message = f"{file} cannot be written ({errno_name(error)}): fix the cause, or write to another file"
+        message = f"{file} cannot be written ({errno_name(error)}). Fix the problem, or choose another file"
         raise AccountError(message) from None
 
 

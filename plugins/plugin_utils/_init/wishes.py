@@ -76,11 +76,11 @@ def list_questions(account: DesiredAccount, local_user: str) -> Iterator[Account
         yield AccountQuestion("user", "Your user name on the cluster", option, found.user or local_user)
     path = find_placeholder({part: profile.get(part) for part in PATTERNS}, "project")
     if path and "project" not in account.entry:
-        yield AccountQuestion("project", f"Your project, a part of {path}", "--project NAME")
+        yield AccountQuestion("project", f"Your project, which is part of {path}", "--project NAME")
     for area in profile.get("storage", ()):
         name = area["name"]
         if "ask" in area and name not in account.entry.get("storage", {}):
-            text = f"Path of your storage '{name}'. {' '.join(str(area['ask']).split())}"
+            text = f"Path of your storage area '{name}'. {' '.join(str(area['ask']).split())}"
             yield AccountQuestion(f"storage:{name}", text, f"--storage {name}=PATH", is_required=False)
     jump = (profile["login"].get("jump") or {}).get("host")
     if jump and not {"jump_user", "ssh"} & account.entry.keys():

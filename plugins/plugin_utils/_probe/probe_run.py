@@ -87,7 +87,7 @@ def read_jobs(variables: Variables, value: extra_vars.Value) -> list[JobCheckRes
     except Mistakes as error:
         raise AccountError(str(error)) from None
     except (ValueError, KeyError, TypeError):
-        raise AccountError(f"{file} is not a result of hpc-onboard test-job --output FILE") from None
+        raise AccountError(f"{file} was not written by `hpc-onboard test-job --output FILE`") from None
 
 
 def _choose_folder(variables: Variables) -> Path:

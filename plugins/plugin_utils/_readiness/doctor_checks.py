@@ -115,7 +115,7 @@ def check_keyring(keyring: str, key: str, has_key: bool, warnings: list[str], fa
     if not has_key:
         return DoctorCheck("keyring", WARNING, f"{keyring} has no key '{key}'.", store_key)
     if fault:
-        return DoctorCheck("keyring", FAILED, f"{keyring} has the key '{key}', which is malformed: {fault}.", store_key)
+        return DoctorCheck("keyring", FAILED, f"the key '{key}' in {keyring} is malformed: {fault}.", store_key)
     if warnings:
         return DoctorCheck("keyring", WARNING, f"{keyring} has the key '{key}'. {' '.join(warnings)}")
     return DoctorCheck("keyring", OK, f"{keyring} has the key '{key}'.")
@@ -176,7 +176,7 @@ def check_control_path(folder: str) -> DoctorCheck:
 def check_folder(path: Path, mode: int, has_config: bool) -> DoctorCheck:
     """Check the working folder. has_config: True if the folder has an ansible.cfg."""
     if has_config and mode & 0o002:  # Ansible ignores the file then
-        text = f"all users can write to {path}, so Ansible ignores the ansible.cfg in it."
+        text = f"all users can write to {path}, so Ansible ignores the ansible.cfg in this folder."
         return DoctorCheck("folder", FAILED, text, f"chmod o-w {path}")
     return DoctorCheck("folder", OK, f"{path}, {'with its' if has_config else 'without an'} ansible.cfg.")
 
@@ -192,7 +192,7 @@ def check_accounts_file(path: Path) -> tuple[list[DoctorCheck], list[InventoryHo
     accounts = " and ".join(part for part in parts if not part.startswith("0 ")) or "no account"
     checks = [DoctorCheck("accounts", OK if hosts else WARNING, f"{display_path(path)}: {accounts}.")]
     if reason := find_other_writers(path):
-        text = f"{reason}, so they can run programs as you through {display_path(path)}."
+        text = f"{reason}. Anyone who can write to {display_path(path)} can run programs as you."
         checks.append(DoctorCheck("accounts", WARNING, text, f"chmod go-w {shlex.join([str(path), str(path.parent)])}"))
     return checks, hosts
 
@@ -276,9 +276,9 @@ def check_ssh_names(config: str, targets: Sequence[NameTarget]) -> DoctorCheck:
     wrong = [target for target in targets if target.actual != target.desired]
     if wrong:
         names = "; ".join(f"`ssh {each.name}` connects to {each.actual}, not to {each.desired}" for each in wrong)
-        text = f"{names}. Your own ssh settings take precedence."
+        text = f"your own ssh settings override the entries of hpc-onboard: {names}."
         return DoctorCheck(name, WARNING, text, f"check the Host entries in {texts.CONFIG}")
     if not texts.is_block_last(config):
-        text = f"in {texts.CONFIG}, settings below the lines of hpc-onboard do not apply to the names in {texts.FILE}."
+        text = f"settings below the lines of hpc-onboard in {texts.CONFIG} do not apply to the names in {texts.FILE}."
         return DoctorCheck(name, WARNING, text, rewrite)
     return DoctorCheck(name, OK, f"{', '.join(f'ssh {target.name}' for target in targets)}: as in {texts.FILE}.")

@@ -34,7 +34,7 @@ SETTINGS: dict[str, extra_vars.Reader] = {
 CREDENTIALS = "SES-001"  # the rule of tickets and certificates
 BLOCKING = ("critical", "high")  # a used-up quota blocks onboarding
 SECONDS = 20  # for the home and the quotas
-NOT_CHECKED = {"state": "not_ready", "text": "the account was not checked", "next": "run again with -vv"}
+NOT_CHECKED = {"state": "not_ready", "text": "the account was not checked", "next": "run the command again with -vv"}
 
 
 def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str) -
     if settings.get("preflight_output"):
         document = {"schema": SCHEMA, "finished": moment, "accounts": rows}
         write_report("preflight_output", Path(settings["preflight_output"]), document)
-    text = f"cannot log in to {closed} of {len(rows)} accounts" if closed else "login works for all accounts"
+    text = f"the login fails on {closed} of {len(rows)} accounts" if closed else "the login works on all accounts"
     return {"kind": "preflight_report", "changed": False, "failed": bool(closed), "msg": text, "accounts": rows}
 
 

@@ -22,6 +22,7 @@ Check = dict[str, Any]
 """{what: title, way: kind of check, words: arguments, paths: number of words that are paths}, as the job reads it
 (module_utils/_slurm/slurm_test_job.py)."""
 HOME_UNREADABLE = "jobs cannot read the home directory on this cluster"
+KEY_NOT_IN_JOBS = "only login nodes use this key, because jobs cannot read the home directory on this cluster"
 HOME_READ_ONLY = "jobs cannot write to the home directory on this cluster"
 
 
@@ -149,7 +150,7 @@ def _add_key_checks(
     for path, key_type in key_types.items():
         is_for_jobs = key_type.in_jobs or (key_type.by_containers and imports)  # imports: jobs import images
         if settings.home and path.startswith("~") and not is_for_jobs:
-            test.skipped.append(SkippedCheck(path, f"{HOME_UNREADABLE}, and only login nodes use this key"))
+            test.skipped.append(SkippedCheck(path, KEY_NOT_IN_JOBS))
         else:
             test.checks.append(_build_check(f"{path} exists and is private", "key", path, paths=1))
 

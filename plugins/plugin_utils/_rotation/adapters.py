@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     RoundTrip = Callable[[list[SecretFile], str, Work], list[ResourceOutcome]]
 
 DAY = re.compile(r"20\d\d-[01]\d-[0-3]\d")
-DIFFERENT_KEY = "the file contains a different key, or none"
+DIFFERENT_KEY = "the file contains a different key or no key"
 
 
 def version_kind(key: CheckedKey) -> str:

@@ -150,7 +150,7 @@ class Coordinator:
         if self._options.retired or is_last or secret is None or step.version != secret.current.id:
             return self._options.retired
         page = KEY_PAGES[self._service]
-        question = f"Deactivate the old key of '{self._secret}' now, at {page}\nDid you deactivate it? (yes/no): "
+        question = f"Deactivate the old key of '{self._secret}' now, at {page}\nDid you deactivate the key? (yes/no): "
         return ask_yes_no(question)
 
     def _limit_plan(self, step: RotationStep) -> RotationStep:

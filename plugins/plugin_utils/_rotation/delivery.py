@@ -75,7 +75,7 @@ class Delivery:
         """Install the version on one target, and verify it. Raise RotationError for a version that is out of use."""
         if self.label_of(step.version) not in ("pending", "current"):
             raise RotationError(
-                "only a pending or current version of a key can be installed: run the rotation with --resume"
+                "only a pending or current version of a key can be installed. Continue the rotation with --resume"
             )
         name, version = step.name, step.version
         try:

@@ -55,8 +55,9 @@ def record_key() -> bytes:
     key = bytes.fromhex(local_key())
     if bytes.fromhex(local_key()) != key:  # a key that cannot be stored is different at each call
         raise AccountError(
-            f"{state_folder()} is not writable, but a rotation must be recorded there: make the folder "
-            f"writable, then run again"
+            f"hpc-onboard must record the rotation in {state_folder()}, but that folder is "
+            "not writable. Make the folder "
+            f"writable, then try again"
         )
     return key
 
@@ -256,7 +257,9 @@ def _write_line(handle: int, line: bytes) -> None:
         os.ftruncate(handle, size)
         raise
     os.ftruncate(handle, size)
-    raise LedgerError(f"{LEDGER}: only part of a line could be written: is the disk full? Free space, then run again")
+    raise LedgerError(
+        f"only part of a line could be written to {LEDGER}. If the disk is full, free some space, then try again"
+    )
 
 
 def _complete_lines(content: bytes) -> bytes:

@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from .._documents.result import CheckStatus, TargetCheck
 
 STATE_TEXTS = {  # state of a target -> text for the user
-    "unknown": "unknown content",
-    "staged": "old key, ready for the new key",
-    "installed": "new key, not tested yet",
-    "verified": "new key, accepted by the registry",
-    "failed": "not replaced, or refused on the account",
-    "rolled_back": "old key, as before",
+    "unknown": "the content of the file is unknown",
+    "staged": "the file has the old key and is ready for the new key",
+    "installed": "the file has the new key, which was not tested yet",
+    "verified": "the file has the new key, which the registry accepts",
+    "failed": "the key was not replaced, or was refused on the account",
+    "rolled_back": "the file still has the old key",
     "unreachable": "unreachable",
     "excused": "excused",
-    "absent": "contains no key",
-    "foreign": "unchanged: the file contains a key that hpc-onboard does not know",
-    "refused": "unchanged: another machine has rotated this key in the meantime",
+    "absent": "the file contains no key",
+    "foreign": "the file is unchanged, because it contains a key that hpc-onboard does not know",
+    "refused": "the file is unchanged, because another machine has already rotated this key",
 }
 RECOVERED = (
-    "the ledger has no record of this rotation, but the record of key versions has: hpc-onboard asks every account "
-    "which key it has"
+    "the record of key versions contains this rotation, but the ledger does not, so hpc-onboard checks which key each "
+    "account has"
 )
 
 
@@ -80,7 +80,7 @@ def target_checks(situation: Situation, by_hand: Collection[str] = ()) -> list[T
 def describe_pending(target: str) -> str:
     """Return the text for a target on an account that no program may log in to."""
     export = shlex.join(command_line.command_for("export-script", ["-l", target.partition(":")[0]]))
-    steps = f"run {export}, run the script there with the new key, then import its result"
+    steps = f"run {export}, run the script on the account with the new key, then import the result"
     return f"pending: programs may not log in to this account; {steps}"
 
 
@@ -88,21 +88,26 @@ def _describe_target(name: str, target: str, state: str, last: Record | None, is
     """Return the text for a target. name: of the secret. last: the last record about the target."""
     if state == "absent" or (last and last.evidence.get("found") == NO_KEY):
         command = onboard_command(target.partition(":")[0])
-        return f"does not contain the key '{name}', so nothing was replaced. To create it: {command}"
+        return (
+            f"the file is missing or does not contain the key '{name}', so nothing was replaced. "
+            f"To add the key, run: {command}"
+        )
     if state == "foreign":
         excuse = command_line.describe_options("rotate", "--resume", "--excuse", target)
-        return f"{STATE_TEXTS['foreign']}; to continue without it: {excuse}"
+        return f"{STATE_TEXTS['foreign']}. To continue without this file: {excuse}"
     if is_cancelled and state in ("staged", "rolled_back"):
-        return "old key, restored" if state == "rolled_back" else "old key"
+        return "the file has the old key again" if state == "rolled_back" else "the file has the old key"
     if last and last.step == "plan" and state == "failed":
-        return "old key, not ready for the new key"
+        return "the file has the old key and is not ready for the new key"
     if last and last.step == "settle" and not last.verdict:  # the file does not have the new key, or was not read
         if state == "failed":
-            return "changed since the rotation: the file contains a different key, or none"
+            return "the file was changed after the rotation, and contains a different key or no key"
         if state == "unreachable":
-            return "new key when it was installed, not read again since"
+            return "the file had the new key after the installation, but was not read again since then"
     if state == "verified" and last and last.verdict != "valid":
-        return "new key, not tested from the account" if is_tested_on_account(target) else "new key"
+        if is_tested_on_account(target):
+            return "the file has the new key, which was not tested from the account"
+        return "the file has the new key"
     return STATE_TEXTS[state]
 
 
@@ -121,7 +126,11 @@ def exposure_checks(situation: Situation, holders: Iterable[str]) -> list[Target
         return []
     planned = {record.target for record in situation.records_of(situation.version) if record.step == "plan"}
     places = sorted({*holders, *old.targets, *planned} - {""})
-    text = f"was, or may have been, at {', '.join(places)}" if places else "was at no known target"
+    text = (
+        (f"the key was or may have been at these targets: {', '.join(places)}")
+        if places
+        else "the key is not known to have been at any target"
+    )
     return [make_check("the compromised key", "warning", text)]
 
 
@@ -140,8 +149,8 @@ def describe_remaining_work(
         return RemainingWork([make_check("rotation", "failed", step.obstacle)], resume_command(name))
     if step.name == "grace":
         end = f"{situation.grace_end[:10]} {situation.grace_end[11:16]} UTC"
-        text = f"{progress}; the old key stays active until {end}, for jobs that use it"
-        text = f"{text}. If you deactivate the key earlier, report that"
+        text = f"{progress}; the old key stays active until {end} for jobs that use this key"
+        text = f"{text}. If you deactivate the key earlier, report the deactivation"
         return RemainingWork([make_check("rotation", "warning", text)], retired_command(name))
     if step.name == "retire" and step.is_manual:
         # a compromised key is deactivated before the new key is read, so the next run needs the file again

@@ -25,7 +25,9 @@ def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str =
     if file == STDIN:
         if not stdin:
             option = describe_options("rotate", "--key-file", STDIN)
-            raise AccountError(f"standard input is empty: pipe the new key into it, or omit {option} to type the key")
+            raise AccountError(
+                f"standard input is empty. Pipe the new key into the command, or omit {option} to type the key"
+            )
         text = stdin.decode("utf-8", "replace").rstrip("\r\n")
     else:
         text = _read_key_file(file) if file else _ask_key(secret, hint)
@@ -41,13 +43,13 @@ def _read_key_file(name: str) -> str:
     try:
         reason = explain_not_private(path, is_pipe_allowed=True)
         if reason:
-            raise AccountError(f"the file with the new key {reason}")
+            raise AccountError(f"the key file {reason}")
         with open(path, "rb") as stream:
             text = stream.read(LARGEST).decode("utf-8")
     except OSError as error:
-        raise AccountError(f"the file with the new key {path} cannot be read ({error.strerror})") from None
+        raise AccountError(f"the key file {path} cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise AccountError(f"the file with the new key {path} is not a text file") from None
+        raise AccountError(f"the key file {path} is not a text file") from None
     return text.removesuffix("\n").removesuffix("\r")
 
 
@@ -57,7 +59,9 @@ def _ask_key(secret: str, hint: str) -> str:
         return ask(f"{hint}New key of '{secret}' (your input is hidden): ", is_hidden=True)
     except NoTerminal:
         option = describe_options("rotate", "--key-file", "FILE")
-        text = f"no terminal is available to ask for the new key: name a file (mode 600) that contains it: {option}"
+        text = (
+            f"no terminal is available to ask for the new key. Name a file (mode 600) that contains the key: {option}"
+        )
         raise AccountError(text) from None
     except NotAnswered:
         raise AccountError(f"no new key was entered for '{secret}', and nothing was changed") from None

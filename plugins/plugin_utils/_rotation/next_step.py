@@ -60,8 +60,8 @@ def _check_labels(situation: Situation) -> None:
             continue
         if labels.get(version, "") in outdated.get(step, ()):
             raise RotationError(
-                f"the ledger has the step {step} of a version of '{situation.name}', but the file in secrets/ does "
-                f"not: an older file was restored. Restore the newest file, then run again"
+                f"the ledger records the step {step} of a version of '{situation.name}', but the file in secrets/ does "
+                f"not, because an older file was restored. Restore the newest file, then try again"
             )
 
 
@@ -71,7 +71,7 @@ def explain_no_begin(situation: Situation) -> str:
     # an old key that still has to be deactivated, or removed, does not block a new rotation
     is_over = step.name in ("", "grace", "prove_dead", "purge") or (step.name == "retire" and step.is_manual)
     if (situation.secret and situation.secret.find_label("pending")) or not is_over:
-        return f"a rotation of '{situation.name}' is open: {resume_command(situation.name)}"
+        return f"a rotation of '{situation.name}' is already open. To continue, run: {resume_command(situation.name)}"
     return ""
 
 
@@ -106,17 +106,26 @@ def _step_before_prove(situation: Situation) -> RotationStep:
     if not situation.last_seq("plan", version, "ok"):
         return plan
     if absent and not missing and "staged" not in states.values():
-        reason = f"no account has the key '{situation.name}', so there is nothing to replace: run {onboard_command()}"
-        return replace(plan, targets=absent, obstacle=f"{reason}, then continue")
+        obstacle = (
+            f"no account has the key '{situation.name}', so there is nothing to replace. Run {onboard_command()}, then "
+            "continue"
+        )
+        return replace(plan, targets=absent, obstacle=obstacle)
     rotated_elsewhere = ", ".join(target for target, state in states.items() if state == "refused")
     is_taken = bool(situation.last_seq("take", version))  # the new key may already exist: do not wait any more
     if rotated_elsewhere and not is_taken:
-        reason = f"another machine has rotated '{situation.name}' on {rotated_elsewhere}, but its records are not here"
-        advice = "import them (hpc-onboard state import FILE), or continue without these targets"
-        return replace(plan, obstacle=f"{reason}: {advice}")
+        obstacle = (
+            f"another machine has rotated '{situation.name}' on {rotated_elsewhere}, but this "
+            "machine does not have the "
+            "records. Import the records (hpc-onboard state import FILE), or continue without these targets"
+        )
+        return replace(plan, obstacle=obstacle)
     if situation.replaces_at_once and missing and not is_taken:
-        reason = f"the new key of '{situation.name}' revokes the old one at once, but these targets are not ready"
-        return replace(plan, obstacle=f"{reason}: {', '.join(missing)}. Make them ready, or continue without them")
+        obstacle = (
+            f"the new key of '{situation.name}' revokes the old key at once, but these targets are not ready: "
+            f"{', '.join(missing)}. Make these targets ready, or continue without them"
+        )
+        return replace(plan, obstacle=obstacle)
     if situation.mode == COMPROMISED and situation.secret and not situation.retired_seq(situation.secret.current.id):
         return RotationStep("retire", situation.secret.current.id, is_manual=True)
     return RotationStep("take", version, is_manual=True)
@@ -177,17 +186,17 @@ def _is_grace_over(situation: Situation, previous: str) -> bool:
 def explain_no_retire(situation: Situation, version: str) -> str:
     """Return why a version must not be deactivated yet: a target may need it. Empty if it may be deactivated."""
     if situation.secret is None:
-        return "the versions of the key are unknown: begin a rotation first"
+        return "the versions of the key are unknown. Begin a rotation first"
     if situation.is_cancelled(version):
         holders = situation.possible_holders(version)
     elif version == situation.secret.current.id:
         is_allowed = situation.mode == COMPROMISED
-        return "" if is_allowed else "only a compromised key is retired while it is the current version"
+        return "" if is_allowed else "only a compromised key can be retired while it is the current version"
     else:
         holders = situation.unsettled_targets(situation.secret.current.id)
     if not holders:
         return ""
-    return f"{', '.join(holders)} may still need the key: first verify these targets, or continue without them"
+    return f"{', '.join(holders)} may still need the key. First verify these targets, or continue without them"
 
 
 def _unconfirmed_targets(situation: Situation, version: str) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ class RotationOpening:
         if report.verdict in ("invalid", "not_entitled"):
             raise AccountError(
                 f"the rotation was not cancelled, because the old key no longer works: "
-                f"{self.effects.sentences[version]}. Install the new key: {resume_command(self._secret)}"
+                f"{self.effects.sentences[version]}. To install the new key, run: {resume_command(self._secret)}"
             )
 
     def _read_current_key(self, situation: Situation) -> tuple[str, str]:
@@ -100,7 +100,8 @@ class RotationOpening:
             raise AccountError(reason)
         if not self._targets:
             raise AccountError(
-                f"no account has the key '{self._secret}' (keys of sandboxes are simulated): nothing was rotated"
+                f"no account has the key '{self._secret}' (the keys of sandboxes are only "
+                "simulated), so nothing was rotated"
             )
         if situation.secret:
             return situation.secret.current.fingerprint, situation.secret.current.kind
@@ -123,7 +124,7 @@ class RotationOpening:
         hint = ""
         if self.rotation.situation().replaces_at_once:
             page = KEY_PAGES[self._service]
-            hint = f"Every account is ready. Create the new key now, at {page}:\nthis revokes the old key.\n"
+            hint = f"Every account is ready. Create the new key now, at {page}\nThe new key revokes the old key.\n"
         try:
             key = self._read_key(hint)
             judgement = judge_key(key, self.settings)
@@ -167,12 +168,15 @@ class RotationOpening:
         new_details = _merge_details(new)
         old_organisation, new_organisation = old_details.get("org"), new_details.get("org")
         if old_organisation and new_organisation and old_organisation != new_organisation:
-            return f"the new key belongs to the organisation {new_organisation}, but the old key to {old_organisation}"
+            return (
+                f"the new key belongs to the organisation {new_organisation}, but the old key "
+                f"belongs to {old_organisation}"
+            )
         if "products" not in new_details:
             return ""
         products = new_details["products"].split(", ")
         lost = [name for name in old_details.get("products", "").split(", ") if name and name not in products]
-        return f"the new key has no access to {', '.join(lost)}, but the old key has" if lost else ""
+        return f"the new key has no access to {', '.join(lost)}, but the old key has access" if lost else ""
 
     def _record_beginning(self, kind: str, old_kind: str, old_fingerprint: str) -> str:
         """Record that a rotation begins, and return the id of its new version. kind: of the new key."""

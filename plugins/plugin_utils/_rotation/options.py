@@ -54,7 +54,7 @@ class RotationOptions:
         try:
             return ValidationSettings(canary=self.canary_image, realms=self.realms, transport=transport, **given)
         except ValueError as error:
-            raise AccountError(f"the settings of the rotation: {error}") from None
+            raise AccountError(f"the settings of the rotation are invalid: {error}") from None
 
 
 def _parse_grace(name: str, value: Any) -> int:
@@ -75,7 +75,7 @@ def parse_last_day(name: str, value: Any) -> str:
             f"{name} is {str(value)!r}; expected a date such as 2027-01-31, as on the page where you created the key"
         ) from None
     if day < date.today():
-        raise AccountError(f"{name} is {day}, which is in the past: the new key must not be expired")
+        raise AccountError(f"{name} is {day}, which is in the past. Enter the last day on which the new key is valid")
     return day.isoformat()
 
 

@@ -88,12 +88,17 @@ def _list_key_reminders(secret: Secret, situation: Situation) -> Iterator[Remind
     """Yield the reminders of one key: its open rotation, its expiry, and old versions to deactivate."""
     name = secret.name
     if secret.find_label("pending"):
-        text = f"A rotation of '{name}' is open, so onboarding does not change the files with this key. Continue it"
+        text = (
+            f"A rotation of '{name}' is open, so onboarding does not change the files with this "
+            "key. Continue the rotation"
+        )
         yield Reminder(text, resume_command(name))
     yield from _list_expiry_reminders(secret)
     for version in secret.with_labels("previous", "retired"):
         page = KEY_PAGES[targets.service_of(name, version.targets)]
-        text = f"{_describe_replaced_key(situation, version)}: deactivate the key at {page}, and report that"
+        text = (
+            f"{_describe_replaced_key(situation, version)}. Deactivate the key at {page}, then report the deactivation"
+        )
         yield Reminder(text, retired_command(name))
 
 
@@ -104,9 +109,9 @@ def _list_expiry_reminders(secret: Secret) -> Iterator[Reminder]:
     if days > SOON_DAYS:  # or the day is unknown
         return
     when = {0: "today", 1: "in 1 day"}.get(days, f"in {days} days")
-    expiry = f"expires on {day}, {when}" if days >= 0 else f"has expired on {day}"
+    expiry = f"expires on {day}, {when}" if days >= 0 else f"expired on {day}"
     page = KEY_PAGES[targets.service_of(secret.name, secret.current.targets)]
-    text = f"The key '{secret.name}' {expiry}: create a new key at {page}, and rotate the old one"
+    text = f"The key '{secret.name}' {expiry}. Create a new key at {page}, then rotate the old key"
     yield Reminder(text, rotate_command(secret.name))
 
 

@@ -34,11 +34,11 @@ def explain_no_secret(secret: str, secrets: set[str]) -> str:
     Without any declared secret, the named one may still have an open rotation.
     """
     if not secrets or secret in secrets:
-        return "" if secret else "no account has a key that could be rotated (keys of sandboxes are simulated)"
+        return "" if secret else "no account has a key that can be rotated (the keys of sandboxes are only simulated)"
     if not secret:
         commands = "; ".join(rotate_command(name) for name in sorted(secrets))
-        return f"name the key to rotate. These accounts have {', '.join(sorted(secrets))}: {commands}"
-    return f"no account has the key '{secret}': {nearest(secret, secrets)} Nothing was done"
+        return f"name the key to rotate. These accounts have the keys {', '.join(sorted(secrets))}. Run: {commands}"
+    return f"no account has the key '{secret}': {nearest(secret, secrets)} Nothing was rotated"
 
 
 def failed_lead(secret: str, reason: str) -> LeadTitle:
@@ -100,7 +100,10 @@ def preview_result(secret: str, files: list[SecretFile], outcomes: list[Resource
     reported = [_with_excuse(outcome, file.target) for file, outcome in pairs if file not in keyless]
     bad = [outcome for outcome in reported if outcome["status"] in FAILURES]
     remarks: list[AccountRemark] = [
-        {"capability": "rotate", "text": f"{file.path} does not contain the key '{secret}'; nothing to replace"}
+        {
+            "capability": "rotate",
+            "text": f"{file.path} does not contain the key '{secret}'; there is nothing to replace",
+        }
         for file in keyless
     ]
     remarks += _describe_all_modes(reported)

@@ -16,8 +16,8 @@ from .ports import EffectReport, KeyNotHeld, OutcomeUnknown, StepRefused
 from .situation import SCHEDULED
 
 NEW_KEY_REFUSED = (
-    "the services do not accept the new key, so no account was changed. If you deactivated it by mistake, activate "
-    "it again. If another machine has rotated the key since, continue on that machine"
+    "the services do not accept the new key, so no account was changed. If you deactivated the key by mistake, "
+    "activate the key again. If another machine has rotated the key since, continue on that machine"
 )
 ALLOWED_LABELS = {  # step -> labels that its version may have ("": not created yet); no other version is changed
     "plan": ("",),
@@ -69,8 +69,8 @@ class Rotation(Delivery):
         label = self.label_of(step.version)
         if label not in ALLOWED_LABELS[step.name]:
             raise RotationError(
-                f"the step {step.name} is not possible for a version that is {label or 'not created yet'}: run the "
-                f"rotation with --resume"
+                f"the step {step.name} is not possible for a version that is {label or 'not created yet'}. Continue "
+                f"the rotation with --resume"
             )
         if step.name in ("canary", "spread"):
             for target in step.targets:
@@ -106,15 +106,15 @@ class Rotation(Delivery):
         """Begin to cancel the rotation. Raise RotationError if the old key may no longer work."""
         situation = self.situation()
         if not situation.version or situation.secret is None or situation.last_seq("abort", situation.version, "ok"):
-            raise RotationError(f"no rotation of '{self.name}' is open, so none can be cancelled")
+            raise RotationError(f"no rotation of '{self.name}' is open, so there is nothing to cancel")
         if situation.fallback_version is None:
             raise RotationError(
-                f"the old key of '{self.name}' is already out of use: to replace the new key, rotate again"
+                f"the old key of '{self.name}' is no longer in use. To replace the new key, rotate again"
             )
         if situation.may_be_dead(situation.fallback_version.id):
             raise RotationError(
-                f"the old key of '{self.name}' may no longer work, so the new key is needed: run the "
-                f"rotation with --resume"
+                f"the old key of '{self.name}' may no longer work, so the new key is needed. Continue "
+                f"the rotation with --resume"
             )
         self.note("abort", "begun", situation.version)
 
@@ -208,7 +208,7 @@ class Rotation(Delivery):
         """Read the targets again and, if each has the new key, make the new version the current one."""
         if step.version != self.situation().version:
             raise RotationError(
-                "only the new version of this rotation can become current: run the rotation with --resume"
+                "only the new version of this rotation can become current. Continue the rotation with --resume"
             )
         for target in step.targets:
             self.read_target(target, step)

@@ -98,7 +98,7 @@ def service_of(secret: str, targets: Iterable[str]) -> str:
     services = sorted({SERVICES.get(_resource_type_of(target), NGC) for target in targets})
     if len(services) > 1:
         raise AccountError(
-            f"the key '{secret}' is used for {' and '.join(services)}: use a different key name for each service"
+            f"the key '{secret}' is used for {' and '.join(services)}. Use a different key name for each service"
         )
     return services[0] if services else secret if secret in SERVICES.values() else NGC
 

@@ -11,9 +11,9 @@ import sys
 from typing import Any
 
 SERVICE = "hpc.onboard"  # the service name of all keys in a keyring
-PLAINTEXT = "it keeps keys unencrypted in a file"
+PLAINTEXT = "this keyring stores keys unencrypted in a file"
 UNUSABLE = {
-    "keyring.backends.null.Keyring": "it stores nothing and reports nothing",
+    "keyring.backends.null.Keyring": "this keyring stores nothing and reports no error",
     "keyring.backends.fail.Keyring": "no keyring service is running on this machine",
     "keyrings.alt.file.PlaintextKeyring": PLAINTEXT,
     "keyrings.alt.Windows.RegistryKeyring": PLAINTEXT,
@@ -32,8 +32,9 @@ ALTERNATIVES = (
     f"PYTHON_KEYRING_BACKEND; or run  pip install hpc-onboard  and use its encrypted file:  keyring set {SERVICE} ngc"
 )
 UNLOCK = (
-    "Unlock it on the desktop. Without a desktop, run  dbus-run-session -- bash  and, in that shell, first run  "
-    "gnome-keyring-daemon --unlock --components=secrets  and type its password"
+    "Unlock the keyring on the desktop. Without a desktop, run  dbus-run-session -- bash  "
+    "and, in that shell, first run  "
+    "gnome-keyring-daemon --unlock --components=secrets  and type the password of the keyring"
 )
 LOCKED = {
     "KeyringLocked": "is locked",
@@ -102,7 +103,7 @@ def _explain_store_error(error: Exception) -> MissingKey | None:
     if not isinstance(error, StoreError):
         return None
     is_default = isinstance(error, StoreMissing) and "PYTHON_KEYRING_BACKEND" not in os.environ
-    message = f"no keyring service is running on this machine, but {error}" if is_default else str(error)
+    message = f"no keyring service is running on this machine, and {error}" if is_default else str(error)
     text = message.removesuffix(f". {SOURCES}")
     return MissingKey(text, SOURCES if text != message else "", all_keys=True)
 
@@ -112,8 +113,8 @@ def _explain_failure(backend: Any, name: str, error: str) -> MissingKey:
     if error in LOCKED:
         return MissingKey(f"the keyring {describe(backend)} {LOCKED[error]}", UNLOCK, all_keys=True)
     return MissingKey(
-        f"the keyring {describe(backend)} did not return the key '{name}' ({error}): unlock the keyring, then run "
-        f"again; to test it, run: keyring get {SERVICE} {name}"
+        f"the keyring {describe(backend)} did not return the key '{name}' ({error}). Unlock the keyring, then "
+        f"try again. To test the keyring, run: keyring get {SERVICE} {name}"
     )
 
 
@@ -124,7 +125,7 @@ def _read_in_program(backend: Any, name: str) -> str | None:
     try:
         result = json.loads(run.stdout)
     except ValueError:
-        result = {"error": f"its program ended with exit code {run.returncode}"}
+        result = {"error": f"the program that read the key ended with exit code {run.returncode}"}
     if "error" in result:
         raise _explain_failure(backend, name, result["error"])
     value: str | None = result["value"]
@@ -144,10 +145,10 @@ def choose_backend() -> tuple[Any, list[str]]:
         if not reason:
             return backend, []
         if reason == PLAINTEXT and configured == name:
-            return backend, [f"the keyring {name} is used because PYTHON_KEYRING_BACKEND names it, but {reason}"]
+            return backend, [f"PYTHON_KEYRING_BACKEND selects the keyring {name}, but {reason}"]
         reasons.append(f"{name} ({reason})")
     found = ", ".join(reasons) or "none"
-    raise MissingKey(f"no safe keyring was found, only {found}", ALTERNATIVES, all_keys=True)
+    raise MissingKey(f"no safe keyring was found. Available keyrings: {found}", ALTERNATIVES, all_keys=True)
 
 
 def _list_backends() -> list[Any]:
@@ -165,7 +166,7 @@ def _list_backends() -> list[Any]:
 def _explain_no_start(error: Exception) -> MissingKey:
     """Return the MissingKey for a keyring library that is missing or cannot start."""
     if isinstance(error, ImportError) and error.name == "keyring":
-        return MissingKey("the Python package 'keyring' is missing: pip install keyring", all_keys=True)
+        return MissingKey("the Python package 'keyring' is missing. Run: pip install keyring", all_keys=True)
     from .named_backend import explain_named_backend  # imported late: most keyrings start
 
     reason = explain_named_backend(error)

@@ -22,10 +22,10 @@ from .passphrase import Prompter, TerminalPrompter, find_passphrase
 ATTEMPTS = 3
 ADVICE = {
     WrongPassphrase: "try again; if the passphrase is right, restore the file from a backup",
-    StoreDamaged: "nothing was written. Fix that, or restore the file from a backup",
-    StoreMissing: "to create it, run `keyring set hpc.onboard ngc`, which asks for a new passphrase",
+    StoreDamaged: "nothing was written. Fix the problem, or restore the file from a backup",
+    StoreMissing: "to create the file, run `keyring set hpc.onboard ngc`, which asks for a new passphrase",
 }
-STALE = "`hpc-onboard keyring unlock` was for another passphrase or another file, so the file is locked again"
+STALE = "the file or its passphrase has changed since `hpc-onboard keyring unlock`, so the file is locked again"
 
 
 @dataclass
@@ -161,11 +161,10 @@ class Store:
         opened = self._open(sealed, found.passphrase, found.source) if found else self._open_by_prompt(sealed)
         if sealed.header.is_below_default():
             rekey = shlex.join(command_line.command_for("rekey", ["--keep-passphrase"]))
-            text = (
-                f"The passphrase of {display_path(self.path)} is easier to guess than it could be, because the file "
-                f"uses outdated key-derivation settings"
+            self._prompter.tell(
+                f"The passphrase of {display_path(self.path)} is easier to guess than necessary, because the file uses "
+                f"outdated key-derivation settings. To update the settings, run: {rekey}"
             )
-            self._prompter.tell(f"{text}. Fix: {rekey}")
         return opened
 
     def _key_name(self, header: Header) -> str:
@@ -198,15 +197,15 @@ class Store:
         """Return the lines above the question: why the passphrase is needed again, and how to be asked less often."""
         unlock = shlex.join(command_line.command_for("keyring", ["unlock"]))
         stale = [f"{STALE}."] if self._is_stale else []
-        return [*stale, *([f"Run `{unlock}` to be asked once for 8 hours."] if self._holder else [])]
+        return [*stale, *([f"To unlock the file for 8 hours, run `{unlock}`."] if self._holder else [])]
 
     def _ask_new_passphrase(self) -> str:
         """Return a new passphrase that was entered twice: with a typo, the keys would be lost. Raise StoreLocked."""
         first = self._prompter.ask(f"New passphrase for {display_path(self.path)}")
         if not first:
-            raise StoreLocked("an empty passphrase does not protect the keys: nothing was written")
+            raise StoreLocked("an empty passphrase does not protect the keys, so nothing was written")
         if self._prompter.ask("Repeat the passphrase") != first:
-            raise StoreLocked("the passphrases differ: nothing was written")
+            raise StoreLocked("the passphrases differ, so nothing was written")
         return first
 
     def _change(self, edit: Callable[[Entries], None]) -> None:
@@ -215,7 +214,7 @@ class Store:
         opened = self._create() if is_new else self._unlock()
         with self._file.lock():
             if self._file.exists() == is_new:  # created or removed since the check above
-                raise PassphraseChanged("other processes keep changing the file: run this again")
+                raise PassphraseChanged("other processes keep changing the file. Try again later")
             entries, header = (opened.entries, opened.header) if is_new else self._reread(opened)
             edit(entries)
             self._write(entries, header, opened.key)
@@ -233,7 +232,7 @@ class Store:
         """Return the entries, read again under the lock, and the header for the next write."""
         sealed = parse(self._file.read())
         if sealed.header.key_id() != opened.header.key_id():
-            raise PassphraseChanged("another process has just changed the passphrase of the file: run this again")
+            raise PassphraseChanged("another process has just changed the passphrase of the file. Try again")
         return sealed.entries(opened.key), sealed.header.next()
 
     def _write(self, entries: Entries, header: Header, key: bytes) -> None:

@@ -160,10 +160,10 @@ def parse(content: bytes) -> Sealed:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise StoreDamaged("one line of the file cannot be decoded") from None
     if not is_canonical:
-        raise StoreDamaged("the file does not have the form that hpc-onboard writes")
+        raise StoreDamaged("the file is not in the format that hpc-onboard writes")
     sizes = (len(header.salt), len(header.fsalt), len(sealed.mac), len(sealed.body) % BLOCK)
     if sizes != (16, 32, 32, 16) or len(sealed.body) < BLOCK:
-        raise StoreDamaged("a line of the file has a wrong length")
+        raise StoreDamaged("a line of the file has the wrong length")
     if not _is_number(header.seq, 1, 2**53) or not _is_within_bounds(header.kdf):
         raise StoreDamaged("a number in the header of the file is out of range")
     return sealed
@@ -232,7 +232,7 @@ def _read_entries(text: bytes) -> Entries:
         document = None
     services = document.values() if isinstance(document, dict) else [None]
     if not all(isinstance(names, dict) and all(isinstance(v, str) for v in names.values()) for names in services):
-        raise StoreDamaged("a different version of hpc.onboard wrote the file: use the same or a newer version")
+        raise StoreDamaged("a different version of hpc.onboard wrote the file. Use the same or a newer version")
     entries: Entries = document
     return entries
 

@@ -49,8 +49,8 @@ class KeyFile:
                     lock.acquire(WAIT_SECONDS)
             except LockBusy as error:
                 raise StoreLocked(
-                    f"another process has been writing to {self.path} for {WAIT_SECONDS:.0f} s ({error}): wait or "
-                    f"end it, then run again"
+                    f"another process has been writing to {self.path} for {WAIT_SECONDS:.0f} s ({error}). Wait for "
+                    f"that process, or end it, then try again"
                 ) from None
             try:
                 yield
@@ -73,7 +73,8 @@ class KeyFile:
                     files.replace(folder, self._name, content, 0o600, {}, check_draft)
             except files.NotKept:
                 raise StoreDamaged(
-                    f"{self.path} does not contain what was just written: does another program write to it?"
+                    f"{self.path} does not contain the text that was just written. Another "
+                    "program may be writing to the file"
                 ) from None
 
     @contextmanager
@@ -86,7 +87,7 @@ class KeyFile:
             raise StoreMissing("the file does not exist yet") from None
         except OSError as error:
             raise StoreDamaged(
-                f"the folder {parent} cannot be opened ({errno_name(error)}): it must not be a link"
+                f"the folder {parent} cannot be opened ({errno_name(error)}). The folder must not be a symbolic link"
             ) from None
         try:
             durable_files.check_private(os.fstat(handle), str(parent), 0o700)

@@ -55,7 +55,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
     def priority(self) -> float:
         """Return the priority; -1, so not chosen, if the file does not exist and a better keyring is available."""
         if os.name != "posix" or find_spec("cryptography") is None:
-            raise RuntimeError("the Python package 'cryptography' is missing: pip install cryptography")
+            raise RuntimeError("the Python package 'cryptography' is missing. Run: pip install cryptography")
         exists = _file_path(os.environ.get("KEYRING_PROPERTY_FILE", "")).exists()
         return PRIORITY if exists or not _has_better_backend() else -1
 

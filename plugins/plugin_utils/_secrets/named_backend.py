@@ -45,7 +45,7 @@ def find_named_backend() -> NamedBackend | None:
         backend = parser.get("backend", "default-keyring").strip()
     except (configparser.Error, UnicodeDecodeError):
         return None
-    return NamedBackend(backend, display_path(file), "remove default-keyring from that file")
+    return NamedBackend(backend, display_path(file), "remove default-keyring from the file")
 
 
 def explain_named_backend(error: Exception) -> str | None:
@@ -55,19 +55,22 @@ def explain_named_backend(error: Exception) -> str | None:
         return None
     setting = f"{found.where} names {found.backend}"
     if isinstance(error, ImportError):
-        return f"{setting}, which {_explain_missing(found.backend, error.name or '')}, or {found.undo}"
+        return _explain_missing(found, error.name or "")
     if isinstance(error, AttributeError | ValueError):
         command = f"{shlex.quote(sys.executable)} -m keyring --list-backends"
-        return f"{setting}, which does not exist: to list the available backends, run {command}; or {found.undo}"
-    return f"{setting}, which cannot start on this machine ({type(error).__name__}): fix that, or {found.undo}"
+        return f"{setting}, which does not exist. To list the available backends, run {command}; or {found.undo}"
+    reason = type(error).__name__
+    return f"{setting}, which cannot start on this machine ({reason}). Fix this problem, or {found.undo}"
 
 
-def _explain_missing(backend: str, module: str) -> str:
+def _explain_missing(found: NamedBackend, module: str) -> str:
     """Return what is not installed, and the command that installs it. module: the one that Python did not find."""
+    setting, backend = f"{found.where} names {found.backend}", found.backend
     install = f"{shlex.quote(sys.executable)} -m pip install"
     if module and not f"{backend}.".startswith(f"{module}."):
-        return f"needs {module}, which is not installed in this Python: {install} {module}"
+        missing = f"{setting}, but the Python module {module}, which this backend needs, is not installed"
+        return f"{missing}. Run {install} {module}, or {found.undo}"
     first, _dot, rest = backend.partition(".")
     # packages of the namespace `keyrings` have two parts: keyrings.alt
     package = f"{first}.{rest.partition('.')[0]}" if first == "keyrings" else PACKAGES.get(first, first)
-    return f"is not installed in this Python: {install} {package}"
+    return f"{setting}, which is not installed in this Python. Run {install} {package}, or {found.undo}"

@@ -21,8 +21,8 @@ ALLOWED = "HPC_ONBOARD_PASSPHRASE_FROM_ENVIRONMENT"
 CREDENTIAL = "hpc.onboard"
 LARGEST = 64 * 1024  # bytes
 SOURCES = (
-    "Run this at a terminal. Or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file (mode 600) with the passphrase, or "
-    f"{FD} to an open file descriptor, or provide the systemd credential {CREDENTIAL}"
+    "Run the command at a terminal, set KEYRING_PROPERTY_PASSPHRASE_FILE to a file (mode 600) with the passphrase, "
+    f"set {FD} to an open file descriptor, or provide the systemd credential {CREDENTIAL}"
 )
 NO_TERMINAL = f"the file is locked, and there is no terminal to ask for the passphrase. {SOURCES}"
 
@@ -70,7 +70,7 @@ def find_passphrase(passphrase_file: str) -> PassphraseSource | None:
     """Return the passphrase from the first available source; None if the user must be prompted. Raise StoreLocked."""
     found = _read_first_source(passphrase_file)
     if found is not None and not found.passphrase:
-        raise StoreLocked(f"the file is locked, and {found.source} is empty: put the passphrase in it")
+        raise StoreLocked(f"the file is locked, and {found.source} is empty. Put the passphrase into {found.source}")
     return found
 
 
@@ -111,15 +111,15 @@ def explain_not_private(path: Path, is_pipe_allowed: bool = False) -> str:
     """
     entry = path.stat()
     if stat.S_ISDIR(entry.st_mode):
-        return f"{path} is a folder: give the path of a file"
+        return f"{path} is a folder. Give the path of a file"
     if not stat.S_ISREG(entry.st_mode):
-        return "" if is_pipe_allowed else f"{path} is not a regular file: give the path of a regular file"
+        return "" if is_pipe_allowed else f"{path} is not a regular file. Give the path of a regular file"
     if entry.st_uid != os.geteuid():
         try:
             owner = pwd.getpwuid(entry.st_uid).pw_name
         except KeyError:
             owner = f"uid {entry.st_uid}"
-        return f"{path} belongs to another user ({owner}): use your own copy of the file, mode 600"
+        return f"{path} belongs to another user ({owner}). Use your own copy of the file, with mode 600"
     if stat.S_IMODE(entry.st_mode) & 0o077:
         return f"{path} is accessible to other users. Run: chmod 600 {shlex.quote(str(path))}"
     return ""

@@ -80,13 +80,13 @@ class KeySession:
                     backend.delete_password(SERVICE, name)
             except Exception as error:  # a backend may raise any exception, and the message may contain a key
                 raise MissingKey(
-                    f"the keyring {describe(backend)} did not store '{name}' ({type(error).__name__}): unlock the "
-                    f"keyring, then run again"
+                    f"the keyring {describe(backend)} did not store '{name}' ({type(error).__name__}). Unlock the "
+                    f"keyring, then try again"
                 ) from None
             if _read_key(backend, name, memory)[0] != value:
                 raise MissingKey(
                     f"the keyring {describe(backend)} did not return the value that was stored for "
-                    f"'{name}': check that keyring, then run again"
+                    f"'{name}'. Check this keyring, then try again"
                 )
             memory.get("answers", {}).pop(name, None)
 
@@ -99,7 +99,7 @@ def _look_up(name: str, shared: dict[str, Any]) -> tuple[dict[str, Any], list[st
     except MissingKey as error:
         return {"error": _report_refusal(error, shared)}, []
     if not value:
-        text = f"the key '{name}' is not in {describe(backend)}. Store it with:  keyring set {SERVICE} {name}"
+        text = f"the key '{name}' is not in {describe(backend)}. To store the key, run:  keyring set {SERVICE} {name}"
         return {"error": text, "absent": True}, warnings + notes
     return {"value": value, "source": describe(backend)}, warnings + notes
 

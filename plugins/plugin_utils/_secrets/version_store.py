@@ -42,7 +42,7 @@ class VersionStore:
             signed_record.check_texts({"secret": name}, {"secret": signed_record.NAME}, "a secret")
         except signed_record.RecordError:
             raise VersionError(
-                "the name of a secret is invalid: use at most 32 letters, digits, dots, dashes and underscores"
+                "the name of a secret is invalid. Use at most 32 letters, digits, dots, dashes and underscores"
             ) from None
         self.name = name
         self._key = key
@@ -69,7 +69,7 @@ class VersionStore:
         def change_known(known: Secret | None) -> Secret:
             """Return the changed versions. Raise VersionError before the first rotation."""
             if known is None:
-                raise VersionError(f"'{self.name}' has no versions yet: plan the rotation first, then run again")
+                raise VersionError(f"'{self.name}' has no versions yet. Plan the rotation first, then try again")
             return change(known)
 
         return self._change(change_known)
@@ -87,7 +87,7 @@ class VersionStore:
             if changed != known:
                 durable_files.replace_file(folder, self._file, versions.serialize(changed, seq + 1, self._key))
                 if self._read(folder) != (changed, seq + 1):
-                    raise StateError(f"{self._file} does not have the content that was just written: run again")
+                    raise StateError(f"{self._file} does not have the content that was just written. Try again")
         return changed
 
     def _read(self, folder: int) -> tuple[Secret | None, int]:
@@ -99,7 +99,7 @@ class VersionStore:
     def lock_rotation(self) -> Iterator[None]:
         """Lock out other rotations of the secret while the block runs. Raise StateError if one is running."""
         end_with_parent()  # else a worker that survives its run would keep the lock
-        holder = f"another rotation of '{self.name}' is running: wait until it ends, then run again"
+        holder = f"another rotation of '{self.name}' is running and has not finished"
         with (
             durable_files.open_folder(BELOW) as folder,
             durable_files.hold_lock(folder, f"{self.name}.rotation.lock", holder, 0.0),

@@ -115,7 +115,7 @@ def find_flaw(secret: Secret) -> str:
         if count[label] > 1:
             return f"{count[label]} versions are {label}; at most one may be"
     if len({version.id for version in secret.versions}) != len(secret.versions):
-        return "two versions have the same id"
+        return "two versions have the same ID"
     return ""
 
 
@@ -134,7 +134,7 @@ def check_secret(secret: Secret) -> Secret:
         raise VersionError(str(error)) from None
     flaw = find_flaw(secret)
     if flaw:
-        raise VersionError(f"the versions of '{secret.name}' are contradictory: {flaw}")
+        raise VersionError(f"the versions of '{secret.name}' contradict each other: {flaw}")
     return secret
 
 
@@ -148,8 +148,8 @@ def add_pending(secret: Secret, pending: KeyVersion) -> Secret:
     """Add the version of the next rotation, whose value must be in the keyring. Retire a previous version."""
     if secret.find_label("pending"):
         raise VersionError(
-            f"a rotation of '{secret.name}' is already open: finish it with --resume or cancel it "
-            f"with --give-up, then start a new one"
+            f"a rotation of '{secret.name}' is already open. Finish it with --resume or cancel it "
+            f"with --give-up, then start a new rotation"
         )
     for previous in secret.with_labels("previous"):
         secret = retire(secret, previous.id)
@@ -209,8 +209,8 @@ def _relabel(secret: Secret, version: str, before: str, after: str, **changed: A
     found = secret.find_version(version)
     if found.label != before:
         raise VersionError(
-            f"this step needs a version of '{secret.name}' with the label {before}, but its label is {found.label}: "
-            "run the rotation with --resume, which shows the state of the rotation"
+            f"this step needs a version of '{secret.name}' with the label {before}, but its label is {found.label}. "
+            "To see the state of the rotation, run the rotation with --resume"
         )
     versions = tuple(replace(known, label=after, **changed) if known is found else known for known in secret.versions)
     return replace(secret, versions=versions)

@@ -93,7 +93,7 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
     try:
         arguments = ssh_arguments(values, "")
     except ValueError as error:
-        raise AccountError(f"its ssh arguments cannot be parsed: {error}") from None
+        raise AccountError(f"the ssh arguments of the account cannot be parsed: {error}") from None
     own_options = translate_arguments(arguments[:-1])
     settings = user_options(_check_value("HostName", arguments[-1]))
     options = [("HostName", _check_value("HostName", settings["hostname"][-1])), *own_options]
@@ -118,7 +118,9 @@ def translate_arguments(arguments: Sequence[str]) -> Options:
         if name.lower() in OF_RUNS:
             continue
         if name.lower() not in KEYWORDS:
-            raise AccountError(f"its ssh arguments set {name}, which hpc-onboard does not write to ssh_config")
+            raise AccountError(
+                f"the ssh arguments of the account set {name}, which hpc-onboard does not write to ssh_config"
+            )
         keyword = KEYWORDS[name.lower()]
         if keyword in REPEATABLE or keyword not in dict(options):
             options.append((keyword, _check_value(keyword, value)))
@@ -135,7 +137,9 @@ def _parse_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
             continue
         letter, value = argument[:2], argument[2:]
         if letter not in (*LETTERS, "-o"):
-            raise AccountError(f"its ssh arguments contain {letter}, which hpc-onboard cannot write to ssh_config")
+            raise AccountError(
+                f"the ssh arguments of the account contain {letter}, which hpc-onboard cannot write to ssh_config"
+            )
         value = value or (remaining.pop(0) if remaining else "")
         if letter != "-o":
             yield LETTERS[letter], value

@@ -106,7 +106,10 @@ def _report_overridden(desired: DesiredNames, included: str, config: str) -> lis
     sections = {name: section for name, section in texts.read_sections(included).items() if name in desired.sections}
     with open_settings(config, included) as settings:
         overridden = {
-            target.account: f"connects to {target.actual}, not to {target.desired}: your settings override the entry"
+            target.account: (
+                f"this name connects to {target.actual}, not to {target.desired}, because "
+                "your ssh settings override this entry"
+            )
             for target in settings.list_targets(sections)
             if target.desired != target.actual
         }
@@ -125,7 +128,7 @@ def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.Nam
     others = {name: section for name, section in sections.items() if name not in by_ssh}
     removed = [name for name, section in others.items() if section.source in files or not _has_source(section)]
     if not by_ssh and not removed:
-        raise AccountError("no account in the inventory uses ssh: sandboxes are folders on this machine")
+        raise AccountError("no account in the inventory uses ssh. Sandboxes are folders on this machine")
     with open_settings(config) as settings:
         settings.resolve(UNNAMED)  # first: if ssh refuses the user's settings, the error is not about an account
         made, failures = _make_entries(by_ssh, settings)

@@ -69,17 +69,17 @@ class SshNames(Resource):
     def obstacle(self, before: State, host: Host) -> str | None:
         """Return why the files must not be changed, and what to do; None if they may be."""
         folder, config, included = (host.expand(path) for path in (texts.FOLDER, texts.CONFIG, texts.FILE))
-        instead = "replace it with a regular file, then run again"
+        instead = f"replace {texts.CONFIG} with a regular file, then try again"
         problem = host.why_blocked(folder) or edited_file.why_not_editable(host, config, instead)
         if problem:
             return problem
         entry = host.entry(included)
         if entry and (entry.kind != "file" or not entry.mine):
-            return f"{texts.FILE} is a {entry.kind} that hpc-onboard did not create: move it away, then run again"
+            return f"{texts.FILE} is a {entry.kind} that hpc-onboard did not create. Move it away, then try again"
         mode = _config(host).mode
         if mode & 0o022:
             return (
-                f"other users may write {texts.CONFIG} (mode {mode:04o}), so ssh may refuse it. Run: "
+                f"other users can write to {texts.CONFIG} (mode {mode:04o}), so ssh may refuse the file. Run: "
                 f"chmod go-w {texts.CONFIG}"
             )
         return self._find_change_by_hand(host)
@@ -89,21 +89,21 @@ class SshNames(Resource):
         trace = texts.find_trace(_config(host).text)
         if trace:
             return (
-                f"the block of hpc-onboard in {texts.CONFIG} was changed by hand: delete '{trace}' and its other "
-                "lines, then run again"
+                f"the block of hpc-onboard in {texts.CONFIG} was changed by hand. Delete '{trace}' and the other "
+                "lines of the block, then try again"
             )
         text = _included(host).text
         if text and not text.startswith(texts.HEADER):
-            return f"{texts.FILE} was not written by hpc-onboard: move it away, then run again"
+            return f"{texts.FILE} was not written by hpc-onboard. Move it away, then try again"
         for account, section in texts.read_sections(text).items():
             if not section.untouched:
                 return (
-                    f"the section {account} of {texts.FILE} was changed by hand: move your own lines to "
-                    f"{texts.CONFIG}, delete that section, then run again"
+                    f"the section {account} of {texts.FILE} was changed by hand. Move your own lines to "
+                    f"{texts.CONFIG}, delete that section, then try again"
                 )
         new = self._render_file(host)
         if new and not texts.read_sections(new):
-            return f"{texts.FILE} contains lines that you added: move them to {texts.CONFIG}, then run again"
+            return f"{texts.FILE} contains lines that you added. Move them to {texts.CONFIG}, then try again"
         return None
 
     # -- changes -------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class SshSettings:
         """Return the output of ssh -G for a name, by keyword. Raise AccountError if ssh refuses the settings."""
         ssh = run_program(["ssh", *(["-F", self._path] if self._path else []), "-G", "--", name], SECONDS)
         if ssh.code is None:
-            raise AccountError("ssh does not run on this machine: install the OpenSSH client, 7.3 or newer")
+            raise AccountError("ssh does not run on this machine. Install the OpenSSH client, 7.3 or newer")
         if ssh.code != 0:
             errors = ssh.errors
             if self._path:  # the user knows ~/.ssh/config, not this temporary copy of it

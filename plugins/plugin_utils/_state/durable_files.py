@@ -36,7 +36,7 @@ def make_state_error(error: OSError, path: str) -> StateError:
         return StateError(
             f"{path} is a symbolic link or not a folder; hpc-onboard stores no state behind links: move it away"
         )
-    return StateError(f"{path}: {errno_name(error)}. Fix that, then run again")
+    return StateError(f"{path}: {errno_name(error)}. Fix the problem, then try again")
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def check_private(entry: os.stat_result, display_path: str, mode: int) -> None:
         raise StateError(f"{display_path} belongs to another user, so hpc-onboard does not trust it: move it away")
     if entry.st_mode & 0o077:
         actual = f"{entry.st_mode & 0o7777:04o}"
-        raise StateError(f"other users can access {display_path} (mode {actual}): run chmod {mode:o} on it")
+        raise StateError(f"other users can access {display_path} (mode {actual}). Change its mode with chmod {mode:o}")
 
 
 def _describe_place(name: str) -> str:
@@ -163,7 +163,7 @@ def replace_file(folder: int, name: str, content: bytes) -> None:
     try:
         files.replace(folder, name, content, 0o600, {})
     except files.NotKept:
-        raise StateError(f"another program changed {name} at the same time: run again") from None
+        raise StateError(f"another program changed {name} at the same time. Try again") from None
     except OSError as error:
         raise make_state_error(error, _describe_place(name)) from None
 
@@ -175,9 +175,9 @@ def hold_lock(folder: int, name: str, holder: str, wait_seconds: float) -> Itera
     try:
         lock.acquire(wait_seconds)
     except LockBusy as error:
-        orphan = f"the run of that process has ended, so the process may wait for ever. End it: kill {error.orphan}"
-        advice = orphan if error.orphan else "wait until that process has finished, or end it"
-        raise StateError(f"{holder} ({error}): {advice}, then run again") from None
+        orphan = f"The run that started this process has ended. Run `kill {error.orphan}`, then try again"
+        advice = orphan if error.orphan else "Wait until this process has finished, or end it, then try again"
+        raise StateError(f"{holder} ({error}). {advice}") from None
     except OSError as error:
         raise make_state_error(error, _describe_place(name)) from None
     try:

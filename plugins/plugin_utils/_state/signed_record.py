@@ -141,7 +141,7 @@ CHAIN_FIELDS = ("seq", "prev", "hash")
 def derive_subkey(key: bytes, purpose: str) -> bytes:
     """Return the key for one purpose, so that a signature for one purpose is not valid for another."""
     if len(key) < SHORTEST_KEY:
-        raise RecordError(f"the key of the ledger is too short (minimum: {SHORTEST_KEY} bytes): create a new key")
+        raise RecordError(f"the key of the ledger is too short (minimum: {SHORTEST_KEY} bytes). Create a new key")
     return hmac.digest(key, b"hpc.onboard " + purpose.encode(), "sha256")
 
 
@@ -166,20 +166,20 @@ def check_record(document: Mapping[str, Any]) -> None:
         advice = "restore the ledger from a backup"
         raise (NewerRecord if is_ledger else RecordError)(refusal(schema, SCHEMA, "a record of the ledger", advice))
     if set(document) != FIELDS:
-        raise RecordError("a record: fields are missing or unknown")
+        raise RecordError("a record of the ledger has missing or unknown fields")
     check_texts(document, TEXTS, "a record")
     for name, least in (("sequence", 0), ("seq", 1)):
         if not _is_integer(document[name]) or document[name] < least:
-            raise RecordError(f"a record: '{name}' is not an integer of at least {least}")
+            raise RecordError(f"'{name}' in a record is not an integer of at least {least}")
     evidence = document["evidence"]
     if not isinstance(evidence, dict) or not set(evidence) <= set(EVIDENCE):
-        raise RecordError(f"a record: evidence may only contain {', '.join(sorted(EVIDENCE))}")
+        raise RecordError(f"the evidence of a record may contain only {', '.join(sorted(EVIDENCE))}")
     for name, value in evidence.items():
         form = EVIDENCE[name]
         if isinstance(form, str):
             check_texts({name: value}, {name: form}, "evidence")
         elif not _is_integer(value) or not form[0] <= value <= form[1]:
-            raise RecordError(f"evidence: '{name}' is not an integer from {form[0]} to {form[1]}")
+            raise RecordError(f"'{name}' in the evidence of a record is not an integer from {form[0]} to {form[1]}")
 
 
 def _is_integer(value: Any) -> bool:
@@ -249,7 +249,7 @@ def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple
         last = Head(record.seq, record.hash)
         records.append(record)
         if head and head.seq == last.seq and head.hash != last.hash:
-            return records, Misfit(number, "this line is not the one that the stored head was made for")
+            return records, Misfit(number, "this line does not match the stored head of the ledger")
     return records, _tail_misfit(last, head)
 
 
@@ -260,6 +260,6 @@ def _tail_misfit(last: Head, head: Head | None) -> Misfit | None:
         return Misfit(last.seq + 1, f"the lines from here to {expected} were removed")
     if last.seq > expected + 1:  # one line more is normal after a writer was killed before it stored the head
         return Misfit(
-            expected + 2, "this line is later than the stored head, which was removed or replaced by an old one"
+            expected + 2, "this line is newer than the stored head, which was removed or replaced by an older head"
         )
     return None

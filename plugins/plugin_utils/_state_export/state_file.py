@@ -156,7 +156,7 @@ def import_state(document: Document) -> ImportedState:
     if conflicts:
         names = ", ".join(sorted(conflicts))
         raise LedgerError(
-            f"both machines have rotated {names} since their last common record: cancel one rotation first"
+            f"both machines have rotated {names} since their last common record. Cancel one rotation first"
         )
     if own:
         imported.kept.append(f"the ledger, which has {count(len(own), 'record')} more on this machine")

@@ -30,7 +30,7 @@ from .standing import split_steps
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand."""
     complete_by(parser.add_argument("account", metavar="ACCOUNT", help="such as simone@wilson"), "list_names")
-    step = parser.add_argument("step", nargs="?", metavar="STEP", help="the name of the step in the output of status")
+    step = parser.add_argument("step", nargs="?", metavar="STEP", help="the name of the step, as `status` shows it")
     complete_by(step, "list_steps")
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
@@ -98,17 +98,19 @@ def _mark_step(account: AccountSummary, name: str, moment: str | None) -> list[t
     if "due" in step:
         mark["due"] = step["due"]
     done_steps.set_mark(account.name, name, mark)
-    return [(f"{name} of {account.name} {_describe_mark(step, mark)}. To undo this, add --not.", 0)]
+    return [(f"{_describe_mark(f'{name} of {account.name}', step, mark)}. To undo this, add --not.", 0)]
 
 
-def _describe_mark(step: Mapping[str, Any], mark: StepMark) -> str:
-    """Return the end of a sentence about a step that is marked as done."""
+def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
+    """Return a sentence, without its period, about a step that is marked as done. title: of the step."""
     next_day = repeat_day(step, mark)
     if next_day and next_day <= date.today():
-        return f"was done on {mark['at'][:10]} and has been due again since {next_day}"
+        return f"{title} was done on {mark['at'][:10]} and has been due again since {next_day}"
     if next_day:
-        return f"is done until {next_day}"
-    return f"is done for {mark['due']}; set its next date in the accounts file" if "due" in mark else "is done"
+        return f"{title} is done until {next_day}"
+    if "due" in mark:
+        return f"{title} is done for {mark['due']}; set its next date in the accounts file"
+    return f"{title} is done"
 
 
 def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
@@ -122,11 +124,11 @@ def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
         state = "done" if step["id"] in done else "open"
         due, own = due_day(step, mark), own_day(step, mark)
         if due and own:
-            detail = f"due on {due}" + (f"; {detail}" if mark else "; open until you mark it as done")
+            detail = f"due on {due}" + (f"; {detail}" if mark else "; open until you mark the step as done")
         elif due:
-            detail += f", until {due}" if due > date.today() else f", and due again since {due}"
+            detail += f", until {due}" if due > date.today() else f"; the step has been due again since {due}"
         elif state == "done" and not mark:
-            detail = "done, as hpc-onboard has found out"
+            detail = "hpc-onboard has detected that this step is done"
         out += [
             (f"{state}  {step['id']}  {step['text']}", 0),
             *([(step["url"], 4)] if "url" in step else []),
@@ -138,8 +140,8 @@ def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
 def _describe_sign(sign: str | None) -> str:
     """Return how hpc-onboard recognises that a step is done."""
     texts = {
-        None: "open until you mark it as done",
-        "reached": "done once a run reaches the account",
-        "key": "done once the keyring has the key",
+        None: "the step is open until you mark it as done",
+        "reached": "the step is done when hpc-onboard reaches the account",
+        "key": "the step is done when the keyring has the key",
     }
-    return texts.get(sign, "done once the path is set")
+    return texts.get(sign, "the step is done when the path is set")

@@ -125,7 +125,7 @@ def _all_step_lines(accounts: Sequence[AccountStatus], terminal: Terminal) -> li
     first = next(([account["name"], step["id"]] for account in accounts for step in account["steps"]), None)
     if first:
         command = shlex.join(command_line.command_for("done", first))
-        out += sentence_with_command("When one is done:", command, 2, terminal)
+        out += sentence_with_command("To mark a step as done:", command, 2, terminal)
     return out
 
 

@@ -43,7 +43,7 @@ def _print_status(options: argparse.Namespace, program: str) -> int:
     """Print the status of the selected accounts, as text or JSON. Return the exit code."""
     file = choice.find_accounts_file(options.inventory)
     if file is None:
-        print(f"No accounts file found. To write one, run:\n  {program} init", file=sys.stderr)
+        print(f"No accounts file found. To write an accounts file, run:\n  {program} init", file=sys.stderr)
         return 2
     every, now = choice.read_accounts(file), datetime.now(UTC)
     selected = choice.select_accounts(every, options.names, file)

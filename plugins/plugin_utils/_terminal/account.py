@@ -223,7 +223,7 @@ def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str 
     if result.get("exception"):
         lines += indented_lines("To see where this error comes from, add -vvv.", 4, view.terminal, "faint")
     if view.detail is not Detail.EXCEPTIONS:
-        lines += step_lines("Needed before the first login:", result.get("human_steps", []), view.terminal)
+        lines += step_lines("Manual steps before the first login:", result.get("human_steps", []), view.terminal)
     return lines
 
 

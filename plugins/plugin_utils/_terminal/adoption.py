@@ -30,7 +30,7 @@ class AdoptAccountRenderer(Renderer):
         """Return a heading with the numbers of resources by relation, and a line for each resource."""
         numbers = Counter(thing["relation"] for thing in result["things"])
         counts = ", ".join(f"{numbers[relation]} {relation}" for relation in STYLES if relation in numbers)
-        lines = heading(name, result, counts or "nothing that hpc-onboard could use was found", view)
+        lines = heading(name, result, counts or "hpc-onboard found nothing to use", view)
         for thing in result["things"]:
             mark, style = STYLES[thing["relation"]]
             text = thing["thing"] if thing["relation"] == "equal" else f"{thing['thing']}: {thing['use']}"
@@ -52,7 +52,7 @@ class AdoptChosenRenderer(PartRenderer):
         terminal, out = view.terminal, list[Line]()
         if result["left"]:
             left = count(result["left"], "difference")
-            text = f"{left} not decided. Run adopt at a terminal, or add --yes to keep your own."
+            text = f"You have not decided on {left}. Run adopt at a terminal, or add --yes to keep your own versions."
             out += indented_lines(text, 0, terminal, "note")
         if not result["changed"]:
             return [*out, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]

@@ -74,7 +74,7 @@ MOST_INFOS = 4  # findings of severity info that are listed
 def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), every: bool = False) -> list[Line]:
     """Return the report. files: the files that contain it. every: also list all findings of severity info."""
     report, output = make_harmless(report), describe_options("audit", "--output", "FOLDER")
-    where_rest = "listed in the report files" if files else f"which {output} writes to files"
+    where_rest = "The report files list all findings." if files else f"To write all findings to files, use {output}."
     if report["run"]["since"] == "last":
         return _change_lines(report, terminal, files, where_rest)
     parts = (
@@ -94,7 +94,7 @@ def _change_lines(report: AuditReport, terminal: Terminal, files: Sequence[str],
     last, summary = find_last_start(report), report["summary"]
     if not (summary["new"] or summary["changed"] or summary["resolved"]):
         unchanged = count(sum(not is_recent(finding) for finding in list_unwaived(report["findings"])), "finding")
-        since = f"Nothing new since the last audit ({format_time(last)})" if last else "No earlier audit to compare to"
+        since = f"Nothing new since the last audit ({format_time(last)})" if last else "No earlier audit was found"
         return indented_lines(f"{since}. {unchanged} unchanged.", 0, terminal) + _failure_lines(report, terminal)
     changes = select_recent(report)
     unknown = {finding["account"] for finding in changes["findings"] if finding["rule"] == "RUN-002"}
@@ -116,7 +116,7 @@ def _resolved_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
 def _finding_lines(report: AuditReport, terminal: Terminal, where_rest: str, every: bool) -> list[Line]:
     """Return the findings in groups, the worst first; those of severity info only if they matter, or with every.
 
-    where_rest: where the user finds the groups that are not shown.
+    where_rest: a sentence on where the user finds the groups that are not shown.
     """
     unknown = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
     findings = [
@@ -127,7 +127,7 @@ def _finding_lines(report: AuditReport, terminal: Terminal, where_rest: str, eve
     groups = group_findings([finding for finding in findings if finding["severity"] != "info"], MOST_GROUPS)
     out = [line for group in groups[:MOST_GROUPS] for line in _group_lines(group, terminal)]
     left = sum(group.number for group in groups[MOST_GROUPS:])
-    out += _faint_lines(f"and {count(left, 'less severe finding')}, {where_rest}", terminal) if left else []
+    out += _faint_lines(f"and {count(left, 'less severe finding')}. {where_rest}", terminal) if left else []
     infos = [finding for finding in findings if finding["severity"] == "info"]
     shown = [finding for finding in infos if finding["class"] == "unknown" and finding["capability"] != "watch"]
     shown += [finding for finding in infos if finding["rule"] == "STP-002"]  # a manual step is due soon
@@ -141,7 +141,7 @@ def _info_lines(groups: Sequence[FindingGroup], terminal: Terminal, where_rest: 
         text = f"{_join_names(group.accounts, terminal)}: {group.text.rstrip('.')} ({group.first['rule']})"
         out += labelled_lines(mark, "info", STYLES["info"], text, terminal)
     left = sum(group.number for group in groups[MOST_INFOS:])
-    return out + (_faint_lines(f"and {left:,} more, {where_rest}", terminal) if left else [])
+    return out + (_faint_lines(f"and {left:,} more. {where_rest}", terminal) if left else [])
 
 
 def _group_lines(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
@@ -207,7 +207,7 @@ def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     if rest:
         out += indented_lines(f"and {count(len(rest), 'other')} with findings", 0, terminal, "faint")
     if fine:
-        text = f"and {len(fine):,} others are in order" if rows else f"{count(len(fine), 'account')}, all in order"
+        text = f"{len(fine):,} other accounts are in order" if rows else f"{count(len(fine), 'account')}, all in order"
         out.append((Span(terminal.mark("good"), "ok"), Span(f" {text}")))
     return out
 

@@ -183,9 +183,9 @@ def _describe_status(profile: Part, sources: SourceSummary) -> str:
 def _login_rows(profile: Part) -> Rows:
     """Yield the rows about login nodes, networks and authentication; a row without text is not shown."""
     login, auth = profile["login"], profile.get("auth", {})
-    port = f", port {login['port']}" if "port" in login else ""
-    jump = f", via the jump host {login['jump']['host']}" if "jump" in login else ""
-    yield SheetRow("login", login["host"] + port + jump)
+    port = f"port {login['port']}" if "port" in login else ""
+    jump = f"via the jump host {login['jump']['host']}" if "jump" in login else ""
+    yield SheetRow("login", join_phrases(login["host"], port, jump))
     yield SheetRow("key", ", ".join(login.get("host_keys", ())), ", ".join(login.get("host_keys", ())))
     for host in login.get("hosts", ()):
         yield SheetRow("", join_phrases(host["host"], host.get("arch"), host.get("what")), DETAIL)

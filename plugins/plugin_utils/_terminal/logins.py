@@ -18,7 +18,7 @@ LOGIN_STATES = {  # state of a login -> its text
     "unasked": "ssh does not ask for anything",
     "each_time": "connected; ssh asks again in each run, because the site forbids open sessions",
     "open": "a session is open",
-    "opened": "a session is open now, for later runs too",
+    "opened": "a session is open now, also for later runs",
     "entered": "connected",
     "renewed": "the certificate or ticket is renewed",
     "closed": "needs an interactive login",
@@ -76,8 +76,10 @@ class ScriptExportedRenderer(Renderer):
         terminal, file = view.terminal, str(result["file"])
         lines = heading(name, result, f"wrote {file}", view)
         keys = ", ".join(result["questions"])
-        asks = f"It asks for {keys}; your input is hidden." if keys else "It does not ask for keys."
-        lines += indented_lines(f"The script contains no keys. {asks} Copy it to the account and run it:", 4, terminal)
+        asks = f"The script prompts for {keys} and hides your input." if keys else "The script does not ask for keys."
+        lines += indented_lines(
+            f"The script contains no keys. {asks} Copy the script to the account and run it:", 4, terminal
+        )
         *options, target = shlex.split(str(result["ssh_target"]))
         lines += wrap_command(f"scp {shlex.join([*options, file, target])}:", 4, terminal)
         lines += wrap_command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, terminal)

@@ -71,7 +71,8 @@ def list_limits(place: Part) -> list[str]:
     if "backup" in place:
         limits.append("backed up" if place["backup"] else "no backup")
     if "purge" in place:
-        limits.append(f"deleted {place['purge']['days']} days after it was {CLOCKS[place['purge']['clock']]}")
+        clock = CLOCKS[place["purge"]["clock"]]
+        limits.append(f"files are deleted {place['purge']['days']} days after they were {clock}")
     if place.get("on_compute") in IN_JOBS:
         limits.append(IN_JOBS[place["on_compute"]])
     return limits

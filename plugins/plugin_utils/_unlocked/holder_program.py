@@ -65,7 +65,7 @@ def make_memory() -> mmap.mmap:
             memory.madvise(getattr(mmap, advice))
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     if ctypes.CDLL(None).mlock(ctypes.c_void_p(start), ctypes.c_size_t(LARGEST)):
-        raise OSError("memory cannot be excluded from swap: see ulimit -l")
+        raise OSError("the memory cannot be excluded from swap. Check the limit with ulimit -l")
     return memory
 
 

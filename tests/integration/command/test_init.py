@@ -59,7 +59,7 @@ def test_two_accounts_from_an_empty_home_to_an_onboarded_one(bed: Any, person: P
     assert f"3  {lrz.name} " in seen
     assert "(lrz in your ssh settings)" in seen
     assert "user name" not in seen, "ssh knows them"
-    assert "dssusrinfo all" in answer(run, "storage 'dss'(?s:.*)Press Enter to skip", "dss/x")
+    assert "dssusrinfo all" in answer(run, "storage area 'dss'(?s:.*)Press Enter to skip", "dss/x")
     answer(run, "is invalid(?s:.*)Press Enter to skip", area)
     answer(run, "Write this to ~/.config/hpc.onboard/accounts.yml", "")
     answer(run, "Check the login of each account now", "y")
@@ -89,7 +89,7 @@ def test_what_is_there_already_is_offered_once_the_account_can_be_entered(bed: A
     answer(run, "Write this to", "")
     answer(run, "Check the login of each account now", "y")
     answer(run, "Check the accounts for what you have already set up", "y")
-    run.expect_exact("are not changed. [y/N] ")
+    run.expect_exact("stay unchanged. [y/N] ")
     run.sendline("y")
     assert ended(run)[0] == 0
     paths = {"huggingface": f"/data/{dfki.user}/hf"}
@@ -101,7 +101,7 @@ def test_all_answers_can_be_options_and_what_is_missing_is_said_at_once(bed: Any
     person.knows("wc.fnal.gov", "wilson", f"User {wilson.user}")
     said = person.types("init").stderr
     assert wilson.name in said
-    assert "Give each account with --account USER@CLUSTER" in said
+    assert "Name each account with --account USER@CLUSTER" in said
     missing = person.types("init", "--account", "wilson", "--account", "lrz")
     assert missing.returncode == 2
     assert "--project NAME" in missing.stderr
@@ -156,14 +156,14 @@ def test_no_repository_gets_it(bed: Any, person: Person) -> None:
     words = ("init", "--account", "ada@dfki", "-o")
     ran = person.types(*words, str(tree / "my" / "accounts.yml"))
     assert ran.returncode == 2
-    assert "~/tree, a folder that git tracks" in ran.stderr
+    assert "is in the git repository ~/tree" in ran.stderr
     assert not (tree / "my").exists()
     (tree / ".gitignore").write_text("accounts.yml\n")
     done = person.types(*words, str(tree / "accounts.yml"), **person.with_key())
     assert entries(tree / "accounts.yml") == {"ada@dfki": None}, done.stderr
 
 
-QUESTIONS = ["Where do you have accounts", "user name on the cluster", "project, a part of", "Write this to"]
+QUESTIONS = ["Where do you have accounts", "user name on the cluster", "project, which is part of", "Write this to"]
 
 
 @pytest.mark.parametrize("end", [3, pytest.param(4, marks=pytest.mark.exhaustive)])
@@ -213,12 +213,12 @@ def test_the_first_key_is_asked_for_unseen_and_a_slip_is_said_in_a_line(bed: Any
     ring = {"PYTHON_KEYRING_BACKEND": BACKEND, "KEYRING_PROPERTY_FILE": str(person.folder / "ring")}
     run = person.at_terminal("init", "--account", "dfki", **ring)
     answer(run, "Write this to", "")
-    answer(run, r"Store\s+it\s+now", "y")
+    answer(run, r"Store\s+the\s+key\s+now", "y")
     typed = (("Your NGC key: ", f"{KEYS}short"), ("too short(?s:.*)Your NGC key: ", KEYS + "k" * 64))
     for question, words in (*typed, ("New passphrase.*: ", "correct horse"), ("Repeat the passphrase: ", "another")):
         run.expect(question)
         run.sendline(words)
-    run.expect(r"Not stored: .*the\s+passphrases\s+differ")
+    run.expect(r"not\s+stored: .*the\s+passphrases\s+differ")
     seen = str(run.before)
     assert "Traceback" not in seen
     assert KEYS not in seen

@@ -84,7 +84,7 @@ def test_what_is_told_works_where_it_is_told_for_a_file_of_another_name(desk: De
     assert "attic.example.org" in typed(*behind("Rules of the site:", first))
     told = typed("status", "-i", str(file))
     assert "○ Fill in the form" in told or "- Fill in the form" in told, told
-    typed(*behind("When one is done:", told))
+    typed(*behind("To mark a step as done:", told))
     assert "✓ Fill" in typed("status", "-i", str(file))
     assert behind("Next:", told) == ["audit", "-i", str(file)]
     typed(*behind("Next:", told))

@@ -39,7 +39,7 @@ def test_a_planted_accounts_file_is_used_by_no_command(bed: Any, tmp_path: Path,
     for verb in VERBS if planted == "by somebody else" else VERBS[:2]:
         ran = subprocess.run([COMMAND, verb], cwd=folder, env=environment, capture_output=True, text=True, check=False)
         assert ran.returncode == 2, verb
-        assert "accounts.yml is not used: " in ran.stderr, ran.stderr
+        assert "accounts.yml, because " in ran.stderr, ran.stderr
     assert not mark.exists()
 
 

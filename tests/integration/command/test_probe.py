@@ -173,7 +173,7 @@ def test_modules_and_quotas_are_those_that_a_login_shell_has(bed: Any, person: P
     jobs.write_text("[]", encoding="utf-8")
     wrong = person.types("probe", "--jobs", str(jobs))
     assert wrong.returncode == 2
-    assert "is not a result of hpc-onboard test-job" in " ".join((wrong.stdout + wrong.stderr).split())
+    assert "was not written by `hpc-onboard test-job" in " ".join((wrong.stdout + wrong.stderr).split())
 
 
 def _set(node: Any, steps: list[str], value: Any) -> None:

@@ -275,7 +275,7 @@ def test_with_sixty_accounts_the_second_run_fits_on_a_screen(accounts: Accounts)
 
 def test_an_account_that_cannot_be_reached_says_what_comes_before(accounts: Accounts) -> None:
     said = piped(accounts("ada@dfki", down=("ada@dfki",)), "--tags", "launchers")
-    assert "Needed before the first login:" in said
+    assert "Manual steps before the first login:" in said
     assert "\n      https://github.com/MBAZA-NLP/hpc-infrastructure-access\n" in said
     assert "registry" not in said
     assert said.rstrip().endswith("--tags launchers -l 'ada@dfki'")

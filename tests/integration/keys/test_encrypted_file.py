@@ -95,7 +95,7 @@ def test_the_first_key_on_a_machine_asks_for_a_new_passphrase_twice(tmp_path: Pa
 
     asked = [("Password for 'ngc'.*: ", KEY), ("New passphrase for ~/.local.*: ", PASSPHRASE)]
     slipped = keyring("set", "hpc.onboard", "ngc", answers=[*asked, ("Repeat the passphrase: ", "something else")])
-    assert "the passphrases differ: nothing was written" in slipped
+    assert "the passphrases differ, so nothing was written" in slipped
     assert not (tmp_path / ".local/share/hpc.onboard/keyring").exists()
     keyring("set", "hpc.onboard", "ngc", answers=[*asked, ("Repeat the passphrase: ", PASSPHRASE)])
     said = keyring("get", "hpc.onboard", "ngc", answers=[("Passphrase of .*: ", "wrong"), ("2 of 3.*: ", PASSPHRASE)])

@@ -84,7 +84,7 @@ def test_without_a_keyring_service_a_plaintext_one_is_not_taken_in_its_place(bed
     assert ran.code == 2
     said = " ".join(ran.text.split())
     file = "the encrypted file ~/.local/share/hpc.onboard/keyring: "
-    assert f"no keyring service is running on this machine, but {file}" in said
-    assert "to create it, run `keyring set hpc.onboard ngc`" in said
+    assert f"no keyring service is running on this machine, and {file}" in said
+    assert "to create the file, run `keyring set hpc.onboard ngc`" in said
     assert not account.exists("enroot/.credentials")
     assert ran.statuses(account.name)["link ~/dss"] == "missing"

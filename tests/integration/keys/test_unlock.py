@@ -25,7 +25,7 @@ ANSWERS = {  # question -> what the user types; passphrases are counted
     r"Passphrase of [^\n]*: ": PASSPHRASE,
     r"Your NGC key: ": KEY,
     r"New key of 'ngc'[^\n]*: ": "",
-    r"Store\s+it\s+now[^>]*> ": "y",
+    r"Store\s+the\s+key\s+now[^>]*> ": "y",
     r"Check the login[^>]*> ": "n",
     r"Write this to[^>]*> ": "",
     r"\[y/N\] ": "y",
@@ -74,7 +74,7 @@ def test_a_first_session_asks_once_a_command_and_once_unlocked_not_at_all(person
     assert numbers == {"init": 2, **({"unlock": 1} if is_unlocked else {}), **each}, counted
     for name, (_number, shown) in counted.items():
         assert PASSPHRASE not in shown
-        assert shown.count("to be asked once for 8 hours") == (name not in ("init", "unlock") and not is_unlocked), name
+        assert shown.count("unlock the file for 8 hours") == (name not in ("init", "unlock") and not is_unlocked), name
 
 
 @pytest.fixture
@@ -122,14 +122,21 @@ def test_a_key_that_does_not_open_the_file_any_more_is_removed_and_said(
     desk(*UNLOCK)
     if what == "another passphrase":
         count, shown = desk("hpc-onboard", "rekey")
-        assert (count, "It is locked again." in shown) == (3, True), "the old one is asked for, whatever is unlocked"
-        assert "for another passphrase" not in desk(*GET)[1]
+        assert (count, "The file is locked again." in shown) == (3, True), (
+            "the old one is asked for, whatever is unlocked"
+        )
+        assert "its passphrase has changed since" not in desk(*GET)[1]
         return
     (tmp_path / "other").mkdir()
     FileRing(tmp_path / "other").file.replace(tmp_path / "ring" / "keyring")
     count, shown = desk(*GET)
-    assert (count, "was for another passphrase or another file, so the file is locked again." in shown) == (1, True), (
-        shown
-    )
+    assert (
+        count,
+        "the file or its passphrase has changed since `hpc-onboard keyring unlock`, so the file is locked again."
+        in shown,
+    ) == (
+        1,
+        True,
+    ), shown
     count, shown = desk(*GET)
-    assert (count, "was for another passphrase" in shown) == (1, False), shown
+    assert (count, "its passphrase has changed since" in shown) == (1, False), shown

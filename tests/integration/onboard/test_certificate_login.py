@@ -69,8 +69,20 @@ def test_where_it_has_ended_nothing_is_tried_and_the_command_that_signs_is_run_i
 
 
 OTHERWISE = [  # the certificate's days, what is typed, how the run ends, what is said
-    ("the person refuses", "-2d:-1h", ["n"], 4, "so hpc-onboard did not connect. Get a new one: cscs-key sign"),
-    ("a wrong code", "-2d:-1h", ["y", "111111"], 4, "so hpc-onboard did not connect. Get a new one: cscs-key sign"),
+    (
+        "the person refuses",
+        "-2d:-1h",
+        ["n"],
+        4,
+        "so hpc-onboard did not connect. To get a new certificate: cscs-key sign",
+    ),
+    (
+        "a wrong code",
+        "-2d:-1h",
+        ["y", "111111"],
+        4,
+        "so hpc-onboard did not connect. To get a new certificate: cscs-key sign",
+    ),
     ("it ends within minutes, and will do", "-1d:+4m", [""], 0, "1 account: "),
     ("the program is not there", "-2d:-1h", [], 4, "is not on your PATH; install it from https://github.com/eth-cscs/"),
 ]

@@ -366,7 +366,7 @@ def test_a_key_that_its_successor_ends_is_replaced_only_where_all_are_ready(lega
     odd.ssh("rm enroot/second-name")
     run = at_terminal(legacy, rotate_resume=True)
     run.expect(QUESTION)
-    assert "this revokes the old key" in words(str(run.before))
+    assert "The new key revokes the old key" in words(str(run.before))
     new = legacy.registry.succeed(legacy.old, [PRIVATE])
     run.sendline(new)
     code, said = finished(run)

@@ -156,7 +156,7 @@ class Trouble(NamedTuple):
     called: str
 
 
-FAILED, UNKNOWN, UNTOUCHED = "not replaced", "unknown content", "unreachable"
+FAILED, UNKNOWN, UNTOUCHED = "not replaced", "the content of the file is unknown", "unreachable"
 AWAY = f"({UNTOUCHED}|{UNKNOWN})"  # a login that ends at once may have done something
 TROUBLES = {
     "full": Trouble(small, full, emptied, FAILED),
@@ -235,7 +235,7 @@ def test_a_file_that_somebody_removed_meanwhile_is_not_created_again(three: Stag
 def test_another_key_that_somebody_put_in_meanwhile_stays(three: Stage) -> None:
     odd, new = three.accounts[1], new_one(three)
     ran = met(three, SPREAD, lambda: odd.ssh(f"sed -i s/nvapi-.*/{OTHER}/ {FILE}"), key=new)
-    left_alone(three, ran, "the file contains a key that hpc-onboard", new)
+    left_alone(three, ran, "it contains a key that hpc-onboard", new)
     assert keys_in(odd.read(FILE)) == {OTHER}
 
 

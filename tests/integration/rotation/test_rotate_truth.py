@@ -83,9 +83,9 @@ def test_a_rotation_creates_nothing_on_an_account_that_was_offboarded(two: Stage
     assert ran.code == 0, ran.text
     assert gone.tree() == before
     assert "✗" not in ran.text
-    assert f"{gone.name}:enroot_credential does not contain the key 'ngc'" in words(ran).replace(": ", " ").replace(
-        "  ", " "
-    )
+    assert f"{gone.name}:enroot_credential the file is missing or does not contain the key 'ngc'" in words(ran).replace(
+        ": ", " "
+    ).replace("  ", " ")
     assert set(two.held(two.accounts[0])) == {new}
     assert onboarded(two).code == 0
     assert settled(two, new)

@@ -301,7 +301,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
         ),
         (
             finding("SCR-002", in_the_way="~/$(id)", text="move it away (mv ~/a ~/b), then run again.", blocked=True),
-            [("Do what the finding says, then:", False), (ONBOARD, True)],
+            [("Follow the advice in the finding, then:", False), (ONBOARD, True)],
         ),
         (finding("LNK-003", cause="site", blocked=True), [(ASK, False), (ONBOARD, True)]),
         (finding("ORP-001"), [(OFFBOARD, True)]),

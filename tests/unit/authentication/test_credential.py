@@ -226,4 +226,4 @@ def test_a_renewer_that_another_users_terminal_refuses_is_named_with_what_to_do(
     monkeypatch.setattr(terminal.os, "open", refused)
     state, said = renewing.renew_credential({"inventory_hostname": "ada@daint"}, "/dev/pts/1", lambda _question: "y")
     assert state == "ended"
-    assert said.endswith("'true' could not be started at /dev/pts/1 (Permission denied): run the command yourself")
+    assert said.endswith("'true' could not be started at /dev/pts/1 (Permission denied). Run the command yourself")

@@ -13,10 +13,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import r
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "Give each account with --account USER@CLUSTER"),
+        ([], "Name each account with --account USER@CLUSTER"),
         (
             ["--account", "ada@wilson", "--account", "ada@lrz"],
-            "ada@wilson: --project NAME   Your project, a part of /work1",
+            "ada@wilson: --project NAME   Your project, which is part of /work1",
         ),
         (["--account", "ada@wilsn"], 'did you mean "wilson"'),
         (["--account", "ada@../wilson"], "unknown cluster"),
@@ -27,9 +27,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import r
         (["--account", "a@lrz", "--storage", "ds=/dss"], 'did you mean "dss"'),
         (["--account", "a@dfki", "--without", "konda"], 'did you mean "conda"'),
         (["--account", "a@dfki", "--auth", "open"], "Expected: The login method"),
-        (["--account", "a@dfki", "--account", "a@dfki"], "a@dfki is given twice: name each account once"),
+        (["--account", "a@dfki", "--account", "a@dfki"], "a@dfki is given twice. Name each account only once"),
         (["--account", "a@dfki", "--jump-user", "b"], "has no jump host"),
-        (["--project", "x", "--account", "a@dfki"], "must follow its account"),
+        (["--project", "x", "--account", "a@dfki"], "must follow an account"),
         (["--acount", "a@dfki"], 'unknown option --acount; did you mean "--account"?'),
         (["a@dfki"], 'unexpected word "a@dfki"'),
     ],

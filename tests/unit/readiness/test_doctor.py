@@ -64,7 +64,7 @@ def test_a_missing_key_comes_with_the_command_that_stores_it() -> None:
     assert "in the clear" in doctor_checks.check_keyring("x", "ngc", True, ["It is kept in the clear."]).text
     malformed = doctor_checks.check_keyring("x", "ngc", True, [], "the key is too short: copy it again")
     assert (malformed.status, malformed.next) == (FAILED, "keyring set hpc.onboard ngc")
-    assert "'ngc', which is malformed: the key is too short" in malformed.text
+    assert "the key 'ngc' in x is malformed: the key is too short" in malformed.text
     assert doctor_checks.report_locked_keyring("encrypted file ~/x").status == WARNING
 
 
@@ -99,7 +99,10 @@ def test_control_path_ends_where_an_address_does() -> None:
 
 def test_a_folder_that_everybody_may_write_in_matters_where_its_settings_are_wanted() -> None:
     assert doctor_checks.check_folder(Path("/x"), 0o40777, True) == DoctorCheck(
-        "folder", FAILED, "all users can write to /x, so Ansible ignores the ansible.cfg in it.", "chmod o-w /x"
+        "folder",
+        FAILED,
+        "all users can write to /x, so Ansible ignores the ansible.cfg in this folder.",
+        "chmod o-w /x",
     )
     assert doctor_checks.check_folder(Path("/x"), 0o40777, False).status == OK
     assert doctor_checks.check_folder(Path("/x"), 0o40755, True).status == OK

@@ -105,7 +105,7 @@ def test_a_key_that_is_replaced_at_once_is_not_taken_before_every_target_is_read
     rotation.take_step(next_step(rotation.situation()))
     step = next_step(rotation.situation())
     assert (step.name, step.targets) == ("plan", (TWO,))
-    assert "revokes the old one at once" in step.obstacle
+    assert "revokes the old key at once" in step.obstacle
     assert "continue without" in step.obstacle
     world.excused.add(TWO)
     rotation.excuse(TWO)
@@ -196,7 +196,7 @@ def test_a_second_rotation_waits_for_the_first() -> None:
     rotation, world = at_work()
     for name in ("take", "prove", "canary", "spread", "settle"):
         to(rotation, name)
-        with pytest.raises(RotationError, match="is open"):
+        with pytest.raises(RotationError, match="is already open"):
             rotation.begin("personal")
     to(rotation, "retire")
     rotation.begin("personal")
@@ -239,8 +239,8 @@ def test_what_is_given_up_comes_back_and_its_key_goes(at: str) -> None:
     [
         ("legacy", "scheduled", "prove", "may no longer work"),
         ("personal", "compromised", "take", "may no longer work"),
-        ("personal", "scheduled", "prove_dead", "already out of use"),
-        ("personal", "scheduled", "", "already out of use"),
+        ("personal", "scheduled", "prove_dead", "no longer in use"),
+        ("personal", "scheduled", "", "no longer in use"),
     ],
 )
 def test_what_cannot_be_given_up(kind: str, mode: str, step: str, why: str) -> None:

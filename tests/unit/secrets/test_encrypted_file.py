@@ -442,10 +442,10 @@ def test_sources_go_before_persons_in_their_order(path: Path, tmp_path: Path, mo
     [
         ("absent", "cannot be read (No such file or directory)"),
         ("open to others", "is accessible to other users. Run: chmod 600 "),
-        ("of another user", "belongs to another user (nobody): use your own copy of the file, mode 600"),
-        ("a folder", "is a folder: give the path of a file"),
-        ("a pipe", "is not a regular file: give the path of a regular file"),
-        ("empty", "is empty: put the passphrase in it"),
+        ("of another user", "belongs to another user (nobody). Use your own copy of the file, with mode 600"),
+        ("a folder", "is a folder. Give the path of a file"),
+        ("a pipe", "is not a regular file. Give the path of a regular file"),
+        ("empty", "is empty. Put the passphrase into "),
         ("no text", "the passphrase is not valid UTF-8"),
     ],
 )

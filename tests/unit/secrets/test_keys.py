@@ -156,18 +156,21 @@ def test_the_words_of_a_backend_are_never_shown(ring: Ring) -> None:
 @pytest.mark.parametrize(
     ("backend", "said"),
     [
-        ("keyring.backends.null.Keyring", "keyring.backends.null.Keyring (it stores nothing and reports nothing)"),
+        (
+            "keyring.backends.null.Keyring",
+            "keyring.backends.null.Keyring (this keyring stores nothing and reports no error)",
+        ),
         (
             "keyring.backends.fail.Keyring",
             "keyring.backends.fail.Keyring (no keyring service is running on this machine)",
         ),
-        ("test_backends.Refusing", "keyring.backends.null.Keyring (it stores nothing"),
-        ("nosuch.Keyring", "PYTHON_KEYRING_BACKEND names nosuch.Keyring, which is not installed in this Python: "),
+        ("test_backends.Refusing", "keyring.backends.null.Keyring (stores nothing"),
+        ("nosuch.Keyring", "PYTHON_KEYRING_BACKEND names nosuch.Keyring, which is not installed in this Python. "),
         ("keyrings.nosuch.deep.Keyring", " -m pip install keyrings.nosuch, or unset the variable"),
         ("keyring.backends.nosuch.Keyring", "which is not installed in this Python"),
-        ("test_backends.Nosuch", "names test_backends.Nosuch, which does not exist: "),
-        ("KWallet", "names KWallet, which does not exist: "),
-        ("test_lacking.Keyring", "needs nosuch_library, which is not installed in this Python: "),
+        ("test_backends.Nosuch", "names test_backends.Nosuch, which does not exist. "),
+        ("KWallet", "names KWallet, which does not exist. "),
+        ("test_lacking.Keyring", "but the Python module nosuch_library, which this backend needs, is not installed. "),
         ("test_backends.Unable", "names test_backends.Unable, which cannot start on this machine (RuntimeError)"),
     ],
 )
@@ -188,7 +191,7 @@ def test_a_backend_that_keyringrc_names_and_that_is_not_installed_is_called_that
     _name_in_keyringrc(ring, "keyrings.nosuch.file.Keyring")
     error = str(ring.ask(None, "ngc")[0]["error"])
     assert "~/.config/python_keyring/keyringrc.cfg names keyrings.nosuch.file.Keyring, which is not installed" in error
-    assert "-m pip install keyrings.nosuch, or remove default-keyring from that file" in error
+    assert "-m pip install keyrings.nosuch, or remove default-keyring from the file" in error
 
 
 def test_a_chain_is_resolved_to_its_first_backend_that_may_be_used(ring: Ring) -> None:
@@ -210,10 +213,10 @@ def test_a_plaintext_backend_is_used_with_a_warning_when_it_is_named_and_refused
     assert [one["value"] for one in named] == ["nvapi-plain"] * 3
     warnings = [warning for one in named for warning in one["warnings"]]  # type: ignore[attr-defined]  # an answer is JSON
     assert len(warnings) == 1
-    assert f"{PLAINTEXT} is used because PYTHON_KEYRING_BACKEND names it" in warnings[0]
+    assert f"PYTHON_KEYRING_BACKEND selects the keyring {PLAINTEXT}" in warnings[0]
     _name_in_keyringrc(ring, PLAINTEXT)
     error = str(ring.ask(None, "ngc")[0]["error"])
-    assert f"{PLAINTEXT} (it keeps keys unencrypted in a file)" in error
+    assert f"{PLAINTEXT} (this keyring stores keys unencrypted in a file)" in error
 
 
 @pytest.mark.parametrize(
@@ -243,7 +246,7 @@ def test_what_the_fresh_program_cannot_get_is_said(ring: Ring) -> None:
     ring.env["STAND_IN"] = "yes"
     missing, crashed, locked = ring.ask("test_backends.Keychain", "wandb", "crash", "locked")
     assert "the key 'wandb' is not in test_backends.Keychain" in str(missing["error"])
-    assert "its program ended with exit code -6" in str(crashed["error"])
+    assert "the program that read the key ended with exit code -6" in str(crashed["error"])
     assert "is locked" in str(locked["error"])
     assert "canary" not in str([missing, crashed, locked])
 

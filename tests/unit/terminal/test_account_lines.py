@@ -78,7 +78,7 @@ def test_steps_that_are_left_are_said_with_their_links_on_lines_of_their_own() -
     missed = {"unreachable": True, "msg": "refused", "human_steps": steps}
     said = text(account_lines("a@b", missed, View()))
     assert said == (
-        "✗ a@b  unreachable\n    refused\n    Needed before the first login:\n"
+        "✗ a@b  unreachable\n    refused\n    Manual steps before the first login:\n"
         "    - Ask Ann.\n      https://a.example/b\n    - Wait."
     )
     assert "Manual steps:\n    - Ask Ann." in text(account_lines("a@b", result(human_steps=steps), View()))
