@@ -158,9 +158,7 @@ class JobRequests(AuditCheck):
                 why = "this file starts %s, which does not exist" % host.shown(program)
                 self.report("ENV-009", "%s:%d" % (host.shown(path), line), why)
         for one in find_settings(text) if os.path.basename(path) in (".env", ".envrc") else ():
-            report_lost_folder(
-                self, "%s:%d" % (host.shown(path), one.line), one.name, one.name, one.value(host.home), host
-            )
+            report_lost_folder(self, "%s:%d" % (host.shown(path), one.line), one.name, one.value(host.home), host)
         file = tool_places.OF_PROJECTS.get(os.path.basename(path))
         # those in the home directory itself are not of a project; tool_settings checks them
         for setting in find_values(file, text) if file and os.path.dirname(path) != host.home else ():

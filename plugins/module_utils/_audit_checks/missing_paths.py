@@ -105,15 +105,15 @@ def files_in(check: AuditCheck, folder: str, endings: Tuple[str, ...], host: Hos
     return [host.home + "/" + folder + "/" + name for name in names if name.endswith(endings)]
 
 
-def report_lost_folder(check: AuditCheck, where: str, name: str, shown_name: str, folder: str, host: Host) -> None:
+def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, host: Host, setting: str = "") -> None:
     """Report a folder or file of the user that does not exist, and that no program of the user can create.
 
-    name: the variable that sets this folder; shown_name: the setting with the same effect, for the message.
+    name: the variable that sets this folder. setting: the setting of a tool with the same effect, if it is in the file.
     """
     is_known = LARGE_FOLDERS.search(name) or OWN_FOLDERS.match(name)
     if is_known and folder.startswith("/") and not is_of_system(folder) and cannot_exist(folder, host):
         text = "%s is set to %s, which does not exist, and which you have no permission to create"
-        check.report("ENV-009", where, text % (shown_name, host.shown(folder)))
+        check.report("ENV-009", where, text % (setting or name, host.shown(folder)))
 
 
 def names_in(folder: str, host: Host) -> List[str]:

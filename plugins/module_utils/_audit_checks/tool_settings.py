@@ -104,7 +104,7 @@ class ToolSettings(AuditCheck):
             elif CONDA_FOLDERS.match(setting.name) and setting.name not in ours and is_in(value or "/", host.home):
                 self._report_in_home(where, setting.name, value, host)
             elif setting.is_certain(host.home) and setting.name not in ours and value not in ours.values():
-                report_lost_folder(self, where, setting.name, setting.name, value, host)
+                report_lost_folder(self, where, setting.name, value, host)
 
     def _check_outranked(self, name: str, folder: str, where: str, ours: Mapping[str, str], host: Host) -> None:
         """Report a variable that has no effect because one of hpc-onboard's has precedence. folder: its value."""
@@ -198,7 +198,7 @@ class ToolSettings(AuditCheck):
             elif name not in ours and not file.variables and tool_places.NAMES_EXISTING.match(name):
                 report_missing(self, where, name, folder, host)
             elif name not in ours:
-                report_lost_folder(self, where, name, key, folder, host)
+                report_lost_folder(self, where, name, folder, host, key)
 
     def _starter_files(self, host: Host) -> Iterator[str]:
         """Yield the files in which services, editors, notebooks and R name the programs and variables that they use."""
@@ -222,7 +222,7 @@ class ToolSettings(AuditCheck):
                 self.report("ENV-009", "%s:%d" % (host.shown(path), number), why)
             elif name not in ours:
                 where, folder = "%s:%d" % (host.shown(path), number), expand_path(value, host.home)
-                report_lost_folder(self, where, name, name, folder, host)
+                report_lost_folder(self, where, name, folder, host)
 
     def _report_in_home(self, where: str, key: str, folder: str, host: Host) -> None:
         """Report a large folder in the home directory, if the site wants it elsewhere. key: the setting's name."""
@@ -241,7 +241,7 @@ class ToolSettings(AuditCheck):
                 if folder and is_in(folder, host.home):
                     self._report_in_home(where, key, folder, host)
                 elif folder:
-                    report_lost_folder(self, where, CONDA_CACHE, key, folder, host)
+                    report_lost_folder(self, where, CONDA_CACHE, folder, host, key)
 
 
 def _find_matching(folder: str, pattern: str, host: Host) -> Iterator[str]:
