@@ -271,7 +271,7 @@ class Host(AccountPaths):
         if not (found and found.kind == "file" and found.mode == mode and found.mine):
             raise self._lost_write_error(path)
 
-    def _lost_write_error(self, path: str) -> AccountError:
+    def _lost_write_error(self, path: str) -> AccountError:  # of a write whose content is not there afterwards
         text = "%s does not have the content just written: is another program writing to it?"
         return AccountError(text % self.shown(path))
 

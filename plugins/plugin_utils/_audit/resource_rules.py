@@ -179,7 +179,7 @@ class CondaRules(ResourceRules):
         breaks = [self._rate_field(field, outcome) for field in outcome["fields"]]
         return breaks or ([RuleBreak(self.missing, "broken", reason)] if reason else [])
 
-    def _rate_field(self, field: str, outcome: ResourceOutcome) -> RuleBreak:
+    def _rate_field(self, field: str, outcome: ResourceOutcome) -> RuleBreak:  # the rule that one field breaks
         name = outcome["identity"]
         if field.startswith("environment ") and field not in outcome["before"]:
             return RuleBreak(self.missing, "missing", f"The {field} does not exist.", (field,))
