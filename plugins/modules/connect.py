@@ -17,7 +17,8 @@ description:
     a jump host work in the same way. The session stays open for this run and for later runs.
   - A session ends after four hours without use, or after the time in the cluster's profile.
   - If a certificate or a Kerberos ticket has expired, or expires within minutes, the module first offers to run
-    the program that the profile names. If you agree, the program runs at the terminal.
+    the program that the profile names. If you agree, the program runs at the terminal, with arguments
+    that this collection sets.
   - Without a terminal, the module does not try to log in to an account with an interactive login. It prints the
     command that opens a session.
   - If the host key of a login node is unknown, the module compares the key with the fingerprints in the cluster's

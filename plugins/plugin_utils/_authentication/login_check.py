@@ -102,5 +102,7 @@ def advise_renewal(variables: Variables, credential: Credential, now: datetime) 
         or "see the documentation of the site"
     )
     install = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""
-    advice = f"To get a new {credential.kind}: {instruction}{install}"
-    return f"{credential.describe(now)}, so hpc-onboard did not connect. {advice}"
+    return (
+        f"{credential.describe(now)}, so hpc-onboard did not connect. "
+        f"To get a new {credential.kind}: {instruction}{install}"
+    )

@@ -137,7 +137,7 @@ def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str,
         if option == "--storage":
             area, equals, value = value.partition("=")
             if not equals:
-                raise CommandError(f"{option} {area}: expected AREA=PATH, such as dss=/dss/...")
+                raise CommandError(f"{option} {area} is invalid. Expected AREA=PATH, such as dss=/dss/...")
             field = f"storage:{area}"
         fault = describe_fault(field, value)
         if fault:

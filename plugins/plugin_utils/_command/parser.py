@@ -90,7 +90,7 @@ class CommandParser(argparse.ArgumentParser):
         flag = word.partition("=")[0]
         owners = [name for name, options in SETTING_OPTIONS.items() if flag in [option.flag for option in options]]
         if owners:
-            return f"{flag} is an option of {', '.join(owners)}"
+            return f"{flag} is available only with {', '.join(owners)}"
         listed = re.findall(r"(?<!\w)--[a-z][a-z-]+", self.format_help())
         near = difflib.get_close_matches(flag, [*listed, *([] if self.has_parts else NAMES)], 1)
         return f"unknown option {flag}" + (f'; did you mean "{near[0]}"?' if near else "")

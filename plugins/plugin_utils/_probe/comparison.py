@@ -127,14 +127,14 @@ def _compare_areas(profile: Profile, observations: Observations) -> Iterator[Pro
         if variable := area.get("variable"):
             bare_name = variable.removeprefix("$")
             value = observations.text(f"variable {bare_name}")
-            yield _compare_fact(f"{fact}.variable", variable, value or "not set in a login shell",
+            yield _compare_fact(f"{fact}.variable", variable, value or "the variable is not set in a login shell",
                                 f"printenv {bare_name}", agrees=True if value else None)  # fmt: skip
         path = area.get("path")
         if not path or "{" in path or path.startswith("$"):  # a project or variable is not set: the path is unknown
             continue
         found, root = observations.area(name), observations.area(f"{name} root")  # root: created by the site
         if found.kind in ("", "folder"):
-            yield _compare_fact(f"{fact}.path", path, found.kind or "could not be read", f"ls -d {path}",
+            yield _compare_fact(f"{fact}.path", path, found.kind or "the path could not be read", f"ls -d {path}",
                                 agrees=True if found.kind else None)  # fmt: skip
         elif root.kind == "folder":  # this account may have no access, or has to create the folder
             yield _compare_fact(f"{fact}.path", path, "not found", f"ls -d {path}")

@@ -53,8 +53,8 @@ def _read_ledger(secrets: Iterable[Secret]) -> tuple[list[Record], list[Reminder
     try:
         records = Ledger(bytes.fromhex(local_key())).records()
     except StateError as error:
-        damaged = "" if isinstance(error, NewerLedger) else "The ledger of rotations is damaged: "
-        return [], [Reminder(f"{damaged}{error}. Check the ledger", verify)]
+        reason = str(error) if isinstance(error, NewerLedger) else f"The ledger of rotations is damaged: {error}"
+        return [], [Reminder(f"{reason}. Check the ledger", verify)]
     lost = describe_lost_ledger(secrets, records)
     return records, [Reminder(f"{lost}. Check the ledger", verify)] if lost else []
 

@@ -120,7 +120,11 @@ def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
     out = []
     for step in account.steps:
         mark = marks.get(step["id"])
-        detail = f"marked as done on {mark['at'][:10]} by {mark['by']}" if mark else _describe_sign(step.get("done"))
+        detail = (
+            (f"{mark['by']} marked this step as done on {mark['at'][:10]}")
+            if mark
+            else _describe_sign(step.get("done"))
+        )
         state = "done" if step["id"] in done else "open"
         due, own = due_day(step, mark), own_day(step, mark)
         if due and own:

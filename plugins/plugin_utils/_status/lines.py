@@ -103,7 +103,7 @@ def _describe_setup(account: AccountStatus, now: datetime) -> str:
         is_complete = offboard["ended"] in ("ok", "changed", "empty")
         return f"removed {describe_age(offboard['at'], now)}{'' if is_complete else ', not completely'}"
     if onboard is None:
-        return "set up, date unknown" if account["known"] else "never set up from this machine"
+        return "set up on an unknown date" if account["known"] else "never set up from this machine"
     return f"{ONBOARD_ENDS.get(onboard['ended'], onboard['ended'])} {describe_age(onboard['at'], now)}"
 
 

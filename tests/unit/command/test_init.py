@@ -22,7 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import r
         (["--account", "ada@../wilson"], "unknown cluster"),
         (["--account", "ada ada@dfki"], "A user name may contain only letters"),
         (["--account", "ada@wilson", "--project", "deep lgt"], '"deep lgt" is invalid'),
-        (["--account", "a@lrz", "--storage", "/dss"], "expected AREA=PATH"),
+        (["--account", "a@lrz", "--storage", "/dss"], "Expected AREA=PATH"),
         (["--account", "a@lrz", "--storage", "dss=dss"], "Absolute path"),
         (["--account", "a@lrz", "--storage", "ds=/dss"], 'did you mean "dss"'),
         (["--account", "a@dfki", "--without", "konda"], 'did you mean "conda"'),
