@@ -60,7 +60,7 @@ class UnreadKeys(AuditCheck):
     def _check_apptainer(self, host: Host, search: Search) -> None:
         """Report different keys for one registry, in Apptainer's file and in Docker's, which Apptainer reads second."""
         docker_text = search.read_text(host.expand(DOCKER_FILE))
-        for path in [host.expand(path) for path in self.options["apptainers"] if host.expand(path) != DOCKER_FILE]:
+        for path in sorted({host.expand(path) for path in self.options["apptainers"]} - {host.expand(DOCKER_FILE)}):
             text = search.read_text(path)
             for registry, login in _read_logins(text):
                 if "://" not in registry:
