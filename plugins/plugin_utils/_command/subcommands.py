@@ -93,8 +93,8 @@ SUBCOMMANDS = {
     "probe": Subcommand(
         "compare a profile with the cluster, or write a first profile",
         "Reads storage, quotas, partitions, GPUs and containers as your account sees\n"
-        "them. Changes nothing and submits no job. For an unknown cluster, use\n"
-        "USER@HOST. The command then asks up to three questions and writes a profile.",
+        "them. Changes nothing and submits no job. For an unknown cluster, give\n"
+        "USER@HOST: the command asks up to three questions and writes a first profile.",
         (
             ("hpc-onboard probe wilson", "show what differs from the profile"),
             ("hpc-onboard probe wilson --write", "add the differences to your profile"),
