@@ -181,13 +181,22 @@ def _describe_end(situation: Situation, progress: str) -> RemainingWork:
 def _describe_deactivation(situation: Situation, step: RotationStep, page: str) -> str:
     """Return the request to deactivate a key. page: text with the page of the service."""
     if situation.is_cancelled(step.version):
-        return f"cancelled; the old key is the current key again: deactivate the new key, then report that. {page}"
+        return (
+            "cancelled; the old key is the current key again: deactivate the new key, then "
+            f"report the deactivation. {page}"
+        )
     if situation.secret and step.version == situation.secret.current.id:
-        return f"compromised: deactivate the old key now, then report that; no account is changed before that. {page}"
+        return (
+            "compromised: deactivate the old key now, then report the deactivation; no account "
+            f"is changed before that. {page}"
+        )
     old = situation.secret.with_labels("previous", "retired") if situation.secret else ()
     number = sum(not situation.retired_seq(version.id) for version in old)
     keys, subject = (f"the {number} old keys", "all") if number > 1 else ("the old key", "both")
-    return f"{describe_progress(situation)}: deactivate {keys}, then report that; {subject} work until then. {page}"
+    return (
+        f"{describe_progress(situation)}: deactivate {keys}, then report the deactivation; "
+        f"{subject} work until then. {page}"
+    )
 
 
 def _describe_unfinished(situation: Situation, step: RotationStep, progress: str) -> tuple[str, str]:

@@ -176,7 +176,7 @@ class RotationOpening:
             return ""
         products = new_details["products"].split(", ")
         lost = [name for name in old_details.get("products", "").split(", ") if name and name not in products]
-        return f"the new key has no access to {', '.join(lost)}, but the old key has access" if lost else ""
+        return f"the new key has no access to {', '.join(lost)}, but the old key had access" if lost else ""
 
     def _record_beginning(self, kind: str, old_kind: str, old_fingerprint: str) -> str:
         """Record that a rotation begins, and return the id of its new version. kind: of the new key."""

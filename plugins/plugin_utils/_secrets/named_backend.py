@@ -45,7 +45,7 @@ def find_named_backend() -> NamedBackend | None:
         backend = parser.get("backend", "default-keyring").strip()
     except (configparser.Error, UnicodeDecodeError):
         return None
-    return NamedBackend(backend, display_path(file), "remove default-keyring from the file")
+    return NamedBackend(backend, display_path(file), "remove the line default-keyring from that file")
 
 
 def explain_named_backend(error: Exception) -> str | None:

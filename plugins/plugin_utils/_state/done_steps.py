@@ -32,7 +32,7 @@ DOCUMENT = StateDocument(
     "",
     FILE,
     SCHEMA,
-    "move the file away, then mark the steps again: hpc-onboard done",
+    "move the file away, then mark the steps again with `hpc-onboard done`",
     lambda document: check_marks(document["accounts"]),
 )
 

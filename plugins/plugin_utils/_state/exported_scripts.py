@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FOLDER = "scripts"
 SCHEMA = "hpc.onboard/exported-scripts/1.0"
 MOST = 5  # scripts, and results, that are kept for an account
-ADVICE = "move the file away, then write a new script: hpc-onboard export-script"
+ADVICE = "move the file away, then write a new script with `hpc-onboard export-script`"
 
 
 class ExportedScript(TypedDict):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpc.onboard/receipt/1.0"  # same as in module_utils/_receipt/notes.py, whose import takes time
 FOLDER = "receipts"
-ADVICE = "move the file away, then copy the receipt of the account again: hpc-onboard audit"
+ADVICE = "move the file away, then copy the receipt of the account again with `hpc-onboard audit`"
 
 
 def check_copy(document: object, name: str, advice: str) -> None:

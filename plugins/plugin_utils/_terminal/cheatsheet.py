@@ -176,7 +176,7 @@ def _describe_status(profile: Part, sources: SourceSummary) -> str:
     if "closing_on" in profile:
         words.append(f"the site shuts the cluster down on {profile['closing_on']}")
     if sources.unsourced and "sources" in profile:
-        words.append(f"{count(sources.unsourced, 'fact')} without source or date")
+        words.append(f"{count(sources.unsourced, 'fact')} without a source or date")
     return ", ".join(words) + (f";{OLD_MARK} older than a year" if sources.old else "")
 
 

@@ -250,7 +250,7 @@ def test_a_key_that_opens_less_than_the_old_one_is_not_spread(stage: Stage) -> N
     stage.registry.doorkeeper.products[new] = ["artifact-catalog"]
     ran = stage.rotate(key=new)
     assert ran.code == 2, ran.text
-    assert "the new key has no access to private-registry, but the old key has" in said(ran)
+    assert "the new key has no access to private-registry, but the old key had" in said(ran)
     assert settled(stage, stage.old)
     assert not (stage.folder / "state" / "hpc.onboard" / "ledger.jsonl").exists()
 

@@ -50,4 +50,4 @@ def test_a_profile_of_ones_own_says_what_it_lacks(tmp_path):
     (tmp_path / "wilson.yml").write_text(without)
     ran = run("wilson", "--profiles", str(tmp_path))
     assert ran.returncode == 0
-    assert "1 fact without source or date" in " ".join(ran.stdout.split())
+    assert "1 fact without a source or date" in " ".join(ran.stdout.split())

@@ -191,7 +191,7 @@ def test_a_backend_that_keyringrc_names_and_that_is_not_installed_is_called_that
     _name_in_keyringrc(ring, "keyrings.nosuch.file.Keyring")
     error = str(ring.ask(None, "ngc")[0]["error"])
     assert "~/.config/python_keyring/keyringrc.cfg names keyrings.nosuch.file.Keyring, which is not installed" in error
-    assert "-m pip install keyrings.nosuch, or remove default-keyring from the file" in error
+    assert "-m pip install keyrings.nosuch, or remove the line default-keyring from that file" in error
 
 
 def test_a_chain_is_resolved_to_its_first_backend_that_may_be_used(ring: Ring) -> None:
