@@ -164,7 +164,7 @@ def test_the_words_of_a_backend_are_never_shown(ring: Ring) -> None:
             "keyring.backends.fail.Keyring",
             "keyring.backends.fail.Keyring (no keyring service is running on this machine)",
         ),
-        ("test_backends.Refusing", "keyring.backends.null.Keyring (stores nothing"),
+        ("test_backends.Refusing", "keyring.backends.null.Keyring (this keyring stores nothing"),
         ("nosuch.Keyring", "PYTHON_KEYRING_BACKEND names nosuch.Keyring, which is not installed in this Python. "),
         ("keyrings.nosuch.deep.Keyring", " -m pip install keyrings.nosuch, or unset the variable"),
         ("keyring.backends.nosuch.Keyring", "which is not installed in this Python"),
