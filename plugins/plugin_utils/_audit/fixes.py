@@ -85,7 +85,7 @@ class FixCommands:
             text.format(
                 place=place or "it",
                 rotate=shlex.join(self._start.command("rotate")),
-                resume=shlex.join(self._start.command("rotate", ["--resume"])),
+                retire=shlex.join(self._start.command("rotate", ["--retired"])),
                 onboard=shlex.join(onboard),
                 keep=KEEP_KEY,
                 folder=posixpath.dirname(place) if PLAIN_PATH.fullmatch(place) else "FOLDER",

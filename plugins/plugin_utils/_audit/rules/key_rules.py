@@ -136,9 +136,9 @@ KEY_RULES = {
         reported_by=CHECKS,
         why="A rotation has replaced a key, but no test has confirmed yet that the old key no longer works. Until"
         " then, anyone with a copy of the old key, for example from a backup, may be able to use the key.",
-        fix="Deactivate the old key on the issuer's page, then run `hpc-onboard rotate --resume --retired`, which"
+        fix="Deactivate the old key on the issuer's page, then run `hpc-onboard rotate --retired`, which"
         " confirms that you have deactivated the old key.",
         found_class="at_risk",
-        advice="Deactivate the old key on its issuer's page, then run: {resume}",
+        advice="Deactivate the old key on its issuer's page, then run: {retire}",
     ),
 }
