@@ -191,7 +191,7 @@ def limit_option(names: Sequence[str]) -> str:
     Without -l the command does the same: accounts that are up to date are not changed.
     """
     joined = ",".join(names)
-    if count_cells(joined) <= LONGEST_LIMIT:
+    if "@" in joined and count_cells(joined) <= LONGEST_LIMIT:  # localhost needs no option
         return f" -l '{joined}'"
     clusters = {name.rpartition("@")[2] for name in names}
     return f" -l {clusters.pop()}" if len(clusters) == 1 and all("@" in name for name in names) else ""
