@@ -25,11 +25,11 @@ class OurModules:
         return spec_from_file_location(name, file) if os.path.isfile(file) else None
 
 
-def _place() -> int | None:
-    """Return the position of Ansible's finder for collections in sys.meta_path; None in a process without Ansible."""
+def _find_position() -> int | None:
+    """Return the position for OurModules in sys.meta_path: before Ansible's finder; None without Ansible."""
     finders = enumerate(sys.meta_path)
     return next((position for position, finder in finders if type(finder).__module__.startswith("ansible.")), None)
 
 
-if (place := _place()) is not None:
-    sys.meta_path.insert(place, OurModules())
+if (position := _find_position()) is not None:
+    sys.meta_path.insert(position, OurModules())

@@ -67,14 +67,17 @@ class LockFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         handle = os.open(self._place, flags, 0o600, dir_fd=self._dir_fd)
         try:
-            self._check_owner(os.fstat(handle))
+            self._check_is_own(os.fstat(handle))
         except AccountError:
             os.close(handle)
             raise
         return handle
 
-    def _check_owner(self, status: os.stat_result) -> None:
-        """Raise AccountError for a file of another user, who could hold the lock for ever."""
+    def _check_is_own(self, status: os.stat_result) -> None:
+        """Raise AccountError unless this is a regular file of this user with one name.
+
+        Another user could hold the lock of any other file for ever, for example through a second hard link.
+        """
         if status.st_uid != os.getuid() or not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
             raise AccountError("%s is not a lock file that you own: move it away, then run again" % self._shown)
 
@@ -141,7 +144,7 @@ class LockFile:
         try:
             handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._dir_fd)
             with os.fdopen(handle, "rb") as stream:
-                self._check_owner(os.fstat(handle))
+                self._check_is_own(os.fstat(handle))
                 owner = stream.read(200).decode("utf-8", "replace").split()  # machine, boot and process
                 inode = os.fstat(handle).st_ino
             if len(owner) != 3 or owner[0] != os.uname().nodename or (owner[1] == _boot_id() and _is_alive(owner[2])):

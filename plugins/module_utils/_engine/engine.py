@@ -256,7 +256,7 @@ def _collect_note_changes(task: Task, outcomes: List[Document], done: bool) -> N
 def _update_receipt(task: Task, seen: Observation, changes: NoteChanges) -> Document:
     """Write changed notes and marks, if any, to the receipt under the lock, and return the receipt's outcome.
 
-    After a loss of the receipt, a rotation begins one with marks alone, which is removed with the last resource.
+    The receipt is removed with the last resource, even if it contains only the marks that a rotation wrote.
     """
     found = seen.receipt
     marks = task.key_guard.marks_to_write(seen.outcomes) if task.plan["work"] == "reconcile" else {}

@@ -83,12 +83,12 @@ def parse_arguments(arguments: Sequence[str], name: str, account: str) -> RunReq
 
 
 class ScriptRun:
-    """One run of an exported script."""
+    """One run of an exported script. kinds: the resource types by name; name: the script's, for messages."""
 
     def __init__(self, script: Mapping[str, Any], kinds: Kinds, name: str) -> None:
         self.output = ScriptOutput(sys.stdout)
         self._script, self._kinds, self._name = script, kinds, name
-        self._entries: List[Document] = []
+        self._entries: List[Document] = []  # of the part that runs
 
     def execute(self, request: RunRequest) -> int:
         """Run the requested part, print its outcomes, write the result, and return the exit code."""

@@ -29,10 +29,9 @@ def find_entries(text: str, machine: str) -> List[NetrcLogin]:
         matches = _find_words(text, start, limit)
         words = [match.group() for match in matches]
         if words[:2] == ["machine", machine]:
-            values = dict(zip(words[2::2], words[3::2]))
-            line_end = LINE_END.match(
-                text, matches[-1].end()
-            )  # None if a comment follows, which is no part of the entry
+            values = dict(zip(words[2::2], words[3::2]))  # keyword -> value, after "machine NAME"
+            # a comment after the last word is not a part of the entry, and there is no line end to include
+            line_end = LINE_END.match(text, matches[-1].end())
             end = line_end.end() if line_end else matches[-1].end()
             entries.append(NetrcLogin(start, end, values.get("login", ""), values.get("password", "")))
     return entries

@@ -83,9 +83,9 @@ class CondaJob(ProgramJob):
 
     @property
     def _prefix(self) -> str:
-        """Return the path of the prefix through the open parent folder, for this process's own access to files.
+        """Return the path of the prefix below the handle of its parent folder, which no other user can replace.
 
-        Programs and the contents of files use spec.prefix.
+        Other programs do not have the handle: commands and the contents of files use spec.prefix.
         """
         return os.path.join(self.parent, os.path.basename(self._spec.prefix))
 

@@ -42,7 +42,10 @@ def find_named_keys(content: bytes) -> List[Tuple[int, str, str]]:
 
 
 def is_random(value: str) -> bool:
-    """Return True if a value looks random: letters and digits are mixed, and it has fewer than two words."""
+    """Return True if a value looks random: it has three digits, fewer than two words, and is not a path.
+
+    Letters and digits are mixed.
+    """
     parts = _PART.split(value)
     words = [part for part in parts if part.isalpha() and len(part) > 2]
     digits = sum(letter.isdigit() for letter in value)

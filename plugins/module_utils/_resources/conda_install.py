@@ -28,7 +28,10 @@ class CondaInstall(CondaInstallOptions, JobResource):
     PLACE = "prefix"
 
     def bound(self, host: Host) -> "CondaInstall":
-        """Return the resource with expanded paths; a UsersConda for a conda installation of the user's own."""
+        """Return the resource with expanded paths; a UsersConda for a conda installation of the user's own.
+
+        root: the folder of the site, which must exist. The identity stays, because the receipt contains it.
+        """
         prefix = host.expand(self.options["prefix"].replace(MACHINE, read_architecture()))
         root = host.expand(self.options["root"]) if self.options.get("root") else None
         resource_type = UsersConda if self.options["distribution"] == OWN else CondaInstall

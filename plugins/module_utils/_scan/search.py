@@ -79,7 +79,7 @@ class Search:
             return ""
         content = self.read_bytes(real, largest + 1)
         if len(content) > largest:
-            self.skip("the part after the first %d KiB" % (largest // 1024), path)
+            self.skip("only the first %d KiB were checked" % (largest // 1024), path)
         return content[:largest].decode("latin-1")
 
     def read_bytes(self, real: str, largest: int) -> bytes:
@@ -147,7 +147,7 @@ class Search:
             return b""
         self._bytes_left -= len(content)
         if len(content) > LARGEST:
-            self.skip("the part after the first %d KiB" % (LARGEST // 1024), path)
+            self.skip("only the first %d KiB were checked" % (LARGEST // 1024), path)
         return to_utf_8(content[:LARGEST])
 
     def _why_not_entered(self, path: str, error: OSError) -> str:

@@ -20,7 +20,7 @@ from .._formats.environment import BY_SHELL
 from .start_up import login_shell_files
 
 SECONDS = 10.0  # for one start
-NOWHERE = "/dev/shm"  # used as a home without start-up files
+NOWHERE = "/dev/shm"  # a folder that exists on every node: a home without start-up files, and for temporary files
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 BATCH_SHELL = "/bin/bash"  # the shell of most job scripts
 BEGIN, MIDDLE, END = "hpc.onboard-begin", "hpc.onboard-middle", "hpc.onboard-end"
@@ -129,8 +129,8 @@ def start_shell(
 ) -> Optional[ProgramOutput]:
     """Start a shell, run a command line in it, and return the output; None if no time is left.
 
-    variables: added to the environment. stderr: a file handle for errors; 1 to mix them with the output, -1 to drop
-    them.
+    deadline: as of time.time(). variables: added to the environment. stderr: a file handle for errors; 1 to mix them
+    with the output, -1 to drop them.
     """
     seconds = min(SECONDS, deadline - time.time())
     if seconds <= 0:
@@ -141,7 +141,7 @@ def start_shell(
     if not way.is_job:  # with these variables, bash reads .bashrc as for a command of sshd
         environment["SSH_CLIENT"] = os.environ.get("SSH_CLIENT", "127.0.0.1 1 22")
         environment["SSH_CONNECTION"] = os.environ.get("SSH_CONNECTION", "127.0.0.1 1 127.0.0.1 22")
-    name = ("-" if way.is_login else "") + os.path.basename(way.shell)
+    name = ("-" if way.is_login else "") + os.path.basename(way.shell)  # a leading - makes it a login shell
 
     def prepare() -> None:
         """Prepare the new process before the shell starts in it: enter the sandbox, then connect stderr."""

@@ -42,7 +42,7 @@ class Scheduler(SchedulerOptions, Resource):
         return None
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return Slurm's offers, if they were queried in this run."""
+        """Return Slurm's offers, if they were queried in this run; nothing in a sandbox, which has a host.root."""
         offers = host.account.found[MEMORY_KEY]
         return {"slurm": {name: offers[name] for name in REPORTED}} if offers.get("asked") and not host.root else {}
 

@@ -154,8 +154,8 @@ FIELDS = (
     Field("caches", SECTION, "Where to keep container caches."),
     Field("caches.area", AREA, "Name of the storage area for the caches.", "_accounts", "dss", chosen=True),
     Field("caches.path", PATH, "Folder for the caches in that area.", "_roles", "$SCRATCH/.enroot", chosen=True),
-    Field("caches.below", BELOW, "Folder for the caches, relative to the area. It replaces path if the area's path is "
-          "known only on the account.", "_accounts", "{user}/enroot", chosen=True),
+    Field("caches.below", BELOW, "Folder for the caches, relative to the area. Use it instead of caches.path if "
+          "hpc-onboard can find the area's path only after the login.", "_accounts", "{user}/enroot", chosen=True),
     Field("caches.off_home", AREA, "Name of the storage area in which the site wants users to keep the caches of all "
           "tools, instead of the home.", "_audit", "work1"),
     Field("caches.why_not", TEXT, "Reason not to redirect the caches, if the site gives one.", "_roles",
@@ -270,7 +270,8 @@ FIELDS = (
     Field("human_steps[].area", AREA, "With done: link, the storage area whose path the step finds.", ABOUT, "dss"),
     Field("human_steps[].secret", AREA, "With done: key, the name of the key (default: ngc).", ABOUT, "ngc"),
     Field("human_steps[].every_days", POSITIVE,
-          "Without done: days after which the step must be repeated, even if it is marked as done.", ABOUT, 365),
+          "Days after which the step must be repeated, even if it is marked as done. Only for a step without the field "
+          "done.", ABOUT, 365),
     Field("traps", list_of(TEXT), "Pitfalls of the cluster.", PEOPLE, ["The system's python3 is 3.6."]),
     Field("sandbox_environment", ENVIRONMENT, "Environment variables of the site, as set in the sandbox. Values may "
           "contain {user} and {project}, like paths.", "_accounts", {"SCRATCH": "/iopsstor/scratch/cscs/{user}"},

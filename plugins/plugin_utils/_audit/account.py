@@ -233,7 +233,7 @@ class AccountAudit:
     def _list_cells(self) -> dict[str, Cell]:
         """Return a cell for each role: ok, which the report replaces if there are findings, or not applicable."""
         declaring = {entry["capability"] for entry in self._declared.resources}
-        others = [name for name in declaring if name not in self._roles]
+        others = [name for name in declaring if name not in self._roles]  # resources that a playbook declares itself
         cells: dict[str, Cell] = {
             name: "ok" if name in declaring else "not_applicable" for name in [*self._roles, *others]
         }

@@ -100,7 +100,7 @@ def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDif
         return []
     name = outcome["identity"]
     if outcome["evidence"].get("theirs"):  # the user has replaced the resource with a file, or the note is forged
-        text = f"{name} is recorded as created by hpc-onboard, but is your own. It is kept, and you need not move it."
+        text = f"The receipt says that hpc-onboard created {name}, but it is your own. hpc-onboard does not remove it."
         return [_build_finding(entry, {**outcome, "reason": None}, RuleBreak("ORP-001", "orphan", text), "hand")]
     text = f"{name} was created by hpc-onboard, and the accounts file no longer declares it."
     return [_build_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), "spec")]
@@ -231,7 +231,10 @@ def _find_unmeasured(outcome: ResourceOutcome) -> list[RuleBreak]:
 def _find_cause(
     outcome: ResourceOutcome, broken: RuleBreak, note: ReceiptNote | None, context: AccountContext
 ) -> Cause:
-    """Return "hand" if a field's hash on the account differs from its note, else "spec" if the desired one does."""
+    """Return "hand" if a field's hash on the account differs from its note, else "spec" if the desired one does.
+
+    Return "unknown" if the note cannot tell.
+    """
     if note is None:  # if the receipt has notes, the resource was probably declared after they were written
         return "spec" if context.notes and not outcome["before"] else "unknown"
     if note["state"] != DONE:
@@ -240,8 +243,8 @@ def _find_cause(
     # Each machine makes fingerprints of keys in its own way: those in another machine's note cannot be compared.
     elsewhere = {field for hashed in note["keyed"].values() for field in hashed}
     keys = {field for side in (outcome["before"], outcome["after"]) for field in side if is_keyed(side[field])}
-    unknown = {field for field in keys - noted.keys() if field in elsewhere or not elsewhere}
-    fields = [field for field in broken.fields or outcome["fields"] if field not in unknown]
+    incomparable = {field for field in keys - noted.keys() if field in elsewhere or not elsewhere}
+    fields = [field for field in broken.fields or outcome["fields"] if field not in incomparable]
     actual, desired = hash_fields(outcome["before"]), hash_fields(outcome["after"])
     if any(actual.get(field) != noted.get(field) for field in fields):
         return "hand"

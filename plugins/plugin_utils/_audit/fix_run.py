@@ -40,7 +40,7 @@ def show_fixes(variables: Variables, value: Value, called: run.Called) -> FixSho
         offered = offered_fixes.find_fixable(variables, called.options)
         if not offered and (offboarded := offered_fixes.find_offboarded(variables["ansible_play_hosts_all"])):
             names = ", ".join(sorted(offboarded))
-            raise AccountError(f"offboarded after the last audit: {names}. To update the findings, run: {audit}")
+            raise AccountError(f"these accounts were offboarded after the last audit: {names}. Run: {audit}")
     except (AccountError, StateError) as error:
         return {"kind": "fix_shown", "failed": True, "msg": str(error)}
     result: FixShown = {"kind": "fix_shown", "changed": False, "offered": [finding._asdict() for finding in offered]}

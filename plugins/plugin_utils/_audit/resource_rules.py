@@ -268,7 +268,7 @@ class KeyRules(ResourceRules):
         if field.endswith(".BAK"):
             text = f"The copy that the program of {name} keeps ({field}) contains a different key."
             return RuleBreak("SEC-006", "changed", text, (field,))
-        text = f"{name} has a form that its program cannot read ({field}: {actual or 'missing'})."
+        text = f"The program that uses {name} cannot read it: the {field} is {actual or 'missing'}."
         return RuleBreak("KEY-004", "changed", text, (field,))
 
 

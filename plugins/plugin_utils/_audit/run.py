@@ -137,13 +137,14 @@ def _build_report(
     run = _describe_run(now, settings, called, begun)
     sources = offered_fixes.accounts_files(called.options)
     # Findings are kept for the accounts files; runs only for the same accounts and roles, to be comparable.
-    place, name = audit_history.hash_series(*sources), audit_history.hash_series(*sources, run["limit"], *run["tags"])
-    known, history, problem = _read_history(place, name)
-    past = _audit.EarlierResults(known, history, *accepted.read_accepted(variables, settings, now.date()))
+    findings_id = audit_history.hash_series(*sources)
+    runs_id = audit_history.hash_series(*sources, run["limit"], *run["tags"])
+    known, history, problem = _read_history(findings_id, runs_id)
+    earlier = _audit.EarlierResults(known, history, *accepted.read_accepted(variables, settings, now.date()))
     rows = list(_list_rows(variables))
-    report: AuditReport = _audit.build_report(run, rows, past, _fix_commands(variables), now.date())
+    report: AuditReport = _audit.build_report(run, rows, earlier, _fix_commands(variables), now.date())
     summary = report["summary"]
-    entry: FormerAudit = {
+    this_audit: FormerAudit = {
         "started": run["started"],
         "accounts": summary["accounts"],
         "unknown": summary["unknown"],
@@ -154,7 +155,7 @@ def _build_report(
     if problem:
         warn(problem)
         return report  # a history that cannot be read must not be overwritten
-    for warning in _keep_history(_audit.merge_known(known, report, rows), place, name, entry):
+    for warning in _keep_history(_audit.merge_known(known, report, rows), findings_id, runs_id, this_audit):
         warn(warning)
     return report
 
@@ -167,20 +168,20 @@ def _write_files(report: AuditReport, settings: Settings) -> list[str]:
     return [command_line.relative_path(str(Path(file).absolute())) for file in files]
 
 
-def _read_history(place: str, name: str) -> tuple[audit_history.Known, list[FormerAudit], str]:
+def _read_history(findings_id: str, runs_id: str) -> tuple[audit_history.Known, list[FormerAudit], str]:
     """Return the known findings, the former runs, and a warning if they can be neither read nor recorded."""
     try:
-        known, runs = audit_history.read(place, name)
+        known, runs = audit_history.read(findings_id, runs_id)
         defaults: Any = {"new": None, "resolved": None}  # older versions did not record these numbers
         return known, [{**defaults, **run} for run in runs], ""
     except StateError as error:
         return {}, [], f"this audit is not compared with earlier ones, and is not recorded: {error}"
 
 
-def _keep_history(known: audit_history.Known, place: str, name: str, entry: FormerAudit) -> list[str]:
+def _keep_history(known: audit_history.Known, findings_id: str, runs_id: str, this_audit: FormerAudit) -> list[str]:
     """Record the results of this audit; return the warnings for the user."""
     try:
-        return audit_history.keep(known, place, name, entry)
+        return audit_history.keep(known, findings_id, runs_id, this_audit)
     except StateError as error:
         return [f"the results of this audit are not recorded: {error}"]
 

@@ -43,7 +43,7 @@ def wait_for_jobs(
     """
     results = list(outcomes)
     started = time.monotonic()
-    patience = FIRST_PATIENCE
+    check_seconds = FIRST_PATIENCE
     copied: set[int] = set()
     try:
         while pending := [position for position, outcome in enumerate(results) if outcome["progress"]]:
@@ -52,13 +52,15 @@ def wait_for_jobs(
             running = {position: job for position in pending if (job := running_job(results[position]))}
             if not running:
                 continue  # each pending job had failed, and has ended or was restarted: look again
-            longest = min(seconds, max(job.get("patience", seconds) for job in running.values()))  # as the jobs allow
+            longest = min(
+                seconds, max(job.get("patience", seconds) for job in running.values())
+            )  # a queued job says how long to wait
             if time.monotonic() - started >= longest:
                 return [_as_unfinished(outcome) for outcome in results]
             show(next(iter(running.values())))
-            for position, checked in zip(running, check(list(running), patience), strict=True):
+            for position, checked in zip(running, check(list(running), check_seconds), strict=True):
                 results[position] = _add_progress(results[position], checked)
-            patience = min(LONGEST_PATIENCE, patience * 1.5)
+            check_seconds = min(LONGEST_PATIENCE, check_seconds * 1.5)
     finally:
         show(None)
     return results

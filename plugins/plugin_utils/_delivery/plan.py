@@ -172,14 +172,15 @@ def _mark_to_replace(entry: PlanEntry, identity: str) -> PlanEntry:
 
 
 def drop_refused_roles(declared: DeclaredResources, tolerated: Tolerated) -> DeclaredResources:
-    """Return the declaration without the roles that have an invalid entry, which are refused. Raise AccountError.
+    """Return the declaration without the roles that have an invalid entry, and record these roles in `refused`.
 
-    tolerated: errors that drop a role instead of being raised; an invalid entry counts as RefusedValue.
+    tolerated: errors that drop a role. If RefusedValue is not one of them, or if the entry belongs to no role, raise
+    AccountError instead.
     """
     refused: dict[str, str] = {}
     for entry in declared.resources:
         try:
-            _complete_without_key(entry)
+            _complete_without_key(entry)  # checks the options
         except AccountError as error:
             if entry["capability"] == DIRECT or not issubclass(RefusedValue, tolerated):
                 raise

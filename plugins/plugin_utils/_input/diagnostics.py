@@ -128,7 +128,7 @@ class YamlText:
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 0
             raise Mistakes(
-                [Mistake(self.file, line, f"only plain values are allowed here: {error.problem}.")]
+                [Mistake(self.file, line, f"this value is not a text, number, date, list or mapping: {error.problem}.")]
             ) from None
 
     def duplicates(self) -> list[Mistake]:

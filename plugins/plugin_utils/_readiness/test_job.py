@@ -167,7 +167,9 @@ def _add_network_check(cluster: Mapping[str, Any], present: Sequence[PlanEntry],
     host = next((name for name in hosts if "." in name and not name.startswith("authn")), hosts[0]).split("/")[0]
     if "module" in compute:
         module = str(compute["module"])
-        test.checks.append(_build_check(f"the proxy of the module {module} is reachable", "proxy_module", module))
+        test.checks.append(
+            _build_check(f"the proxy that the module {module} sets is reachable", "proxy_module", module)
+        )
     elif proxy.hostname:
         words = (proxy.hostname, str(proxy.port or 80))
         test.checks.append(_build_check(f"the proxy {proxy.hostname} is reachable", "reach", *words))

@@ -80,8 +80,8 @@ def target_checks(situation: Situation, by_hand: Collection[str] = ()) -> list[T
 def describe_pending(target: str) -> str:
     """Return the text for a target on an account that no program may log in to."""
     export = shlex.join(command_line.command_for("export-script", ["-l", target.partition(":")[0]]))
-    steps = f"run {export}, run the script on the account with the new key, then import the result"
-    return f"pending: programs may not log in to this account; {steps}"
+    steps = f"Run {export}. Then run the script on the account, type the new key, and import the result"
+    return f"pending: programs may not log in to this account. {steps}"
 
 
 def _describe_target(name: str, target: str, state: str, last: Record | None, is_cancelled: bool) -> str:

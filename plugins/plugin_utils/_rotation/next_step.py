@@ -108,7 +108,7 @@ def _step_before_prove(situation: Situation) -> RotationStep:
     if absent and not missing and "staged" not in states.values():
         obstacle = (
             f"no account has the key '{situation.name}', so there is nothing to replace. Run {onboard_command()}, then "
-            "continue"
+            "continue the rotation with --resume"
         )
         return replace(plan, targets=absent, obstacle=obstacle)
     rotated_elsewhere = ", ".join(target for target, state in states.items() if state == "refused")

@@ -93,7 +93,7 @@ class Secret:
         for known in self.versions:
             if known.id == version:
                 return known
-        raise VersionError(f"the secret '{self.name}' does not have this version")
+        raise VersionError(f"the secret '{self.name}' does not have the version '{version}'")
 
 
 def new_id() -> str:

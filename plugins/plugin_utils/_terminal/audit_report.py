@@ -207,7 +207,7 @@ def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     if rest:
         out += indented_lines(f"and {count(len(rest), 'other')} with findings", 0, terminal, "faint")
     if fine:
-        text = f"{len(fine):,} other accounts are in order" if rows else f"{count(len(fine), 'account')}, all in order"
+        text = f"{count(len(fine), 'other account' if rows else 'account')} without findings"
         out.append((Span(terminal.mark("good"), "ok"), Span(f" {text}")))
     return out
 

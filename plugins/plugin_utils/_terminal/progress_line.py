@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 BAR = (("━", "─"), ("#", "-"))
 BAR_LEAST, BAR_WIDEST = 8, 20  # cells
+NAME_LEAST = 12  # cells for the account and its step next to the amounts
 SECONDS_EACH = 3  # for which each of several long steps is shown
 
 
@@ -52,13 +53,13 @@ def render_moment(moment: Moment, progress: Mapping[str, JobProgress], terminal:
 
 
 def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal) -> Line:
-    """Return an account and its long step, with amounts and a progress bar if they fit."""
+    """Return an account and its long step. room: cells; if it is small, first the bar is left out, then the amounts."""
     reason = f": {progress['why']}" if "why" in progress else ""
     text = clean_line(f"{name}  {progress['step']}{reason}")
     from .._text.amounts import format_progress
 
     amounts = format_progress(progress)
-    if not amounts or room - count_cells(amounts) < 12:
+    if not amounts or room - count_cells(amounts) < NAME_LEAST:
         return (Span(truncate(text, room, terminal.mark("more"))),)
     left = room - count_cells(amounts) - 2
     bar_width = min(BAR_WIDEST, max(BAR_LEAST, left - count_cells(text) - 2))

@@ -170,7 +170,7 @@ def test_jobs_go_out_by_the_module_that_a_profile_names(bed: Any, tmp_path: Path
     shipped = (REPOSITORY / "inventory/clusters/narval.yml").read_text(encoding="utf-8")
     own = shipped.replace("  internet: none\n", "  internet: none\n  module: httpproxy\n")
     (tmp_path / "narval.yml").write_text(own, encoding="utf-8")
-    what = "the proxy of the module httpproxy is reachable"
+    what = "the proxy that the module httpproxy sets is reachable"
     with socketserver.ThreadingTCPServer(("", 0), socketserver.BaseRequestHandler) as proxy:
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
         address = f"http://{seen_from(bed.cluster('narval'))}:{proxy.server_address[1]}"

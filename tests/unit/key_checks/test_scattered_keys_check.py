@@ -358,7 +358,7 @@ def test_what_is_larger_than_the_limit_is_read_as_far_as_it_goes(scene: Scene) -
     scene.make({"~/big.log": Plain(f"{NVAPI}\n".encode() + b"#\n" * 2_100_000 + HF.encode())})
     report = looked(scene)
     assert list(report.found) == ["SEC-004 ~/big.log:1"]
-    assert report.remarks == ["not checked: ~/big.log (the part after the first 4096 KiB)"]
+    assert report.remarks == ["not checked: ~/big.log (only the first 4096 KiB were checked)"]
 
 
 def test_a_tree_is_looked_through_to_its_ground_and_one_that_is_too_large_is_said(scene: Scene) -> None:

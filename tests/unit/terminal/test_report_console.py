@@ -105,7 +105,7 @@ def test_in_ascii_every_state_has_a_symbol_of_its_own() -> None:
 
 def test_of_300_accounts_those_with_findings_are_shown_and_the_rest_counted() -> None:
     said = text(REPORTS["large"])
-    assert "✓ 270 other accounts are in order" in said
+    assert "✓ 270 other accounts without findings" in said
     assert "and 6 others with findings" in said
     assert len(said.splitlines()) < 170
 
@@ -118,7 +118,7 @@ def test_5000_findings_are_as_few_lines() -> None:
 
 def test_300_accounts_in_order_are_one_line() -> None:
     said = text(report([account(f"u{number}@lrz") for number in range(300)], []))
-    assert said.splitlines()[0] == "✓ 300 accounts, all in order"
+    assert said.splitlines()[0] == "✓ 300 accounts without findings"
 
 
 def test_what_is_the_same_on_several_accounts_is_told_once() -> None:

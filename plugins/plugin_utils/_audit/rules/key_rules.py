@@ -49,9 +49,9 @@ KEY_RULES = {
         severity="high",
         reported_by=KEEPERS_AND_CHECKS,
         why="A file contains a key in a format that the key's program cannot read. Examples are an entry that spans"
-        " several lines, quotation marks, fields in the wrong order, and a carriage return at the end of a line. A"
-        " credential helper for the registry (`credsStore`, `credHelpers`) has the same effect. In all these"
-        " cases, the program ignores the key without an error message.",
+        " several lines, quotation marks, fields in the wrong order, and a carriage return at the end of a line."
+        " Programs ignore such a key without an error message. They also ignore the key if the file names a"
+        " credential helper for the registry (`credsStore`, `credHelpers`).",
         fix="Run `hpc-onboard onboard ACCOUNT`, which rewrites an entry that is on a single line. The command cannot"
         " fix an entry that spans several lines, a carriage return, a byte-order mark, a non-ASCII space, or a"
         " credential helper. In these cases, edit the file as the finding describes, then run the command again.",

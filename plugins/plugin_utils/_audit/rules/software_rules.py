@@ -141,8 +141,8 @@ SOFTWARE_RULES = {
         title="You have several Slurm accounts, but have not chosen one",
         severity="low",
         reported_by=CHECKS,
-        why="You have several Slurm accounts, but the accounts file does not name one of them. Slurm charges your jobs"
-        " to its default account, or refuses them if the site requires you to choose an account.",
+        why="You have several Slurm accounts, but the accounts file does not say which one to use. Slurm charges your"
+        " jobs to its default account, or refuses them if the site requires you to choose an account.",
         fix="Choose a Slurm account in the accounts file (`scheduler: {account: NAME}`), then run `hpc-onboard onboard"
         " ACCOUNT`. Some sites have separate Slurm accounts for jobs with and without GPUs (`def-pi_gpu`,"
         " `def-pi_cpu`). At such a site, write the name without the suffix (`def-pi`), and hpc-onboard uses the"
