@@ -36,14 +36,14 @@ Then: make generate format; HPC_ONBOARD_GOLDEN=write .venv/bin/pytest tests/gold
 RULE_TABLE = """    "{prefix}-001": Rule(
         title="A {resource_type} is missing",
         severity="medium",
-        owner="{role}",
+        reported_by="{role}",
         why="Say why this matters, to whom, and how it comes about.",
         fix="`ansible-playbook onboard.yml -l ACCOUNT --tags {role}` creates it.",
     ),
     "{prefix}-002": Rule(
         title="A {resource_type} was changed",
         severity="medium",
-        owner="{role}",
+        reported_by="{role}",
         why="Say why this matters, to whom, and how it comes about.",
         fix="`ansible-playbook onboard.yml -l ACCOUNT --tags {role}` restores it.",
     ),

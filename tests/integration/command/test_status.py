@@ -148,7 +148,7 @@ def test_without_an_accounts_file_it_says_what_comes_first(bed: Any) -> None:
     desk.file.unlink()
     done = desk.types("status")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "To write one, run:\n  hpc-onboard " in done.stderr
+    assert "To write an accounts file, run:\n  hpc-onboard " in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_key_that_the_site_publishes_is_said_to_be_so_and_the_person_decides(b
     assert not desk.known.exists()
     for answer, exit_code in (("no", 2), ("yes", 0)):
         run = desk.at_terminal("connect")
-        run.expect("publishes this host key")
+        run.expect("publishes this host")
         run.sendline(answer)
         code, said = ended(run)
         assert code == exit_code, said

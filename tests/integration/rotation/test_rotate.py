@@ -118,7 +118,7 @@ def test_a_rotation_that_is_open_is_not_begun_again(stage: Stage) -> None:
     assert stage.rotate(key=new).code == 2
     ran = stage.rotate(key=other)
     assert ran.code == 2
-    assert "is open" in ran.text
+    assert "is already open" in ran.text
     assert not any(other in stage.held(account) for account in stage.accounts)
 
 

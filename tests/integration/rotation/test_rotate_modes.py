@@ -185,7 +185,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"rotate_give_up": True}, "no rotation of 'ngc' is open"),
 ]
 NAMED = [
-    ((), "These accounts have ngc: ansible-playbook -i /"),
+    ((), "These accounts have the keys ngc. Run: ansible-playbook -i /"),
     (("-e", "secret=ncg"), "no account has the key 'ncg': did you mean \"ngc\"?"),
 ]
 
@@ -339,7 +339,7 @@ def test_at_a_terminal_a_compromised_key_is_replaced_in_one_run(few: Stage) -> N
     run = at_terminal(few, rotate_mode="compromised")
     run.expect(QUESTION)
     run.sendline(new)
-    run.expect("Did you deactivate it. .yes/no.: ")
+    run.expect("Did you deactivate the key. .yes.no.: ")
     assert held(few) == [{few.old}] * 3
     few.registry.revoke(few.old)
     run.sendline("yes")

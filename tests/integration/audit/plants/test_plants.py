@@ -2,7 +2,7 @@
 """How many drifts, planted by somebody who knew the documentation alone, one audit reports; and what it should not.
 
 HPC_ONBOARD_PLANTS=held takes the half that is held back, and prints its numbers alone; =more, =later, =fresh,
-=next and =sealed take those added since.
+=next, =sealed and =sixth take those added since.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HALF = os.environ.get("HPC_ONBOARD_PLANTS", "open")
 
 
 def test_each_thing_can_be_judged() -> None:
-    parts = ("open", "held", "more", "later", "fresh", "next", "sealed")
+    parts = ("open", "held", "more", "later", "fresh", "next", "sealed", "sixth")
     drifts = [one for part in parts for one in things(f"plants_{part}")]
     innocents = [one for part in parts for one in things(f"innocents_{part}")]
     rules = set(re.findall(r"^### (\w+-\d+)$", (REPOSITORY / "docs" / "rules.md").read_text(), re.MULTILINE))
