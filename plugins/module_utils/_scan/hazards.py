@@ -22,7 +22,7 @@ HAZARDS = {  # variables -> what they change in all programs that read them
     "PYTHONOPTIMIZE": "Python programs skip their assert statements",
 }
 SEARCH_PATHS = ("PYTHONPATH", "LD_LIBRARY_PATH", "PERL5LIB")  # programs load code from the folders of these variables
-DROPPED_OUTPUT = r"[ \t]*exec[ \t]+(?:[12&]?>>?[ \t]*(?![&\s])|[12]>&-)"  # lines after which a shell prints nothing
+DROPPED_OUTPUT = r"[ \t]*exec[ \t]+(?:[12&]?>>?[ \t]*(?![&\s>])|[12]>&-)"  # lines after which a shell prints nothing
 LIMITS = (
     r"\s*%s(?:ulimit\s+(?:-[HS]\s+)*(?:-[HS]?[ftvdm]\s+\d|-[HS]?n\s+\d{1,3}\b|-[HS]?u\s+\d{1,2}\b)"
     r"|limit\s+(?:filesize|cputime|vmemoryuse|datasize|memoryuse|descriptors\s+\d{1,3}\b|maxproc\s+\d{1,2}\b)\s*\d*)"
