@@ -58,7 +58,7 @@ class ActionModule(AccountAction):
         if part == "account":
             return offboard_account(session, arguments)
         agreement, variables = offboarding.AGREEMENT, session.variables
-        if not agreement.is_needed(variables, session.value):  # nobody has to be asked
+        if not agreement.is_needed(variables, session.value):  # no question is necessary
             return DONE
         if part == "show":  # a failure is reported later, by the part account
             return {**offboard_account(session, arguments), "kind": "offboard_shown", "changed": False, "failed": False}

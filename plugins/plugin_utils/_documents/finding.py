@@ -13,7 +13,7 @@ from .outcome import Severity, State
 Class = Literal["missing", "changed", "stale", "unmanaged", "orphan", "broken", "at_risk", "not_applicable", "unknown"]
 Cause = Literal["spec", "hand", "site", "time", "unknown"]
 Owner = Literal["user", "group", "site"]
-"""Who can fix the problems of a rule: the user, the leader of the user's group, or only the site."""
+"""The owner of a rule, who can fix its problems: the user, the leader of the user's group, or only the site."""
 Cell = Literal["ok", "critical", "high", "medium", "low", "info", "not_applicable", "unknown"]
 """The result for a role on an account: the severity of its most severe finding, or another state."""
 

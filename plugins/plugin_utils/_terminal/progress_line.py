@@ -53,7 +53,7 @@ def render_moment(moment: Moment, progress: Mapping[str, JobProgress], terminal:
 
 
 def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal) -> Line:
-    """Return an account and its long step. room: cells; if it is small, first the bar is left out, then the amounts."""
+    """Return an account and its long step. room: cells; if it is small, the bar is omitted, then the amounts."""
     reason = f": {progress['why']}" if "why" in progress else ""
     text = clean_line(f"{name}  {progress['step']}{reason}")
     from .._text.amounts import format_progress
