@@ -101,7 +101,7 @@ def why_no_import(settings: Settings) -> str:
     if settings["importer"] not in IMPORTS:
         return "the site has neither enroot nor Apptainer"
     if settings["internet"] == "none" and not settings["proxy"]:
-        return "compute nodes have no Internet access. Import images on a login node, as role container_images does"
+        return "compute nodes have no Internet access. Import images on a login node with the role container_images"
     return ""
 
 

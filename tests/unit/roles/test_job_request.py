@@ -123,7 +123,7 @@ def test_a_gpu_partition_never_reaches_a_job_without_a_gpu_nor_the_reverse() -> 
         (LRZ, 1, 1, "partition: Slurm has no default partition at Attic. .* set partition to lrz-v100x2 or lrz"),
         ({**LRZ, "cpu": ""}, 0, 1, "cpu_partition: Slurm has no default partition"),
         ({**LRZ, "partition": "nonsense"}, 1, 1, "partition: Attic has no partition 'nonsense'. Set partition to"),
-        ({**VISTA, "gpu_type": "gh200"}, 1, 1, "gpu_type: not supported at Attic"),
+        ({**VISTA, "gpu_type": "gh200"}, 1, 1, "gpu_type: Attic does not support this setting"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_can(site: Settings, gpus: int, nodes: int, message: str) -> None:
