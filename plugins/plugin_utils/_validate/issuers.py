@@ -66,7 +66,7 @@ def _judge_forbidden(host: str, is_any_key_refused: bool) -> LevelFinding:
     if is_any_key_refused:
         sentence = f"{host} refuses every key (HTTP 403): check whether a proxy or a site policy interferes"
         return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, 403)
-    sentence = f"{host} refuses this key, but not every key (HTTP 403): check the key's permissions"
+    sentence = f"{host} refuses this key (HTTP 403), but not other keys: check the key's permissions"
     return LevelFinding(ISSUER, KeyVerdict.NOT_ENTITLED, sentence, 403)
 
 

@@ -181,7 +181,7 @@ def _pull(address: str, image: RegistryImage, key: CheckedKey | None, client: Ht
     if response.status not in (200, 401, 403, 404) or (response.status == 200 and not _is_manifest(response)):
         raise ServiceUnreachable(
             f"{image.registry} returned an unexpected response to a request with a valid token"
-            f" (HTTP {response.status})",
+            f" (HTTP {response.status}): check whether a proxy interferes",
             response.status,
         )
     return PullStatus(200, response.status)

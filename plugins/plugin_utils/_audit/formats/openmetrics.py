@@ -50,7 +50,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
     yield (
         "accounts",
         "",
-        "Number of accounts that could (measured) or could not (unknown) be measured.",
+        "Number of accounts, measured and unknown.",
         [
             ({"cluster": name, "state": state}, states[name, state])
             for name in names
@@ -66,7 +66,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
     yield (
         "checks",
         "",
-        "Number of checks that found no problem (up_to_date), and of all other checks.",
+        "Number of checks: up_to_date if the check found no problem, else other.",
         [({"state": "up_to_date"}, summary["ok"]), ({"state": "other"}, summary["checks"] - summary["ok"])],
     )
     yield "waived_findings", "", "Number of waived findings.", [({}, summary["waived"])]
