@@ -160,7 +160,7 @@ def report(accounts: list[dict[str, Any]], findings: list[dict[str, Any]], **mor
             "accepted": sum(one["baseline"] == "unchanged" for one in counting),
             "failed": failed,
             "exit": 2 if failed else 0,
-            "reasons": ["findings of severity high or worse"] * failed,
+            "reasons": ["findings with severity high or worse"] * failed,
         },
         "accounts": accounts,
         "findings": findings,

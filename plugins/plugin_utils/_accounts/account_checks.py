@@ -92,7 +92,7 @@ def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSp
 def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile: Profile) -> None:
     """Add a mistake for each setting of an account that does not fit the profile of its cluster. place: of entry."""
     if "jump_user" in entry and "jump" not in profile["login"]:
-        text = f'"jump_user" has no effect: {profile["id"]} has no jump host. Remove it.'
+        text = f'"jump_user" has no effect, because {profile["id"]} has no jump host. Remove "jump_user".'
         mistakes.add((*place, "jump_user"), text, at_key=True)
     areas = {area["name"] for area in profile["storage"]}
     for name, text in misspelt_areas(as_mapping(entry.get("storage")), areas).items():
@@ -103,7 +103,7 @@ def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile
 def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profile]) -> None:
     """Add a mistake for each setting of the defaults that applies to none of the clusters. entry: the defaults."""
     if "jump_user" in entry and not any("jump" in profile["login"] for profile in clusters):
-        text = '"jump_user" has no effect: no cluster of these accounts has a jump host. Remove it.'
+        text = '"jump_user" has no effect, because no cluster of these accounts has a jump host. Remove "jump_user".'
         mistakes.add(("defaults", "jump_user"), text, at_key=True)
     areas = {area["name"] for profile in clusters for area in profile["storage"]}
     for name in as_mapping(entry.get("storage")).keys() - areas:
@@ -122,7 +122,10 @@ def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Se
     for name, step in as_mapping(entry.get("steps")).items():
         text = ""
         if "done" in known.get(name, {}):
-            text = f'"{name}" is checked automatically and cannot be changed here. Give your own step another name.'
+            text = (
+                f'hpc-onboard checks step "{name}" automatically, so it cannot be changed here. To add your own step, '
+                "use a different name."
+            )
         elif name not in known and "text" not in as_mapping(step):
             text = f'unknown step "{name}"; {nearest(name, known)} To add your own step, give it "text: WHAT TO DO".'
         elif DAY.fullmatch(str(as_mapping(step).get("due"))) and not is_day(str(step["due"])):

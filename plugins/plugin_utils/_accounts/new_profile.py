@@ -57,15 +57,15 @@ class ProfileQuestion(NamedTuple):
 
 QUESTIONS = (
     ProfileQuestion("title", "the full name of the cluster", ("name",), "Cluster of our institute"),
-    ProfileQuestion("host", "the host name of its login node", ("login", "host"), "login.example.org", is_needed=True),
-    ProfileQuestion("jump", "the jump host for its login node", ("login", "jump", "host"), "gate.example.org"),
-    ProfileQuestion("home", "the path of the home directories", ("home", "path"), "/home/{user}"),
-    ProfileQuestion("runtime", "the container runtime in jobs", ("container", "runtime"), "apptainer"),
+    ProfileQuestion("host", "the host name of the login node", ("login", "host"), "login.example.org", is_needed=True),
+    ProfileQuestion("jump", "the jump host for the login node", ("login", "jump", "host"), "gate.example.org"),
+    ProfileQuestion("home", "the path of a home directory", ("home", "path"), "/home/{user}"),
+    ProfileQuestion("runtime", "the container runtime for jobs", ("container", "runtime"), "apptainer"),
 )
 HEAD = """\
 # {name}: your own profile of a cluster. Format: docs/schemas/profile.schema.json
 #
-# Required are id, login and home. Every other line is an optional fact: remove its # and change the value.
+# id, login and home are required. Every other line is an optional fact. To set it, remove the # and change the value.
 # {{user}} and {{project}} in paths are replaced for each account. To check this file:  hpc-onboard profile check FILE
 ---
 format: 2
@@ -132,7 +132,7 @@ def _render_new(name: str, answers: Mapping[str, str]) -> str:
         f"home:\n  {write_yaml('path', home)}" if home else "home: {}  # or one fact per line:  path: /home/{user}",
         "  # bytes: 50000000000" if home else "# bytes: 50000000000",
         "",
-        f"# Container runtime in jobs: {', '.join(RUNTIME['enum'])}.",
+        f"# Container runtime for jobs. Allowed values: {', '.join(RUNTIME['enum'])}.",
         write_yaml("container", {"runtime": runtime})
         if runtime
         else "# container: {runtime: apptainer, on_login: true}",
@@ -157,7 +157,7 @@ def _render_copy(name: str, answers: Mapping[str, str], model: str, written: str
         body = _replace_fact(body, "login", "jump", {"host": answers["jump"]})
     if "runtime" in answers:
         body = _replace_fact(body, "container", "runtime", answers["runtime"])
-    head = f"# {name}: copied from the profile of {model}. Check that each fact is also true of this cluster.\n"
+    head = f"# {name}: copied from the profile of {model}. Check that each fact also applies to this cluster.\n"
     return f"{head}# Format: docs/schemas/profile.schema.json\n---\n{body}"
 
 

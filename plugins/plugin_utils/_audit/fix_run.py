@@ -24,7 +24,7 @@ AGREEMENT = Agreement(
     "fix",
     {"fix_sure": extra_vars.read_bool},
     "fix_sure",
-    "Fix this? Only what is listed above is touched. [y/N] ",
+    "Apply the fixes listed above? Nothing else is changed. [y/N] ",
     "nothing was fixed",
 )
 
@@ -36,7 +36,7 @@ def show_fixes(variables: Variables, value: Value, called: run.Called) -> FixSho
         run.read_settings(variables, value)
         audit = shlex.join(command_line.command_for("audit"))
         if not offered_fixes.was_audited(called.options):
-            raise AccountError(f"this machine has no results of an audit of these accounts. Run: {audit}")
+            raise AccountError(f"this machine has no audit results for these accounts. Run: {audit}")
         offered = offered_fixes.find_fixable(variables, called.options)
         if not offered and (offboarded := offered_fixes.find_offboarded(variables["ansible_play_hosts_all"])):
             names = ", ".join(sorted(offboarded))

@@ -72,4 +72,4 @@ def _find_problems(secret: Secret, today: date) -> Iterator[tuple[str, Severity 
     for version in secret.with_labels(*REPLACED):
         on_day = f" on {current.issued[:10]}" if current.issued else ""
         key = version.fingerprint or version.id
-        yield "KEY-011", "", f"The previous key ({key}) was replaced{on_day}, and may still work."
+        yield "KEY-011", "", f"The previous key ({key}) was replaced{on_day} but may still work."

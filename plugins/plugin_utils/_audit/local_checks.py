@@ -26,7 +26,7 @@ Variables = Mapping[str, Any]
 
 SOON = datetime.timedelta(hours=1)
 MAX_AGE = 180
-OLD_PROFILE = "Compare the profile with its sources and set verified_on, or install a newer version of hpc-onboard."
+OLD_PROFILE = "Compare the profile with its sources and update verified_on, or install a newer version of hpc-onboard."
 
 
 def find_problems(variables: Variables, now: datetime.datetime, max_age: int = MAX_AGE) -> list[FoundDifference]:
@@ -63,7 +63,7 @@ def check_probed_facts(cluster: Cluster) -> list[FoundDifference]:
     fix: list[FixStep] = [local_command(*command_for("probe", ["-l", cluster["id"], "--write"]))]
     return [
         simple_finding("PRO-002", f"profile of {cluster['name']}", f"{fact} is {difference['says']} in the profile, "
-                       f"but {difference['seen']} on the cluster (from {difference['by']})",
+                       f"but {difference['seen']} on the cluster (according to {difference['by']})",
                        place=fact, found_class="at_risk", fix=fix)
         for fact, difference in probed_facts.read_confirmed(cluster["id"]).items()
     ]  # fmt: skip
@@ -115,5 +115,5 @@ def _renew(cluster: Cluster, user: str, place: str) -> FixStep:
         words = []
     if words and shlex.join(words) == site_text:  # not equal if the text has variables, pipes or the like
         return local_command(*words)
-    text = "Get a new one, as the site's documentation describes"
+    text = "Get a new certificate or ticket as described in the site's documentation"
     return advice(f"{text}: {site_text}" if site_text else f"{text}.")

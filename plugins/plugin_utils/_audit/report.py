@@ -237,7 +237,7 @@ def _list_reasons(run: AuditRun, unwaived: Sequence[Finding], unknown: Sequence[
         severe = SEVERITIES[: SEVERITIES.index(run["fail_on"]) + 1]
         failing = [finding for finding in unwaived if finding["severity"] in severe and _is_new_difference(finding)]
         if failing:
-            reasons.append(f"{count(len(failing), 'finding')} of severity {run['fail_on']} or worse")
+            reasons.append(f"{count(len(failing), 'finding')} with severity {run['fail_on']} or worse")
     if run["incomplete"] == "fail":
         reported = {finding["account"] for finding in unwaived if finding["rule"] == "RUN-002"}
         if missed := set(unknown) & reported:

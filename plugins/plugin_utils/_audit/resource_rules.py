@@ -149,7 +149,7 @@ class ImageRules(ResourceRules):
         reason, name = read_reason(outcome), outcome["identity"]
         if "is" in outcome["before"]:
             return [RuleBreak(self.missing, "broken", reason or f"{name} is not a container image.", ("is",))]
-        text = reason or f"{name} is not the image that its tag points to now, or old images are left over."
+        text = reason or f"The tag of {name} now points to a different image, or old versions of the image still exist."
         return [RuleBreak(self.different, "changed", text, () if reason else tuple(outcome["fields"]))]
 
 
@@ -164,7 +164,7 @@ class PythonRules(ResourceRules):
             return [RuleBreak(self.missing, "broken", text, ("is",) if "is" in before else (LINK,))]
         if reason:
             return [RuleBreak(self.different, "changed", reason)]
-        text = f"{name} was created from a different declaration ({', '.join(fields)})."
+        text = f"{name} was created with different settings ({', '.join(fields)})."
         return [RuleBreak(self.different, "changed", text, fields)]
 
 
@@ -186,9 +186,8 @@ class CondaRules(ResourceRules):
         if field.startswith("environment "):
             return RuleBreak(self.different, "changed", f"The {field} was created from a different file.", (field,))
         if field == "conda":
-            return RuleBreak(
-                self.different, "changed", f"The version of {name} differs from the declared one.", (field,)
-            )
+            text = f"The version of {name} differs from the declared version."
+            return RuleBreak(self.different, "changed", text, (field,))
         return RuleBreak("PKG-003", "changed", f"The settings of {name} ({field}) were changed.", (field,))
 
 
@@ -214,7 +213,7 @@ class LinkRules(ResourceRules):
         if not self._was_moved_by_site(entry, outcome, context):
             return RuleBreak(self.different, "changed", text, ("target",))
         variable = str(entry["options"]["target"]).partition("/")[0]
-        text = f"{text} The site has changed {variable}, which is {desired} now. Copy first what you still need."
+        text = f"{text} The site has changed {variable} to {desired}. First copy the data that you still need."
         return RuleBreak(self.different, "changed", text, ("target",), cause="site")
 
     def _was_moved_by_site(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> bool:
@@ -237,9 +236,9 @@ class KeyRules(ResourceRules):
             about = f"folder {opened}"
             return [RuleBreak("SEC-002", "changed", reason, cause="hand", about=about, place=opened, auto_fix=fix)]
         if not before and not reason:
-            return [RuleBreak(self.missing, "missing", f"{name} is not in the file that its program reads.")]
+            return [RuleBreak(self.missing, "missing", f"{name} is missing from the file that the program reads.")]
         if not before or "is" in before:
-            text = reason or f"A {before['is']} is in its place."
+            text = reason or f"A {before['is']} exists in place of {name}."
             return [RuleBreak("KEY-004", "broken", text, ("is",) if before else ())]
         file = str(entry["options"].get("path") or name)
         breaks = [self._rate_field(field, before.get(field, ""), name, file, context) for field in outcome["fields"]]
@@ -248,25 +247,26 @@ class KeyRules(ResourceRules):
     def _rate_field(self, field: str, actual: str, name: str, file: str, context: AccountContext) -> RuleBreak:
         """Return the rule that one field breaks. actual: its value, empty if missing. name: of the resource."""
         if field == "password" and actual in context.old:
-            text = f"{name} contains a replaced key of '{context.old[actual]}'."
+            text = f"{name} contains an old key of '{context.old[actual]}', which was replaced."
             return RuleBreak(self.different, "stale", text, (field,))
         if field == "password":
-            return RuleBreak(self.different, "changed", f"{name} contains a key that is not the current one.", (field,))
+            text = f"{name} contains a key that differs from the current key."
+            return RuleBreak(self.different, "changed", text, (field,))
         if field == "mode" and "access list" in actual:
-            text = "An access list gives other users access to the file."
+            text = f"An access list gives other users access to file {file}."
             return RuleBreak("SEC-003", "changed", text, (field,), about=f"file {file}")
         if field == "mode":
             return _mode_break("SEC-001", field, actual, f"file {file}")
         if field == "folder mode" and not actual.isdigit():
-            return RuleBreak("KEY-004", "broken", f"The folder of {name} has no mode ({actual}).", (field,))
+            return RuleBreak("KEY-004", "broken", f"The folder of {name} is not a regular folder ({actual}).", (field,))
         if field == "folder mode":
             return _mode_break("SEC-002", field, actual, f"folder {file.rpartition('/')[0]}")
         if field in REPEATED:
             return RuleBreak(
-                "KEY-003", "changed", f"{name} has {actual} {field}, and programs use only one of them.", (field,)
+                "KEY-003", "changed", f"{name} has {actual} {field}, but programs use only one of them.", (field,)
             )
         if field.endswith(".BAK"):
-            text = f"The copy that the program of {name} keeps ({field}) contains a different key."
+            text = f"The program that uses {name} keeps a copy in {field}, but the copy contains a different key."
             return RuleBreak("SEC-006", "changed", text, (field,))
         text = f"The program that uses {name} cannot read it: the {field} is {actual or 'missing'}."
         return RuleBreak("KEY-004", "changed", text, (field,))

@@ -65,7 +65,7 @@ def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
     names = ", ".join(words if listed is None else sorted(listed))
-    return f"known: {names}." if names else "there are no valid names here."
+    return f"known: {names}." if names else "the list of valid names is empty."
 
 
 def read_text(file: Path) -> str:
@@ -79,7 +79,9 @@ def read_text(file: Path) -> str:
     except OSError as error:
         from ...module_utils._core.errors import errno_name
 
-        mistake = Mistake(file, 0, f"cannot be read: {errno_name(error)}. To check permissions, run:  ls -ld {file}")
+        mistake = Mistake(
+            file, 0, f"the file cannot be read: {errno_name(error)}. To check permissions, run:  ls -ld {file}"
+        )
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         byte = f"0x{content[error.start]:02x}"
@@ -128,7 +130,13 @@ class YamlText:
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 0
             raise Mistakes(
-                [Mistake(self.file, line, f"this value is not a text, number, date, list or mapping: {error.problem}.")]
+                [
+                    Mistake(
+                        self.file,
+                        line,
+                        f"this value must be text, a number, a date, a list or a mapping: {error.problem}.",
+                    )
+                ]
             ) from None
 
     def duplicates(self) -> list[Mistake]:

@@ -99,7 +99,9 @@ AUDIT = (
     ),
     SettingOption("--waivers", "audit_waivers", "accepted findings; default: waivers.yml next to the accounts", "FILE"),
     SettingOption("--baseline", "audit_baseline", "known findings; only others make the audit fail", "FILE"),
-    SettingOption("--baseline-write", "audit_baseline_write", "write the --baseline file from this audit"),
+    SettingOption(
+        "--baseline-write", "audit_baseline_write", "write the findings of this audit to the --baseline file"
+    ),
     SettingOption("--max-age", "audit_max_age", "days after which a profile must be checked again", "DAYS"),
     SettingOption("--no-shells", "audit_no_shells", "do not start a shell to test the start-up files"),
     SettingOption("--seconds", "audit_seconds", "time limit of one check; default: 30", "SECONDS"),
@@ -119,22 +121,22 @@ ROTATE = (
     SettingOption("--retired", "rotate_retired", "confirm that you have deactivated the old key"),
     SettingOption("--give-up", "rotate_give_up", "cancel the rotation; the old key is restored"),
     SettingOption(
-        *("--mode", "rotate_mode", "compromised: deactivate the old key first", "MODE"),
+        *("--mode", "rotate_mode", "with compromised, deactivate the old key first", "MODE"),
         choices=("scheduled", "compromised"),
     ),
-    SettingOption("--grace", "rotate_grace", "keep the old key active for 12h, 7d or 2w", "TIME"),
-    SettingOption("--expires", "rotate_expires", "last day of the new key, such as 2027-01-31", "DAY"),
+    SettingOption("--grace", "rotate_grace", "keep the old key active for this time, such as 12h, 7d or 2w", "TIME"),
+    SettingOption("--expires", "rotate_expires", "last day on which the new key is valid, such as 2027-01-31", "DAY"),
     SettingOption(
         "--canary", "rotate_canary", "target that gets the new key first, such as ada@dfki:enroot_credential", "TARGET"
     ),
     SettingOption("--excuse", "rotate_excuse", "continue without this target", "TARGET", is_list=True),
-    SettingOption("--levels", "rotate_levels", "services where the new key is tested", "LEVEL", is_list=True),
+    SettingOption("--levels", "rotate_levels", "services to test the new key with", "LEVEL", is_list=True),
     SettingOption("--canary-image", "rotate_canary_image", "an image that only your key can pull", "IMAGE"),
     SettingOption("--registry", "rotate_registry", "address of the registry", "HOST"),
-    SettingOption("--image", "rotate_image", "image to test the registry's token with", "IMAGE"),
+    SettingOption("--image", "rotate_image", "image to use when testing the registry's token", "IMAGE"),
     SettingOption("--issuer", "rotate_issuer", "address of the service that issues the key", "URL"),
-    SettingOption("--realms", "rotate_realms", "allowed hosts of the registry's tokens", "HOST", is_list=True),
-    SettingOption("--ca-file", "rotate_ca_file", "file of CA certificates to verify these services with", "FILE"),
+    SettingOption("--realms", "rotate_realms", "hosts that may issue tokens for the registry", "HOST", is_list=True),
+    SettingOption("--ca-file", "rotate_ca_file", "file with CA certificates that verify these services", "FILE"),
 )
 SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "plan": (PLAN_YES, REPLACE, *CONVERGE),
@@ -147,13 +149,13 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
         SettingOption(
             "--output", "probe_folder", "the folder of that profile; default: our-clusters", "DIR", short="-o"
         ),
-        SettingOption("--name", "", "the name for a new cluster", "NAME"),
-        SettingOption("--jobs", "probe_jobs", "also compare the results of test-job --output", "FILE"),
+        SettingOption("--name", "", "name of the new cluster", "NAME"),
+        SettingOption("--jobs", "probe_jobs", "also compare the results written by test-job --output", "FILE"),
     ),
     "offboard": (
         SettingOption("--yes", "offboard_sure", WITHOUT_QUESTION),
         SettingOption(
-            *("--only", "offboard_only", "undeclared: remove only what accounts.yml no longer declares", "WHAT"),
+            *("--only", "offboard_only", "with undeclared, remove only what accounts.yml no longer declares", "WHAT"),
             choices=("everything", "undeclared"),
         ),
         CONVERGE[0],
@@ -161,20 +163,22 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "ssh-config": (
         SettingOption("--yes", "ssh_config_sure", WITHOUT_QUESTION),
         SettingOption(
-            *("--state", "ssh_config_state", "absent: remove all entries", "STATE"), choices=("present", "absent")
+            *("--state", "ssh_config_state", "with absent, remove all entries", "STATE"), choices=("present", "absent")
         ),
     ),
     "rotate": ROTATE,
     "test-job": (
         SettingOption("--gpu", "test_job_gpu", "request a GPU"),
-        SettingOption("--wait", "test_job_wait", "wait for the jobs", "SECONDS"),
+        SettingOption("--wait", "test_job_wait", "wait at most this long for the jobs", "SECONDS"),
         SettingOption("--output", "test_job_output", "write the results as JSON", "FILE"),
     ),
     "preflight": (
         SettingOption("--output", "preflight_output", "write the results as JSON", "FILE"),
         SettingOption("--patience", "preflight_patience", "time limit of one account; default: 120", "SECONDS"),
     ),
-    "export-script": (SettingOption("--output", "export_script_output", "the script to write", "FILE", short="-o"),),
+    "export-script": (
+        SettingOption("--output", "export_script_output", "file to write the script to", "FILE", short="-o"),
+    ),
 }
 
 

@@ -71,10 +71,10 @@ class ValueCounter:
         elif isinstance(event, yaml.AliasEvent):
             size = self.anchors.get(str(event.anchor), 0)
             if size is None:
-                return f"*{event.anchor} is inside &{event.anchor}, so it contains itself. Write the value out."
+                return f"the alias *{event.anchor} is inside its own anchor. Replace the alias with a value."
             self._add_size(None, size)
         if self.sizes[-1] > NODES:
-            return f"the file contains more than {NODES} values, each alias counted in full. Remove some of them."
+            return f"the file contains more than {NODES} values, each alias counted in full. Remove some values."
         return advice
 
     def _open_collection(self, anchor: str | None) -> str:
@@ -96,7 +96,7 @@ def _tag_advice(event: Any) -> str:
     """Return what to do about a standard tag that would make a value other than plain data, such as !!set; else ""."""
     tag = getattr(event, "tag", None) or ""
     if tag.startswith(STANDARD) and tag not in PLAIN_TAGS:
-        return f"!!{tag[len(STANDARD) :]} is not supported. Write the value without it."
+        return f"!!{tag[len(STANDARD) :]} is not supported. Remove this tag from the value."
     return ""
 
 

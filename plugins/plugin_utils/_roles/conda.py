@@ -20,7 +20,8 @@ def declare(settings: Settings) -> Declaration:
     """
     site = settings["site"]
     if site["policy"] == "refused":
-        return declare_nothing("refused", f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
+        advice = f"Use {site['instead']}." if site["instead"] else "Use the software that the site offers."
+        return declare_nothing("refused", f"{site['why']} {advice}")
     is_users_own = settings["distribution"] == "own"
     if not settings["wanted"] and not settings["environments"] and not is_users_own:
         return {"resources": [], "notes": []}

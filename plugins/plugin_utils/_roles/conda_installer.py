@@ -15,6 +15,7 @@ import yaml
 from ...module_utils._core.errors import AccountError
 from .._input.collection import ROLES_FOLDER
 from .._input.yaml_loader import SafeLoader
+from .table import SET_PATH
 
 Settings = Mapping[str, Any]
 
@@ -22,7 +23,7 @@ PINNED = ROLES_FOLDER / "conda" / "files" / "installers.yml"
 ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2")
 SCRIPTS = {"sh": "etc/profile.d/conda.sh", "csh": "etc/profile.d/conda.csh", "fish": "etc/fish/conf.d/conda.fish"}
 LICENCE = (
-    "Anaconda's default channels are free of charge only for some users: check that you may accept their terms"
+    "Anaconda's default channels are free of charge only for some users. Check that you may accept their terms"
     " (https://www.anaconda.com/legal), or use conda-forge"
 )
 
@@ -51,7 +52,7 @@ def reason_to_skip(settings: Settings) -> str | None:
     if area and area.get("purge"):
         return f"{area['name']} is purged, which would break a conda: set another folder (conda: {{prefix: ...}})"
     if area:
-        return f"the path of {area['name']} is unknown; {area.get('ask', 'set it in storage:')}"
+        return f"the path of {area['name']} is unknown. {area.get('ask', SET_PATH)}"
     return "no folder for conda is known at this site: set one (conda: {prefix: ...})"
 
 
@@ -126,7 +127,9 @@ def _read_name(content: str, file: Path) -> str | None:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
-        raise AccountError(f"conda: {file.absolute()}{line}: neither valid YAML nor an explicit lock file") from None
+        raise AccountError(
+            f"conda: {file.absolute()}{line}: the file is neither valid YAML nor an explicit lock file"
+        ) from None
     name = document.get("name") if isinstance(document, dict) else None
     return str(name) if name else None
 

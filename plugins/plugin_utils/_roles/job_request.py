@@ -235,14 +235,14 @@ def _check_gpus(settings: Settings, gpus: int, nodes: int) -> None:
             f" Set gpus to {join_words(map(str, offered))}"
         )
     if settings["gpu_type"] and not site.gpu_option:
-        raise AccountError(f"gpu_type: not supported at {settings['site']}. Set partition instead")
+        raise AccountError(f"gpu_type: {settings['site']} does not support this setting. Set partition instead")
     gpu_type, node_counts = settings["gpu_type"] or site.gpu_type, limits.get("gpu_nodes", {})
     available = node_counts.get(gpu_type, nodes)
     if nodes > available:
         larger = [f"{name} ({count} nodes)" for name, count in node_counts.items() if count >= nodes]
         raise AccountError(
-            f"nodes: {settings['site']} has {available} node(s) with GPUs of type {gpu_type}. Set nodes to at most"
-            f" {available}{', or gpu_type to ' + join_words(larger) if larger else ''}"
+            f"nodes: the number of nodes with GPUs of type {gpu_type} at {settings['site']} is {available}."
+            f" Set nodes to at most {available}{', or gpu_type to ' + join_words(larger) if larger else ''}"
         )
 
 

@@ -101,7 +101,7 @@ def why_no_import(settings: Settings) -> str:
     if settings["importer"] not in IMPORTS:
         return "the site has neither enroot nor Apptainer"
     if settings["internet"] == "none" and not settings["proxy"]:
-        return "compute nodes have no Internet access. Import images on a login node, as role container_images does"
+        return "compute nodes have no Internet access. Import images on a login node with the role container_images"
     return ""
 
 
@@ -212,10 +212,13 @@ def check_settings(settings: Settings) -> None:
     for name, pattern in (*((name, PLAIN) for name in plain), ("gpu", PLAIN_WORDS), ("cpu", PLAIN_WORDS)):
         if not pattern.match(settings[name]):
             raise AccountError(
-                f"job_scripts: {name}: {settings[name]!r} contains a character with a special meaning in a shell"
+                f"job_scripts: {name}: {settings[name]!r} contains a character with a special meaning in a shell."
+                " Remove the character"
             )
     if not all(PLAIN.match(mount) for mount in settings["mounts"]):
-        raise AccountError("job_scripts: mounts: a path contains a character with a special meaning in a shell")
+        raise AccountError(
+            "job_scripts: mounts: a path contains a character with a special meaning in a shell. Remove the character"
+        )
     for name, minimum in (("minutes", 1), ("gpus", 0), ("nodes", 1), ("links", 1), ("cpus", 0)):
         if settings[name] < minimum:
             raise AccountError(f"job_scripts: {name}: {settings[name]} is too small; expected at least {minimum}")

@@ -35,16 +35,16 @@ PURPOSES = {
     "--qos": "The quality of service: limits and priority",
     "--account": "The Slurm account that the job is charged to",
     "--nodes": "The number of nodes",
-    "--ntasks-per-node": "The processes that srun starts on each node",
+    "--ntasks-per-node": "The number of processes that srun starts on each node",
     "--gpus": "The GPUs",
-    "--gpus-per-node": "The GPUs of each node",
-    "--gres": "The GPUs of each node",
-    "--cpus-per-task": "The processors of each process, for loading data",
-    "--mem": "The memory of each node",
-    "--mem-per-cpu": "The memory of each processor",
+    "--gpus-per-node": "The GPUs on each node",
+    "--gres": "The GPUs on each node",
+    "--cpus-per-task": "The number of processors for each process, for example to load data",
+    "--mem": "The memory on each node",
+    "--mem-per-cpu": "The memory for each processor",
     "--time": "The time limit, in minutes or as days-hours:minutes",
 }
-LENIENT = "set +eu  # scripts of the site may read unset variables"
+LENIENT = "set +eu  # the site's scripts may read unset variables"
 STRICT = "set -eu"
 
 
@@ -70,7 +70,9 @@ def options_with_purposes(options: Sequence[str]) -> list[str]:
 
 def shape_lines(settings: Settings) -> list[str]:
     """Return comments: that the site charges for whole nodes, and that a container could be used."""
-    whole_nodes = f"# A job gets whole nodes at {settings['site']}: all GPUs and processors of a node are charged."
+    whole_nodes = (
+        f"# At {settings['site']}, a job gets whole nodes and is charged for all of their GPUs and processors."
+    )
     no_container = "# This script runs without a container. To use one, set job_scripts: {image: IMAGE}."
     has_image = settings["image"] not in ("", "none")
     return [

@@ -144,6 +144,8 @@ def _join_pairs(pairs: Settings) -> str:
 def quote_for_shell(script: str, name: str, value: str) -> str:
     """Return a quoted value. Raise AccountError for a character that has a special meaning in a shell."""
     if not PATTERNS.get(name, PLAIN).match(value):
-        raise AccountError(f"{script}: {name} {value!r} contains a character with a special meaning in a shell")
+        raise AccountError(
+            f"{script}: {name} {value!r} contains a character with a special meaning in a shell. Remove the character"
+        )
     quoted = shlex.quote(value)
     return f"'{value}'" if quoted == value else quoted

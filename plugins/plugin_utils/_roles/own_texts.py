@@ -41,6 +41,6 @@ def refuse_keys(subject: str, content: str) -> None:
     if found:
         line, description = min(found)
         raise AccountError(
-            f"{subject} contains {description} in line {line}: keys are not copied with files. Remove the key. To store"
-            f" a key for a role, run:  keyring set hpc.onboard NAME"
+            f"{subject} contains {description} on line {line}. hpc-onboard does not copy keys with files."
+            " Remove the key. To store a key for a role, run:  keyring set hpc.onboard NAME"
         )

@@ -23,7 +23,7 @@ def declare(settings: Settings) -> Declaration:
     names = [entry["name"] for entry in settings["environments"]]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate:
-        raise AccountError(f"python_envs: two environments have the name {duplicate}")
+        raise AccountError(f"python_envs: two environments have the same name, {duplicate}. Rename one of them")
     return {
         "resources": [resource("python_env", **_env_options(settings, entry)) for entry in settings["environments"]],
         "notes": [],
@@ -36,8 +36,8 @@ def _env_options(settings: Settings, entry: Settings) -> dict[str, Any]:
     modules = entry.get("modules") or settings["modules"]
     if settings["offline"] and not modules:
         raise AccountError(
-            f"python_envs: {entry['name']} has no modules, but this site's wheels need a Python of the site: set"
-            " modules, for example modules: [python/3.11] (module spider python lists all)"
+            f"python_envs: {entry['name']} has no modules, but this site's wheels require one of its Python modules."
+            " Set modules, for example modules: [python/3.11]. To list all Python modules, run: module spider python"
         )
     return {
         "path": entry.get("path") or f"{settings['folder']}/{entry['name']}",

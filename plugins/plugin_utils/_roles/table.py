@@ -111,6 +111,7 @@ COMMON_KINDS = (
 """Resource types that most plans contain."""
 
 MODULE_UTILS = __name__.replace("plugin_utils._roles.table", "module_utils")
+SET_PATH = "Set the path under `storage` in the accounts file."  # if a profile names no path and no way to find it
 SLURM_ACCOUNT = "@slurm_account@"  # of jobs with GPUs
 SLURM_CPU_ACCOUNT = "@slurm_cpu_account@"  # of jobs without a GPU
 

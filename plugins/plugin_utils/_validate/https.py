@@ -97,7 +97,7 @@ class HttpsClient:
                     raise
             time.sleep(pause)
             pause *= 2
-        raise AssertionError("at least one attempt is made")
+        raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _send_once(self, request: HttpRequest) -> HttpResponse:
         """Return the response to one attempt, which gets the rest of the time limits. Raise ServiceUnreachable."""
@@ -109,7 +109,7 @@ class HttpsClient:
         limit = min(self._transport.timeout, self._end - time.monotonic())  # in seconds
         if limit <= 0:
             raise ServiceUnreachable(
-                f"the time limit of {self._transport.total:g} s passed before the request to {host}"
+                f"the time limit of {self._transport.total:g} s expired before the request to {host} was sent"
             )
         results: queue.SimpleQueue[HttpResponse | Exception] = queue.SimpleQueue()
         arguments = (request, limit, results)
@@ -160,14 +160,15 @@ def _check_response(response: HttpResponse, host: str) -> None:
         raise ServiceUnreachable(f"{host} is temporarily unavailable (HTTP {status}): try again later", status, True)
     if 300 <= status < 400:
         raise ServiceUnreachable(
-            f"{host} redirects (HTTP {status}), but a key is sent only to the given address: correct the address",
+            f"{host} redirects the request (HTTP {status}), but a key is sent only to the given address:"
+            " correct the address",
             status,
         )
     if status in (407, 511):
         raise ServiceUnreachable(f"a proxy or portal in front of {host} requires a login (HTTP {status})", status)
     if len(response.body) > LARGEST:
         raise ServiceUnreachable(
-            f"the response of {host} is too large (limit: {LARGEST // 1024} KiB): is the address correct?", status
+            f"the response from {host} is too large (limit: {LARGEST // 1024} KiB): check the address", status
         )
 
 
@@ -185,7 +186,7 @@ def _explain_error(error: Exception, host: str, limit: float) -> Exception:
         )
     if isinstance(cause, ssl.SSLError):
         return ServiceUnreachable(
-            f"the TLS handshake with {host} failed: is the address correct, and does a proxy interfere?"
+            f"the TLS handshake with {host} failed: check the address, and whether a proxy interferes"
         )
     if isinstance(cause, socket.gaierror):
         return ServiceUnreachable(f"the host name {host} was not found: check the address and the network")
@@ -198,10 +199,11 @@ def _explain_error(error: Exception, host: str, limit: float) -> Exception:
         )
     if isinstance(cause, OSError) and cause.errno:
         return ServiceUnreachable(
-            f"cannot connect to {host} ({cause.strerror}): does a firewall block the connection?", is_transient=True
+            f"cannot connect to {host} ({cause.strerror}): check whether a firewall blocks the connection",
+            is_transient=True,
         )
     if isinstance(cause, OSError | http.client.HTTPException):
         return ServiceUnreachable(f"{host} closed the connection early: try again later", is_transient=True)
     if isinstance(cause, ValueError):
-        return ServiceUnreachable(f"the address of {host} is invalid: correct it")
+        return ServiceUnreachable(f"the address of {host} is invalid: correct the address")
     return error

@@ -64,9 +64,9 @@ def check_issuer(key: CheckedKey, address: str, client: HttpsClient) -> LevelFin
 def _judge_forbidden(host: str, is_any_key_refused: bool) -> LevelFinding:
     """Return the finding for status 403, which says something about the key only if other keys get another status."""
     if is_any_key_refused:
-        sentence = f"{host} refuses every key (HTTP 403): does a proxy or a policy of the site interfere?"
+        sentence = f"{host} refuses every key (HTTP 403): check whether a proxy or a site policy interferes"
         return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, 403)
-    sentence = f"{host} refuses this key, but not every key (HTTP 403): does the key have the required permissions?"
+    sentence = f"{host} refuses this key (HTTP 403), but not other keys: check the key's permissions"
     return LevelFinding(ISSUER, KeyVerdict.NOT_ENTITLED, sentence, 403)
 
 
@@ -81,7 +81,7 @@ def _read_finding(key: CheckedKey, issuer: IssuerProtocol, response: HttpRespons
         sentence = f"{host} does not accept the key: it was revoked, has expired or belongs to another user; see "
         return LevelFinding(ISSUER, KeyVerdict.INVALID, sentence + KEY_PAGES[key.service], status)
     except _UnexpectedResponse:
-        sentence = f"{host} returned an unexpected response (HTTP {status}): does a proxy interfere?"
+        sentence = f"{host} returned an unexpected response (HTTP {status}): check whether a proxy interferes"
         return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, status)
     return LevelFinding(ISSUER, KeyVerdict.VALID, f"{host} accepts the key", status, details)
 

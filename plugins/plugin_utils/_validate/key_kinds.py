@@ -28,7 +28,7 @@ KEY_PAGES = {  # where the user creates and deactivates keys
 }
 _EXPECTED = {
     NGC: "an NGC key begins with nvapi- and has 70 characters; a legacy key has 84",
-    WANDB: "a wandb key has 40 characters or more",
+    WANDB: "a wandb key has at least 40 characters",
     HUGGING_FACE: "a Hugging Face token begins with hf_",
 }
 
@@ -47,7 +47,7 @@ class CheckedKey:
     def __post_init__(self) -> None:
         """Raise ValueError if the text does not have this form, so that no unchecked text becomes a key."""
         if form_of(self.value) is not self.form:
-            raise ValueError("the text does not have this form of key")
+            raise ValueError("the text is not a key of this form")
 
     @property
     def service(self) -> str:

@@ -113,17 +113,17 @@ def _judge_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> 
     except ServiceUnreachable as error:
         if status == 403:
             return _report_not_entitled(TOKEN, image, 403, is_any_key_refused=False)
-        sentence = f"inconclusive: {image.registry} gave a token, but the test with a wrong key failed ({error})"
+        sentence = f"inconclusive: {image.registry} issued a token, but the test with a wrong key failed ({error})"
         return LevelFinding(TOKEN, KeyVerdict.NOT_MEASURED, sentence, status)
     if status == 403:
         return _report_not_entitled(TOKEN, image, 403, is_any_key_refused=control == 403)
     if control == 200:
         sentence = (
-            f"inconclusive: {image.registry} also gives a token for a wrong key; set an image that only you can pull:"
+            f"inconclusive: {image.registry} also issues a token for a wrong key; set an image that only you can pull:"
             f" {describe_options('rotate', '--canary-image', 'REPOSITORY:TAG')}"
         )
         return LevelFinding(TOKEN, KeyVerdict.NOT_MEASURED, sentence, status)
-    return LevelFinding(TOKEN, KeyVerdict.VALID, f"{image.registry} accepts the key and refuses a wrong one", status)
+    return LevelFinding(TOKEN, KeyVerdict.VALID, f"{image.registry} accepts the key and refuses a wrong key", status)
 
 
 def _judge_manifest(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
@@ -149,7 +149,7 @@ def _find_token_address(image: RegistryImage, client: HttpsClient) -> str:
         raise _LoginNotRequired
     if response.status != 401:
         raise ServiceUnreachable(
-            f"{image.registry} did not request a login (HTTP {response.status}): is the address correct?",
+            f"{image.registry} did not request a login (HTTP {response.status}): check the address",
             response.status,
         )
     challenge = read_challenge(response.headers.get_all("WWW-Authenticate") or [])
@@ -165,7 +165,7 @@ def _request_token(address: str, key: CheckedKey | None, client: HttpsClient) ->
     token = read_token(response.body) if response.status == 200 else None
     if token is None:
         raise ServiceUnreachable(
-            f"{urlsplit(address).netloc} returned no token (HTTP {response.status}): does a proxy interfere?",
+            f"{urlsplit(address).netloc} returned no token (HTTP {response.status}): check whether a proxy interferes",
             response.status,
         )
     return 200, token
@@ -180,7 +180,8 @@ def _pull(address: str, image: RegistryImage, key: CheckedKey | None, client: Ht
     response = client.send(HttpRequest(image.manifest_url, "HEAD", headers))
     if response.status not in (200, 401, 403, 404) or (response.status == 200 and not _is_manifest(response)):
         raise ServiceUnreachable(
-            f"{image.registry} returned an unexpected response to its own token (HTTP {response.status})",
+            f"{image.registry} returned an unexpected response to a request with a valid token"
+            f" (HTTP {response.status}): check whether a proxy interferes",
             response.status,
         )
     return PullStatus(200, response.status)
@@ -202,13 +203,15 @@ def _report_invalid(level: str, image: RegistryImage) -> LevelFinding:
 
 def _report_not_entitled(level: str, image: RegistryImage, status: int, is_any_key_refused: bool) -> LevelFinding:
     """Return the finding for a key that the registry knows, maybe, but that may not pull the image."""
-    sentence = (
-        f"the key cannot pull {image.image} (HTTP {status}): does its user have access, and do the key's services"
-        " include NGC Catalog and Private Registry?"
-    )
-    sentence += " A missing tag gets the same status." if status == 404 else ""
-    sentence += " A wrong key gets the same response, so this key may be wrong." if is_any_key_refused else ""
-    return LevelFinding(level, KeyVerdict.NOT_ENTITLED, sentence, status)
+    sentences = [
+        f"the key cannot pull {image.image} (HTTP {status}): check that your user has access, and that the key's"
+        " services include NGC Catalog and Private Registry"
+    ]
+    if status == 404:
+        sentences.append("A missing tag gets the same status")
+    if is_any_key_refused:
+        sentences.append("A wrong key gets the same response, so this key may be wrong")
+    return LevelFinding(level, KeyVerdict.NOT_ENTITLED, ". ".join(sentences), status)
 
 
 def _describe_public(image: RegistryImage) -> str:

@@ -44,10 +44,10 @@ class ValidationSettings:
     def __post_init__(self) -> None:
         """Raise ValueError for an unknown level, an address that is not HTTPS, or an invalid image."""
         if set(self.levels) - set(LEVELS):
-            raise ValueError(f"a level must be one of {', '.join(LEVELS)}")
+            raise ValueError(f"each level must be one of {', '.join(LEVELS)}")
         for address in (self.issuer, self.wandb, self.huggingface):
             if not _ADDRESS.fullmatch(address):
-                raise ValueError(f"{address!r} is not a valid address for a key: expected https://HOST/…")
+                raise ValueError(f"{address!r} is not a valid address of a service: expected https://HOST/…")
         for image in filter(None, (self.image, self.canary)):
             self.registry_image(image)
 
@@ -62,7 +62,7 @@ def judge_key(key: CheckedKey, settings: ValidationSettings | None = None) -> Ju
         raise TypeError("only a CheckedKey can be judged: check_key() returns one")
     settings = settings or ValidationSettings()
     levels = LEVELS if key.service == NGC else (ISSUER,)
-    form = LevelFinding(FORM, KeyVerdict.VALID, f"the key has the form of its kind ({key.kind})")
+    form = LevelFinding(FORM, KeyVerdict.VALID, f"the key has the expected form ({key.kind})")
     try:
         client = HttpsClient(settings.transport)
     except ServiceUnreachable as error:

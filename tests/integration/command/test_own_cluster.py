@@ -135,7 +135,7 @@ def test_it_is_asked_for_at_a_terminal(desk: Desk) -> None:
         ("Host name", "no host"),
         ("login node", "attic.example.org"),
         ("jump host", ""),
-        ("path of the home directories", "/home/{user}"),
+        ("path of a home directory", "/home/{user}"),
     ):
         screen.expect(question)
         screen.sendline(answer) if answer != "" or question != "Host name" else None

@@ -32,7 +32,7 @@ NOTHING = {
     **{f"{one}.yml -i accounts.yml -i localhost, -l localhost": "excludes all accounts" for one in OF_ACCOUNTS},
     **{f"{one}.yml -l lrs": 'did you mean "lrz"?' for one in OF_ACCOUNTS},
     "rotate_ngc.yml --check": "no account has the key 'ngc'",
-    "fix.yml": "this machine has no results of an audit of these accounts",
+    "fix.yml": "this machine has no audit results for these accounts",
     "hpc.onboard.audit --tags storage_link": 'did you mean "storage_links"?',
 }
 

@@ -151,7 +151,7 @@ def test_a_key_in_a_file_fails_its_role_alone_and_goes_nowhere(scene: Scene) -> 
     (scene.folder / "files" / "condarc").write_text(f"# mine\ntoken: {key}\n")
     ran = scene.onboard()
     assert ran.code == 2
-    assert "contains an NGC personal or service key in line 2" in " ".join(ran.text.split())
+    assert "contains an NGC personal or service key on line 2" in " ".join(ran.text.split())
     assert key not in ran.text
     for one in scene.accounts:
         assert not one.exists(".condarc")

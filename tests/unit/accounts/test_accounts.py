@@ -271,7 +271,7 @@ MISTAKES = [
         7,
         ['"state" cannot be "absnt"', '"absent"?'],
     ),
-    (HEAD + "accounts:\n  a@dfki:\n    conda: {x: 1}\n", 4, ['unknown key "x"', "there are no valid names here"]),
+    (HEAD + "accounts:\n  a@dfki:\n    conda: {x: 1}\n", 4, ['unknown key "x"', "the list of valid names is empty"]),
 ]
 
 

@@ -162,10 +162,10 @@ def test_rules_of_family_and_cluster_are_both_kept(tmp_path):
         ("date: 2026-03-04", "date: yesterday", 'attic.yml:13: "date" must be a date'),
         ("files: 200000", "flies: 200000", 'attic.yml:14: unknown key "flies"; did you mean "files"?'),
         ("{id: page, ", "{", 'attic.yml:8: item 1 of "sources" has no "id"'),
-        (", date: 2026-01-02}", "}", 'attic.yml:8: item 1 of "sources" needs "date"'),
+        (", date: 2026-01-02}", "}", 'attic.yml:8: item 1 of "sources" must have either "date"'),
         ("url: https://example.org/attic, ", "", 'attic.yml:8: item 1 of "sources" has no "url"'),
         ("host: attic.example.org", "port: 2222", 'attic.yml:9: "login" has no "host"; add "host: login.example.org".'),
-        ("id: attic\n", "id: house\n", 'attic.yml:2: "id" must be "attic"'),
+        ("id: attic\n", "id: house\n", 'attic.yml:2: "id" must match the file name: "attic"'),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(tmp_path, old, new, words):
@@ -183,7 +183,7 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path, old, new, words):
             'families/house.yml:5: "archetype" cannot be "keys"; did you mean "key"?',
         ),
         ("  bytes: 5\n", "  bytes: 5\n  bytes: 6\n", 'families/house.yml:8: "bytes" is a duplicate'),
-        ("    path: /scratch/{user}\n", "", 'attic.yml:17: area "scratch" needs exactly one of "path"'),
+        ("    path: /scratch/{user}\n", "", 'attic.yml:17: area "scratch" must have exactly one of "path"'),
         ("kind: slurm, source: manual", "kind: slurm", "families/house.yml:18: no source for kind;"),
     ],
 )
@@ -216,7 +216,7 @@ OLDER = "id: attic\nlogin: {host: a.example.org}\nhome: {}\nsources:\n  - {what:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (OLDER, 'attic.yml:4: a profile with sources needs "format: 2"'),
+        (OLDER, 'attic.yml:4: a profile with "sources" must have "format: 2"'),
         (f"format: 1\n{OLDER}", 'attic.yml:1: "format" cannot be "1"'),
     ],
 )

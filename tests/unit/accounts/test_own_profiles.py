@@ -132,7 +132,7 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line_and_an_example(tmp_path
         number, _colon, said = one.partition(": ")
         by_line.setdefault(int(number), []).append(said)
     expected = {
-        2: '"id" must be "attic"',
+        2: '"id" must match the file name: "attic"',
         3: 'unknown key "nmae"; did you mean "name"?',
         4: '"status" cannot be "owned"',
         6: '"host" must be text, not a list. Such as:  host: login.example.org',
@@ -141,7 +141,7 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line_and_an_example(tmp_path
         10: '"bytes" must be a whole number, not text. Such as:  bytes: 5000000000',
         13: "The account's own folder in the area. Such as:  path: '/scratch/{user}'",
         14: 'item 2 of "storage" has no "name"; add "name: scratch"',
-        15: 'area "work" needs exactly one of "path", "variable" and "ask"',
+        15: 'area "work" must have exactly one of "path", "variable" and "ask"',
         16: 'area "lost" is a duplicate',
         21: '"policy" cannot be "maybe"',
         24: '"id" is invalid',

@@ -125,7 +125,7 @@ def changed(tmp_path: Path, name: str, old: str, new: str) -> Path:
     [
         ("status: legacy", "status: legasy", ['"status" cannot be "legasy"', 'did you mean "legacy"?']),
         ("runtime: apptainer", "runtim: apptainer", ['unknown key "runtim"', 'did you mean "runtime"?']),
-        ("id: wilson", "id: willson", ['"id" must be "wilson"']),
+        ("id: wilson", "id: willson", ['"id" must match the file name: "wilson"']),
         ("area: wclustre", "area: wcluster", ['unknown storage area "wcluster"', '"wclustre"']),
         ("    root: /work1/{project}\n", "", ['area "work1" has "create"', '"root"']),
         ("/work1/{project}/{user}", "/work1/{group}/{user}", ['"path" is invalid']),
@@ -134,7 +134,7 @@ def changed(tmp_path: Path, name: str, old: str, new: str) -> Path:
         ("  host: wc.fnal.gov\n", "  host: wc.fnal.gov\n  host: b.c\n", ['"host" is a duplicate']),
         ("login:\n", "login: [\n", ["this is not valid YAML"]),
         ("done: reached", "done: reachd", ['"done" cannot be "reachd"', 'did you mean "reached"?']),
-        ("done: reached", "done: link", ['"done: link" and "area" need each other']),
+        ("done: reached", "done: link", ['"done: link" requires "area"']),
         ("done: reached", "done: link\n    area: wrok1", ['unknown storage area "wrok1"', '"work1"']),
     ],
 )

@@ -309,7 +309,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ORP-001", in_the_way="~/bin/mine"),
             [
                 (
-                    "No change is needed. If you do not know why this is recorded, inspect"
+                    "No change is needed. If you do not know why the receipt has this entry, inspect"
                     " ~/.config/hpc.onboard/receipt.json.",
                     False,
                 )

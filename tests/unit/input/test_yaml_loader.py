@@ -22,7 +22,7 @@ BOMBS = {
         "levels deep|maximum nesting depth",
     ),  # libyaml bounds it since 0.2.6
     "mappings in mappings": ("a: " + "{a: " * 3000 + "1" + "}" * 3000, 1, "more than 50 levels deep"),
-    "a list that holds itself": ("a: &a [*a]\n", 1, "is inside &a"),
+    "a list that holds itself": ("a: &a [*a]\n", 1, "is inside its own anchor"),
     "a number of 5000 digits": ("a: 1\nb: " + "9" * 5000, 2, "more than 20 digits"),
 }
 

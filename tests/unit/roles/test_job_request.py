@@ -110,7 +110,12 @@ def test_a_gpu_partition_never_reaches_a_job_without_a_gpu_nor_the_reverse() -> 
     [
         (TRILLIUM, 2, 1, "gpus: a job at Attic cannot have 2 GPUs on one node. Set gpus to 1 or 4"),
         (VISTA, 2, 1, "gpus: a job at Attic cannot have 2 GPUs on one node. Set gpus to 1"),
-        (WILSON, 1, 2, r"1 node\(s\) with GPUs of type a100. Set nodes to at most 1, or gpu_type to v100 \(3 nodes\)"),
+        (
+            WILSON,
+            1,
+            2,
+            r"GPUs of type a100 at Attic is 1. Set nodes to at most 1, or gpu_type to v100 \(3 nodes\)",
+        ),
         ({**TRILLIUM, "minutes": 6000}, 1, 1, "at most 1440 minutes at Attic. Set minutes: 1440"),
         (
             {**CLARIDEN, "minutes": 1400, "partition": "normal"},
@@ -123,7 +128,7 @@ def test_a_gpu_partition_never_reaches_a_job_without_a_gpu_nor_the_reverse() -> 
         (LRZ, 1, 1, "partition: Slurm has no default partition at Attic. .* set partition to lrz-v100x2 or lrz"),
         ({**LRZ, "cpu": ""}, 0, 1, "cpu_partition: Slurm has no default partition"),
         ({**LRZ, "partition": "nonsense"}, 1, 1, "partition: Attic has no partition 'nonsense'. Set partition to"),
-        ({**VISTA, "gpu_type": "gh200"}, 1, 1, "gpu_type: not supported at Attic"),
+        ({**VISTA, "gpu_type": "gh200"}, 1, 1, "gpu_type: Attic does not support this setting"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_can(site: Settings, gpus: int, nodes: int, message: str) -> None:

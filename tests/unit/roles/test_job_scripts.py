@@ -182,7 +182,7 @@ def test_amd_gpus_are_shown_by_their_own_flag() -> None:
 
 def test_whole_nodes_and_a_missing_container_are_said() -> None:
     text = scripts(plain(limits={"whole_nodes": True}))["gpus.sh"]
-    assert "# A job gets whole nodes at LRZ AI Systems: all GPUs and processors of a node are charged." in text
+    assert "# At LRZ AI Systems, a job gets whole nodes and is charged for all of their GPUs and processors." in text
     assert "# This script runs without a container." in text
 
 

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 NGC = "nvapi-" + hashlib.sha256(b"own").hexdigest()
 PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n-----END OPENSSH PRIVATE KEY-----\n"
 KEYS = [
-    (f"key={NGC}\n", "an NGC personal or service key in line 1"),
-    (f"# mine\nexport HF_TOKEN=hf_{NGC[-34:]}\n", "a Hugging Face token in line 2"),
-    (f"\n\n{PEM}", "a private key in line 3"),
-    (PEM.replace("OPENSSH ", ""), "a private key in line 1"),
-    (PEM.replace("OPENSSH", "EC") + NGC, "a private key in line 1"),
+    (f"key={NGC}\n", "an NGC personal or service key on line 1"),
+    (f"# mine\nexport HF_TOKEN=hf_{NGC[-34:]}\n", "a Hugging Face token on line 2"),
+    (f"\n\n{PEM}", "a private key on line 3"),
+    (PEM.replace("OPENSSH ", ""), "a private key on line 1"),
+    (PEM.replace("OPENSSH", "EC") + NGC, "a private key on line 1"),
 ]
 
 
@@ -54,7 +54,7 @@ def test_a_text_that_holds_a_key_is_refused_and_not_shown(text: str, words: str,
     ):
         with pytest.raises(AccountError) as caught:
             refused()
-        assert words.split(" in line")[0] in str(caught.value)
+        assert words.split(" on line")[0] in str(caught.value)
         assert NGC not in str(caught.value)
         assert "b3Bl" not in str(caught.value)
     with pytest.raises(AccountError, match=words):

@@ -171,7 +171,7 @@ def test_nothing_new_is_one_line_and_why_the_run_fails() -> None:
     document["summary"] |= {"new": 0, "resolved": 0}
     assert text(document).splitlines() == [
         "Nothing new since the last audit (2026-10-18 18:00 UTC). 8 findings unchanged.",
-        "  ✗ fails        findings of severity high or worse",
+        "  ✗ fails        findings with severity high or worse",
     ]
 
 

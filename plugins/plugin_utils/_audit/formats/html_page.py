@@ -174,5 +174,5 @@ def _draw_plot(name: str, numbers: Sequence[int]) -> Plot:
     points = [(MARGIN + index * step, HEIGHT - MARGIN - scale * number) for index, number in enumerate(numbers)]
     x, y = points[0]
     line = f"M{x:.1f} {y:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:]) + f"h{MARGIN}"
-    label = f"{name}: {numbers[-1]:,} now, at most {most if any(numbers) else 0:,} in {len(numbers)} runs"
+    label = f"{name}: {numbers[-1]:,} now, maximum {most if any(numbers) else 0:,} over {len(numbers)} runs"
     return Plot(name, f"M0 {HEIGHT - MARGIN}H{WIDTH}", line, label, numbers[-1], max(numbers))

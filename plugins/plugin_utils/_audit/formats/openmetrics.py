@@ -40,7 +40,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
     yield (
         "findings",
         "",
-        "Findings, without waived ones.",
+        "Number of findings that are not waived.",
         [
             ({"cluster": name, "severity": severity}, counts[name, severity])
             for name in names
@@ -50,7 +50,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
     yield (
         "accounts",
         "",
-        "Accounts that were measured, and accounts that could not be measured.",
+        "Number of accounts, measured and unknown.",
         [
             ({"cluster": name, "state": state}, states[name, state])
             for name in names
@@ -60,19 +60,19 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
     yield (
         "changes",
         "",
-        "Findings that are new, changed or resolved since the last audit.",
+        "Number of findings that are new, changed or resolved since the last audit.",
         [({"change": change}, number) for change, number in changes.items()],
     )
     yield (
         "checks",
         "",
-        "Checks that found nothing (up_to_date), and other checks.",
+        "Number of checks: up_to_date if the check found no problem, else other.",
         [({"state": "up_to_date"}, summary["ok"]), ({"state": "other"}, summary["checks"] - summary["ok"])],
     )
-    yield "waived_findings", "", "Findings with a waiver.", [({}, summary["waived"])]
-    yield "failed", "", "1 if the audit fails.", [({}, int(summary["failed"]))]
-    yield "started_timestamp_seconds", "seconds", "When the audit started, in seconds since 1970.", [({}, started)]
-    yield "duration_seconds", "seconds", "How long the audit took.", [({}, run["seconds"])]
+    yield "waived_findings", "", "Number of waived findings.", [({}, summary["waived"])]
+    yield "failed", "", "1 if the audit failed, else 0.", [({}, int(summary["failed"]))]
+    yield "started_timestamp_seconds", "seconds", "Start time of the audit as a Unix timestamp.", [({}, started)]
+    yield "duration_seconds", "seconds", "Duration of the audit in seconds.", [({}, run["seconds"])]
 
 
 def _list_lines(name: str, unit: str, description: str, samples: list[Sample]) -> Iterator[str]:
