@@ -113,7 +113,7 @@ class JobRequests(AuditCheck):
         self._check_variables(path, text, ours, host)
         entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None
         if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
-            self.report("SEC-010", shown, "every user can change this file (mode %04o), which runs as you" % entry.mode)
+            self.report("SEC-010", shown, "this file runs as you, and every user can change it (mode %04o)" % entry.mode)
         for number, why in job_lines.find_refused(text) if path.endswith(SCRIPT_ENDINGS) else ():
             self.report("JOB-006", "%s:%d" % (shown, number), why)
         if path.endswith(SCRIPT_ENDINGS) or name in SHELL_FILES or has_directives:
@@ -151,7 +151,7 @@ class JobRequests(AuditCheck):
     def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
         """Report lines of a project's settings that override a folder of hpc-onboard or start a missing program."""
         for line, name in find_home_values(text, ours, [host.home, real_home(host)]):
-            why = "%s is in the home directory here, but hpc-onboard sets a different folder" % name
+            why = "this line sets %s to a folder in the home directory, unlike hpc-onboard" % name
             self.report("ENV-009", "%s:%d" % (host.shown(path), line), why)
         for line, program in find_started_programs(text) if os.path.basename(os.path.dirname(path)) == VSCODE else ():
             if is_missing(program, host):
@@ -164,7 +164,7 @@ class JobRequests(AuditCheck):
         for setting in find_values(file, text) if file and os.path.dirname(path) != host.home else ():
             name, folder = setting.name, expand_path(setting.value, host.home)
             if name in ours and folder != ours[name].rstrip("/") and (folder or is_relative(setting.value)):
-                why = "%s sets a different folder than hpc-onboard's %s" % (setting.key, name)
+                why = "%s is set to a different folder than hpc-onboard's %s" % (setting.key, name)
                 self.report("ENV-009", "%s:%d" % (host.shown(path), setting.line), why)
 
     # -- findings ------------------------------------------------------------------------------
@@ -197,14 +197,14 @@ class JobRequests(AuditCheck):
             gpu_type = GPU_TYPE.match(request.name) if request.what in ("gpus", "node_gpus") else None
             count = GPUS.match(request.name) if request.what == "node_gpus" else None
             if count and most and int(count.group(1)) > most:
-                text = "requests %s GPUs per node, but no node has more than %d"
+                text = "this line requests %s GPUs per node, but no node has more than %d"
                 self.report("JOB-006", request.place, text % (count.group(1), most))
             if gpu_type and types - {""} and gpu_type.group(1).lower() not in known_types:
-                text = "requests GPUs of type %s, which no partition has; available: %s"
+                text = "this line requests GPUs of type %s, which no partition has; available: %s"
                 self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types - {""}))))
             minutes = parse_minutes(request.name) if request.what == "time" else None
             if minutes and longest and minutes > longest:
-                text = "requests %d hours, but no partition allows more than %d" % (minutes // 60, longest // 60)
+                text = "this line requests %d hours, but no partition allows more than %d" % (minutes // 60, longest // 60)
                 self.report("JOB-006", request.place, text)
         for of_file in by_file.values():
             self._check_time(of_file, limits)
@@ -219,7 +219,7 @@ class JobRequests(AuditCheck):
         longest = 0 if any(not limits[name] for name in named) else max(limits[name] for name in named)
         minutes = parse_minutes(times[0].name) or 0
         if longest and minutes > longest:
-            text = "requests %d minutes, but partition %s allows at most %d"
+            text = "this line requests %d minutes, but partition %s allows at most %d"
             self.report("JOB-006", times[0].place, text % (minutes, ", ".join(sorted(named)), longest))
 
     def _check_paths(self, requests: List[PlacedRequest], host: Host) -> None:
@@ -228,7 +228,7 @@ class JobRequests(AuditCheck):
             if request.what in REQUIRED_PATHS:
                 folder = os.path.dirname(host.expand(request.place.rpartition(":")[0]))
                 for path in _missing_paths(request, folder, host):
-                    text = "requests %s, which does not exist" % (REQUIRED_PATHS[request.what] % host.shown(path))
+                    text = "this line requests %s, which does not exist" % (REQUIRED_PATHS[request.what] % host.shown(path))
                     self.report("JOB-006", request.place, text)
 
     def _check_folders(self, requests: List[PlacedRequest], text: str, host: Host) -> None:

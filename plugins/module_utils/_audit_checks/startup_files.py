@@ -41,8 +41,8 @@ SHELL_OPTIONS = (  # letter of $-, rule, description
 )
 SSH_RC = ".ssh/rc"
 NO_SHELLS = (
-    "audit_no_shells is set: the output and duration of start-up files, and the settings at a terminal, in a"
-    " command over ssh and in a job were not checked"
+    "audit_no_shells is set, so the audit did not check the output and duration of start-up files, or the settings in a"
+    " terminal, a command over ssh or a job"
 )
 
 

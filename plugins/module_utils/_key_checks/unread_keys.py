@@ -75,8 +75,8 @@ class UnreadKeys(AuditCheck):
             if SCHEME.sub("", name).rstrip("/") == registry and other.password not in ("", password):
                 text = "the entries %s and %s have different keys" % (name, registry)
                 if place:
-                    text = "Apptainer uses %s instead, which has a different key for %s" % (host.shown(path), registry)
-                text += "; this one is %s" % host.fingerprint(other.password)
+                    text = "Apptainer uses %s instead of this file, and the two files have different keys for %s" % (host.shown(path), registry)
+                text += "; the key in this file is %s" % host.fingerprint(other.password)
                 self.report("KEY-009", host.shown(place or path), text)
 
     def _check_netrc(self, host: Host, search: Search) -> None:

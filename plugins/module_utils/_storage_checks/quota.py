@@ -54,8 +54,10 @@ class Quota(AuditCheck):
         arguments = shlex.split(command)
         program = find_program(arguments[0], environment.get("PATH") or os.defpath)
         if program is None:
-            reason = "" if self.options["command"] else "this site's profile names no quota command, and "
-            self.skip("quota usage is unknown: %s'%s' was not found" % (reason, arguments[0]))
+            text = "quota usage is unknown: this site's profile names no quota command, and '%s' was not found"
+            if self.options["command"]:
+                text = "quota usage is unknown: the command '%s' was not found"
+            self.skip(text % arguments[0])
             return
         output = run_program([program] + arguments[1:], environment, SECONDS)
         reading = read_usage(output.text)
