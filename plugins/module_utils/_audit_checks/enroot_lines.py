@@ -69,7 +69,7 @@ def find_problems(text: str, kept: Sequence[str]) -> List[LineProblem]:
     lines = enumerate(split_lines(text), 1)
     with_return = [number for number, line in lines if ENTRY.match(line) and line.endswith("\r\n")]
     if with_return:  # one problem is enough: an editor usually writes the same ending in every line
-        why = "the line ends with a carriage return, which curl before 7.84 reads as part of the password: delete this character"
+        why = "the line ends with a carriage return, which curl before 7.84 reads as part of the password: delete it"
         found.append(LineProblem(with_return[0], "KEY-004", why, ""))
     return sorted(found + list(_other_logins(text, kept)))
 
@@ -95,7 +95,8 @@ def _malformed_lines(text: str) -> Iterator[LineProblem]:
 def _why_unread(line: str, parts: List[str], is_entry: bool, default_line: int) -> str:
     """Return why enroot does not use the key of an entry's first line, and the fix; empty if enroot uses the key.
 
-    %s in the returned sentence stands for the machine. parts: the words of the line. default_line: the number of the line with 'default' above; 0 for none.
+    %s in the returned sentence stands for the machine. parts: the words of the line. default_line: the number of the
+    line with 'default' above; 0 for none.
     """
     if "machine" in parts[2:]:
         return "the line for %s contains several entries, but enroot reads one entry per line: split the line"

@@ -113,7 +113,7 @@ class JobRequests(AuditCheck):
         self._check_variables(path, text, ours, host)
         entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None
         if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
-            self.report("SEC-010", shown, "this file runs as you, and every user can change it (mode %04o)" % entry.mode)
+            self.report("SEC-010", shown, "every user can change this file, which runs as you (%04o)" % entry.mode)
         for number, why in job_lines.find_refused(text) if path.endswith(SCRIPT_ENDINGS) else ():
             self.report("JOB-006", "%s:%d" % (shown, number), why)
         if path.endswith(SCRIPT_ENDINGS) or name in SHELL_FILES or has_directives:
@@ -151,7 +151,7 @@ class JobRequests(AuditCheck):
     def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
         """Report lines of a project's settings that override a folder of hpc-onboard or start a missing program."""
         for line, name in find_home_values(text, ours, [host.home, real_home(host)]):
-            why = "this line sets %s to a folder in the home directory, unlike hpc-onboard" % name
+            why = "this line overrides hpc-onboard's %s with a folder in the home directory" % name
             self.report("ENV-009", "%s:%d" % (host.shown(path), line), why)
         for line, program in find_started_programs(text) if os.path.basename(os.path.dirname(path)) == VSCODE else ():
             if is_missing(program, host):
@@ -204,8 +204,8 @@ class JobRequests(AuditCheck):
                 self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types - {""}))))
             minutes = parse_minutes(request.name) if request.what == "time" else None
             if minutes and longest and minutes > longest:
-                text = "this line requests %d hours, but no partition allows more than %d" % (minutes // 60, longest // 60)
-                self.report("JOB-006", request.place, text)
+                text = "this line requests %d hours, but no partition allows more than %d"
+                self.report("JOB-006", request.place, text % (minutes // 60, longest // 60))
         for of_file in by_file.values():
             self._check_time(of_file, limits)
 
@@ -228,8 +228,8 @@ class JobRequests(AuditCheck):
             if request.what in REQUIRED_PATHS:
                 folder = os.path.dirname(host.expand(request.place.rpartition(":")[0]))
                 for path in _missing_paths(request, folder, host):
-                    text = "this line requests %s, which does not exist" % (REQUIRED_PATHS[request.what] % host.shown(path))
-                    self.report("JOB-006", request.place, text)
+                    text = "this line requests %s, which does not exist"
+                    self.report("JOB-006", request.place, text % (REQUIRED_PATHS[request.what] % host.shown(path)))
 
     def _check_folders(self, requests: List[PlacedRequest], text: str, host: Host) -> None:
         """Report requests for folders in the home directory. text: why jobs cannot use it; empty if they can."""

@@ -158,11 +158,10 @@ def _describe(difference: ViewDifference) -> str:
     """Return a sentence that names the first variable, the number of the others, and the shells."""
     first, others = difference.names[0], len(difference.names) - 1
     where = " and ".join(sorted({view.way.description for view in difference.views}))
-    if others:
-        unset = "%s and %d more variables of hpc-onboard are not set in %s"
-        other = "%s and %d more variables have values other than hpc-onboard's in %s"
-        return (unset if difference.is_unset else other) % (first, others, where)
     unset, other = "%s is not set in %s", "%s has a value other than hpc-onboard's in %s"
+    if others:
+        unset = "%s and {} more variables of hpc-onboard are not set in %s".format(others)
+        other = "%s and {} more variables have values other than hpc-onboard's in %s".format(others)
     return (unset if difference.is_unset else other) % (first, where)
 
 

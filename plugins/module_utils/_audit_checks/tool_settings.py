@@ -229,7 +229,9 @@ class ToolSettings(AuditCheck):
         preferred = self.options["off_home"]
         if preferred or key.startswith("ENROOT_"):  # images are too large for any home directory
             text = "%s is set to %s in the home directory" % (key, host.shown(folder))
-            self.report("ENV-009", where, text + (", but this site wants this folder in %s" % preferred if preferred else ""))
+            self.report(
+                "ENV-009", where, text + (", but this site wants this folder in %s" % preferred if preferred else "")
+            )
 
     def _check_conda(self, path: str, host: Host) -> None:
         """Report conda's first folder for packages or environments, the one it writes to, if in the home directory."""

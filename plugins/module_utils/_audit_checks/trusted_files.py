@@ -152,7 +152,11 @@ class TrustedFiles(AuditCheck):
             if entry and entry.mine:
                 yield path
             elif entry and entry.kind == "folder" and entry.mode & EVERY_USER_WRITES:
-                self.report("SEC-010", host.shown(path), "every user can add programs to this folder, and your shells run programs from it")
+                self.report(
+                    "SEC-010",
+                    host.shown(path),
+                    "every user can add programs to this folder, and your shells run programs from it",
+                )
 
     def _entry(self, path: str, host: Host) -> Optional[FileEntry]:
         """Return the entry of the file that the path resolves to; None if it is missing or permission is denied."""

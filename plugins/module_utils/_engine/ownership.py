@@ -21,7 +21,9 @@ LOST = (
     "the receipt on the account is missing, and this key differs from the key in this machine's copy of the receipt"
     " (%s). Check this key and remove it yourself"
 )
-DOUBLED = "the file has several entries for this key, and hpc-onboard created one of them: keep one entry, then run again"
+DOUBLED = (
+    "the file has several entries for this key, and hpc-onboard created one of them: keep one entry, then run again"
+)
 
 
 def decide_removals(task: Task) -> Task:

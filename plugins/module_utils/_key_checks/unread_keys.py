@@ -73,10 +73,11 @@ class UnreadKeys(AuditCheck):
         """Report different keys for the registry in a text. place: the file of the text, if it is not path."""
         for name, other in _read_logins(text):
             if SCHEME.sub("", name).rstrip("/") == registry and other.password not in ("", password):
-                text = "the entries %s and %s have different keys" % (name, registry)
+                key = host.fingerprint(other.password)
+                text = "the entry %s has %s, but the entry %s has a different key" % (name, key, registry)
                 if place:
-                    text = "Apptainer uses %s instead of this file, and the two files have different keys for %s" % (host.shown(path), registry)
-                text += "; the key in this file is %s" % host.fingerprint(other.password)
+                    text = "this file has %s for %s, but Apptainer uses a different key in %s"
+                    text %= (key, registry, host.shown(path))
                 self.report("KEY-009", host.shown(place or path), text)
 
     def _check_netrc(self, host: Host, search: Search) -> None:

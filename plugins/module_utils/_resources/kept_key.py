@@ -116,7 +116,10 @@ class KeptKey(Resource):
         if file is None:
             return None
         if file.kind != "file":
-            return "%s is a %s, but keys are stored only in regular files: move it away, then run again" % (shown, file.kind)
+            return "%s is a %s, but keys are stored only in regular files: move it away, then run again" % (
+                shown,
+                file.kind,
+            )
         if not file.mine:
             return "%s belongs to another user: move it away, then run again" % shown
         if file.links != 1:

@@ -57,9 +57,7 @@ def _explain_no_account(
 ) -> str:
     """Return why no Slurm account was chosen, and what to do. fitting: the user's accounts for the purpose."""
     if not names and not setting:
-        return (
-            "you have no Slurm account on this cluster, so you cannot run jobs. Ask your project leader or the site for one"
-        )
+        return "you cannot run jobs, because you have no Slurm account on this cluster: ask your project leader"
     yours = "you have: %s" % ", ".join(names) if names else "you have none"
     projects = [strip_suffix(name, suffixes) for name in names]
     if setting and strip_suffix(setting.lower(), suffixes) not in projects:

@@ -274,7 +274,7 @@ def _with_output(sentence: str, path: str) -> str:
             text = _shorten(stream.read().decode("utf-8", "replace"))
     except OSError:
         return sentence
-    return "%s. The output of the job ends with: %s" % (sentence, text) if text else sentence
+    return "%s. Its output ends with: %s" % (sentence, text) if text else sentence
 
 
 def _open_without_links(path: str, flags: int) -> int:

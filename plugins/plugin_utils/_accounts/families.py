@@ -107,7 +107,7 @@ def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text:
             if found is not None:
                 is_exact = length == len(steps)
                 return file.lines.mistake(find_written_place(file.document, found), text, at_key or not is_exact)
-    raise AssertionError("the empty place is in every file")
+    raise AssertionError("not reached: every file contains the empty place")
 
 
 def _name_steps(node: Any, place: Place) -> Place:

@@ -36,7 +36,7 @@ def list_accounts(file: Path) -> list[AccountSummary]:
     document = _load_document(file)
     entries = document.get("accounts")
     if not isinstance(entries, dict):
-        raise Mistakes([Mistake(file, 0, 'is not an accounts file: "accounts" is missing.')])
+        raise Mistakes([Mistake(file, 0, 'this is not an accounts file: the key "accounts" is missing.')])
     listed = document.get("profiles")
     own = [file.parent / Path(str(name)).expanduser() for name in (listed if isinstance(listed, list) else ())]
     sites: dict[str, dict[str, Any]] = {}

@@ -42,7 +42,7 @@ def check_wrappers(document: Any) -> Iterator[tuple[Place, str, bool]]:
             if not isinstance(node[key], str) or not node[key]:
                 yield (*place, key), f'"{key}" must be text.', False
             elif visible(node[key]) != node[key]:
-                yield (*place, key), f'"{key}" must be text in one line, without invisible characters.', False
+                yield (*place, key), f'"{key}" must be text on one line, without invisible characters.', False
         if isinstance(node.get("date"), str) and node["date"] and not DAY.fullmatch(node["date"]):
             yield (*place, "date"), '"date" must be a date, such as 2026-11-22, 2026-11 or 2026.', False
 
@@ -50,7 +50,7 @@ def check_wrappers(document: Any) -> Iterator[tuple[Place, str, bool]]:
 def check_references(profile: dict[str, Any], name: str, locate: MistakeLocator) -> Iterator[Mistake]:
     """Yield the mistakes in names that must match, in storage areas and in manual steps. name: of the file."""
     if profile.get("id", name) != name:
-        yield locate(("id",), f'"id" must be "{name}", as in the name of the file.')
+        yield locate(("id",), f'"id" must be "{name}", like the name of the file.')
     storage = profile.get("storage", [])
     areas = [area["name"] for area in storage if "name" in area]
     for index, area in enumerate(storage):
@@ -58,7 +58,7 @@ def check_references(profile: dict[str, Any], name: str, locate: MistakeLocator)
             continue
         text = describe_wrong_area(area, [earlier.get("name") for earlier in storage[:index]])
         if text:
-            yield locate(("storage", index, "name"), f'area "{area["name"]}" {text}')
+            yield locate(("storage", index, "name"), text)
     for index, step in enumerate(profile.get("human_steps", [])):
         area = step.get("area")
         if "every_days" in step and "done" in step:
@@ -77,7 +77,7 @@ def check_references(profile: dict[str, Any], name: str, locate: MistakeLocator)
             yield locate(
                 ("human_steps", index),
                 '"done: link" and "area" need each other: "area" names the storage '
-                "area whose path the step finds. Set both or none.",
+                "area whose path the step finds. Set both or neither.",
             )
         elif area is not None and area not in areas:
             text = f'unknown storage area "{area}"; {nearest(area, areas)}'
@@ -90,14 +90,15 @@ def check_references(profile: dict[str, Any], name: str, locate: MistakeLocator)
 
 def describe_wrong_area(area: dict[str, Any], earlier_names: list[str]) -> str | None:
     """Return the mistake in a storage area; None if it is valid. earlier_names: of the areas listed before it."""
+    subject = f'area "{area["name"]}"'
     if area["name"] in earlier_names:
-        return "is a duplicate; remove one of the two."
+        return f"{subject} is a duplicate; remove one of the two."
     if len({"path", "variable", "ask"} & area.keys()) != 1:
-        return 'needs exactly one of "path", "variable" and "ask".'
+        return f'{subject} needs exactly one of "path", "variable" and "ask".'
     if {"hard_bytes", "grace_days"} & area.keys() and not {"bytes", "hard_bytes", "grace_days"} <= area.keys():
-        return 'needs "bytes", "hard_bytes" and "grace_days" together.'
+        return f'{subject} needs "bytes", "hard_bytes" and "grace_days" together.'
     if area.get("create") and "root" not in area:
-        return 'has "create", so it needs "root", the folder that the site has created.'
+        return f'{subject} has "create", but lacks "root", the folder that the site has created.'
     return None
 
 
@@ -151,9 +152,10 @@ def check_source_list(file: ProfileFile) -> Iterator[Mistake]:
     """Yield the mistakes in the list of sources of one file."""
     listed = file.document.get("sources", [])
     for index, source in enumerate(listed):
-        text = describe_wrong_source(source, [earlier.get("id") for earlier in listed[:index]])
+        subject = f'item {index + 1} of "sources"'
+        text = describe_wrong_source(source, subject, [earlier.get("id") for earlier in listed[:index]])
         if text:
-            yield file.lines.mistake(("sources", index), f'item {index + 1} of "sources" {text}', True)
+            yield file.lines.mistake(("sources", index), text, True)
 
 
 def find_unknown_sources(file: ProfileFile, known: set[str]) -> Iterator[Mistake]:
@@ -167,14 +169,17 @@ def find_unknown_sources(file: ProfileFile, known: set[str]) -> Iterator[Mistake
         yield file.lines.mistake(first, f'unknown source "{source}"{times}; {nearest(source, known)}')
 
 
-def describe_wrong_source(source: dict[str, Any], earlier_ids: list[str]) -> str | None:
-    """Return the mistake in a source; None if it is valid. earlier_ids: of the sources listed before it."""
+def describe_wrong_source(source: dict[str, Any], subject: str, earlier_ids: list[str]) -> str | None:
+    """Return the mistake in a source; None if it is valid. subject: names the source in the message.
+
+    earlier_ids: of the sources listed before it.
+    """
     if "id" not in source:
-        return 'has no "id"; add it, so that facts can refer to the source.'
+        return f'{subject} has no "id"; add it, so that facts can refer to the source.'
     if source["id"] in earlier_ids:
-        return f'repeats the "id" "{source["id"]}" of another source; change it.'
+        return f'{subject} repeats the "id" "{source["id"]}" of another source; change it.'
     if "url" not in source and not source.get("third_party"):
-        return 'has no "url"; add it. Only a source with "third_party: true" can omit it.'
+        return f'{subject} has no "url"; add it. Only a source with "third_party: true" can omit it.'
     if len({"date", "read"} & source.keys()) != 1:
-        return 'needs "date", the date of the text, or "read", the day on which it was read.'
+        return f'{subject} needs "date", the date of the text, or "read", the day on which you read the text.'
     return None

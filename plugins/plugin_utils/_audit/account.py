@@ -82,8 +82,14 @@ def _check_receipt(receipt: AccountReceipt | None, copy: Notes, up_to_date: Sequ
     notes = receipt["notes"] if receipt else {}
     lost = [key for key in up_to_date if key in copy and key not in notes]
     forged = [key for key, note in notes.items() if _is_forged(note, copy.get(key))] + offboarding.list_forged(notes)
-    texts = {"exists, but is no longer in the receipt": lost, "has an entry that hpc-onboard did not write": forged}
-    text = " ".join(f"{_shorten_names(keys)} {text}." for text, keys in texts.items() if keys)
+    sentences = []
+    if lost:
+        sentences.append(f"The receipt no longer has an entry for these existing resources: {_shorten_names(lost)}.")
+    if forged:
+        sentences.append(
+            f"hpc-onboard did not write the receipt's entry for these resources: {_shorten_names(forged)}."
+        )
+    text = " ".join(sentences)
     found_class: Class = "changed" if forged else "missing"
     return [simple_finding("RUN-004", IDENTITY, text, found_class=found_class, cause="hand")] if text else []
 
@@ -189,7 +195,7 @@ class AccountAudit:
     def build_row(self, outcomes: list[ResourceOutcome], conversation: Conversation) -> AuditRow:
         """Return the row of the report. conversation: has the account's receipt, and how long the session took."""
         if len(outcomes) != len(self.entries):
-            raise AccountError(f"the account reported {len(outcomes)} of {len(self.entries)} results: run again")
+            raise AccountError(f"the account reported only {len(outcomes)} of {len(self.entries)} results: run again")
         outcomes = [_restore_identity(*pair) for pair in zip(self.entries, outcomes, strict=True)]
         of_plan, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]
         of_orphans, of_checks = rest[: len(self._orphans)], rest[len(self._orphans) :]

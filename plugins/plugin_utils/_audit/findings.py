@@ -100,7 +100,7 @@ def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDif
         return []
     name = outcome["identity"]
     if outcome["evidence"].get("theirs"):  # the user has replaced the resource with a file, or the note is forged
-        text = f"The receipt says that hpc-onboard created {name}, but it is your own. hpc-onboard does not remove it."
+        text = f"The receipt says that hpc-onboard created {name}, but {name} is your own, so it is not removed."
         return [_build_finding(entry, {**outcome, "reason": None}, RuleBreak("ORP-001", "orphan", text), "hand")]
     text = f"{name} was created by hpc-onboard, and the accounts file no longer declares it."
     return [_build_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), "spec")]

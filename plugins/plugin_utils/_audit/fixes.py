@@ -26,7 +26,7 @@ PLAIN_PATH = re.compile(r"~?/[A-Za-z0-9_./+@%=,-]+~?")
 KEEP_KEY = "This key is not in your keyring. If you need it, store it first: keyring set hpc.onboard NAME."
 FORGED = "Inspect ~/.config/hpc.onboard/receipt.json, and move it away if you do not know who wrote this entry."
 NOT_OURS = "No change is needed. If you do not know why this is recorded, inspect ~/.config/hpc.onboard/receipt.json."
-COPY = "First copy the data that you need from the old folder: onboarding changes the link, but moves no data."
+COPY = "First copy the data that you need from the old folder: onboarding changes the link, but does not move data."
 BLOCKED_BY = {  # the cause of a blocked resource -> what the user does before onboarding can fix it
     "site": "Ask the site for the new path, or correct the path in the accounts file.",
     "time": "Ask the site to create the folder again, or correct the path in the accounts file.",

@@ -115,5 +115,5 @@ def _renew(cluster: Cluster, user: str, place: str) -> FixStep:
         words = []
     if words and shlex.join(words) == site_text:  # not equal if the text has variables, pipes or the like
         return local_command(*words)
-    text = "Get a new one, as the site's documentation describes"
+    text = "Get a new certificate or ticket, as the site's documentation describes"
     return advice(f"{text}: {site_text}" if site_text else f"{text}.")

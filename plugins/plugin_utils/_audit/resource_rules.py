@@ -164,7 +164,7 @@ class PythonRules(ResourceRules):
             return [RuleBreak(self.missing, "broken", text, ("is",) if "is" in before else (LINK,))]
         if reason:
             return [RuleBreak(self.different, "changed", reason)]
-        text = f"{name} was created from a different declaration ({', '.join(fields)})."
+        text = f"{name} was created with different settings ({', '.join(fields)})."
         return [RuleBreak(self.different, "changed", text, fields)]
 
 
@@ -214,7 +214,7 @@ class LinkRules(ResourceRules):
         if not self._was_moved_by_site(entry, outcome, context):
             return RuleBreak(self.different, "changed", text, ("target",))
         variable = str(entry["options"]["target"]).partition("/")[0]
-        text = f"{text} The site has changed {variable}, which is {desired} now. Copy first what you still need."
+        text = f"{text} The site has changed {variable} to {desired}. First copy the data that you still need."
         return RuleBreak(self.different, "changed", text, ("target",), cause="site")
 
     def _was_moved_by_site(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> bool:
@@ -239,7 +239,7 @@ class KeyRules(ResourceRules):
         if not before and not reason:
             return [RuleBreak(self.missing, "missing", f"{name} is not in the file that its program reads.")]
         if not before or "is" in before:
-            text = reason or f"A {before['is']} is in its place."
+            text = reason or f"A {before['is']} is in the place of {name}."
             return [RuleBreak("KEY-004", "broken", text, ("is",) if before else ())]
         file = str(entry["options"].get("path") or name)
         breaks = [self._rate_field(field, before.get(field, ""), name, file, context) for field in outcome["fields"]]
@@ -258,7 +258,7 @@ class KeyRules(ResourceRules):
         if field == "mode":
             return _mode_break("SEC-001", field, actual, f"file {file}")
         if field == "folder mode" and not actual.isdigit():
-            return RuleBreak("KEY-004", "broken", f"The folder of {name} has no mode ({actual}).", (field,))
+            return RuleBreak("KEY-004", "broken", f"The folder of {name} must be a real folder, not a link.", (field,))
         if field == "folder mode":
             return _mode_break("SEC-002", field, actual, f"folder {file.rpartition('/')[0]}")
         if field in REPEATED:
@@ -266,9 +266,9 @@ class KeyRules(ResourceRules):
                 "KEY-003", "changed", f"{name} has {actual} {field}, and programs use only one of them.", (field,)
             )
         if field.endswith(".BAK"):
-            text = f"The copy that the program of {name} keeps ({field}) contains a different key."
+            text = f"The backup copy of {name} ({field}) contains a different key."
             return RuleBreak("SEC-006", "changed", text, (field,))
-        text = f"The program that uses {name} cannot read it: the {field} is {actual or 'missing'}."
+        text = f"The program that uses {name} cannot read the key: the {field} is {actual or 'missing'}."
         return RuleBreak("KEY-004", "changed", text, (field,))
 
 

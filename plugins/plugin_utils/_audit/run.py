@@ -121,7 +121,7 @@ def _run_part(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
         return {
             "kind": kind,
             "failed": True,
-            "msg": f"{error.filename}: {error.strerror}: fix this, then run again",
+            "msg": f"{error.filename}: {error.strerror}. Fix this problem, then run again",
         }
 
 
@@ -175,7 +175,7 @@ def _read_history(findings_id: str, runs_id: str) -> tuple[audit_history.Known, 
         defaults: Any = {"new": None, "resolved": None}  # older versions did not record these numbers
         return known, [{**defaults, **run} for run in runs], ""
     except StateError as error:
-        return {}, [], f"this audit is not compared with earlier ones, and is not recorded: {error}"
+        return {}, [], f"this audit was neither compared with earlier audits nor recorded: {error}"
 
 
 def _keep_history(known: audit_history.Known, findings_id: str, runs_id: str, this_audit: FormerAudit) -> list[str]:
@@ -183,7 +183,7 @@ def _keep_history(known: audit_history.Known, findings_id: str, runs_id: str, th
     try:
         return audit_history.keep(known, findings_id, runs_id, this_audit)
     except StateError as error:
-        return [f"the results of this audit are not recorded: {error}"]
+        return [f"the results of this audit were not recorded: {error}"]
 
 
 def _output_folder(settings: Settings) -> str:

@@ -68,7 +68,7 @@ def read_waivers(file: Path, today: date) -> list[Waiver]:
     lines = YamlText(file, file.read_text(encoding="utf-8"))
     document = lines.document()
     version = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
-    refusal = document_version.refusal(version, SCHEMA, display_path(file), f"write {SCHEMA}, or remove the line")
+    refusal = document_version.refusal(version, SCHEMA, display_path(file), f"set schema: {SCHEMA}, or remove the line")
     if refusal:
         raise AccountError(refusal)
     violations = Checker(schema("waivers")).violations(document)
@@ -103,8 +103,10 @@ def _find_mistakes(lines: YamlText, number: int, entry: Entry, today: date) -> I
         return
     is_critical = RULES[entry["rule"]].severity == "critical"
     if expires > today + (LONGEST_CRITICAL if is_critical else LONGEST):
-        most = "30 days, because the rule is critical" if is_critical else "a year"
-        yield lines.mistake(("waivers", number, "expires"), f"a waiver lasts at most {most}; set an earlier date.")
+        text = "a waiver lasts at most a year; set an earlier date."
+        if is_critical:
+            text = "a waiver of a critical rule lasts at most 30 days; set an earlier date."
+        yield lines.mistake(("waivers", number, "expires"), text)
 
 
 def apply_waivers(waivers: list[Waiver], findings: list[Finding], today: date) -> list[WaiverEntry]:

@@ -65,7 +65,7 @@ def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
     names = ", ".join(words if listed is None else sorted(listed))
-    return f"known: {names}." if names else "there are no valid names here."
+    return f"known: {names}." if names else "no name is valid here."
 
 
 def read_text(file: Path) -> str:
@@ -79,7 +79,9 @@ def read_text(file: Path) -> str:
     except OSError as error:
         from ...module_utils._core.errors import errno_name
 
-        mistake = Mistake(file, 0, f"cannot be read: {errno_name(error)}. To check permissions, run:  ls -ld {file}")
+        mistake = Mistake(
+            file, 0, f"this file cannot be read ({errno_name(error)}). To check the permissions, run:  ls -ld {file}"
+        )
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         byte = f"0x{content[error.start]:02x}"

@@ -98,8 +98,10 @@ AUDIT = (
         choices=("last",),
     ),
     SettingOption("--waivers", "audit_waivers", "accepted findings; default: waivers.yml next to the accounts", "FILE"),
-    SettingOption("--baseline", "audit_baseline", "known findings; only others make the audit fail", "FILE"),
-    SettingOption("--baseline-write", "audit_baseline_write", "write the --baseline file from this audit"),
+    SettingOption("--baseline", "audit_baseline", "file of known findings, which do not make the audit fail", "FILE"),
+    SettingOption(
+        "--baseline-write", "audit_baseline_write", "write the findings of this audit to the --baseline file"
+    ),
     SettingOption("--max-age", "audit_max_age", "days after which a profile must be checked again", "DAYS"),
     SettingOption("--no-shells", "audit_no_shells", "do not start a shell to test the start-up files"),
     SettingOption("--seconds", "audit_seconds", "time limit of one check; default: 30", "SECONDS"),
@@ -131,10 +133,10 @@ ROTATE = (
     SettingOption("--levels", "rotate_levels", "services where the new key is tested", "LEVEL", is_list=True),
     SettingOption("--canary-image", "rotate_canary_image", "an image that only your key can pull", "IMAGE"),
     SettingOption("--registry", "rotate_registry", "address of the registry", "HOST"),
-    SettingOption("--image", "rotate_image", "image to test the registry's token with", "IMAGE"),
+    SettingOption("--image", "rotate_image", "image for the test of the registry's token", "IMAGE"),
     SettingOption("--issuer", "rotate_issuer", "address of the service that issues the key", "URL"),
-    SettingOption("--realms", "rotate_realms", "allowed hosts of the registry's tokens", "HOST", is_list=True),
-    SettingOption("--ca-file", "rotate_ca_file", "file of CA certificates to verify these services with", "FILE"),
+    SettingOption("--realms", "rotate_realms", "hosts that may issue the registry's tokens", "HOST", is_list=True),
+    SettingOption("--ca-file", "rotate_ca_file", "file with the CA certificates of these services", "FILE"),
 )
 SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "plan": (PLAN_YES, REPLACE, *CONVERGE),

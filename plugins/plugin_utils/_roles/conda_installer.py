@@ -49,9 +49,9 @@ def reason_to_skip(settings: Settings) -> str | None:
     if settings["prefix"] or (area and area.get("path") and not area.get("purge")):
         return None
     if area and area.get("purge"):
-        return f"{area['name']} is purged, which would break a conda: set another folder (conda: {{prefix: ...}})"
+        return f"{area['name']} is purged, which would break conda: set another folder (conda: {{prefix: ...}})"
     if area:
-        return f"the path of {area['name']} is unknown; {area.get('ask', 'set it in storage:')}"
+        return f"the path of {area['name']} is unknown; {area.get('ask', 'set the path in storage:')}"
     return "no folder for conda is known at this site: set one (conda: {prefix: ...})"
 
 
@@ -126,7 +126,7 @@ def _read_name(content: str, file: Path) -> str | None:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
-        raise AccountError(f"conda: {file.absolute()}{line}: neither valid YAML nor an explicit lock file") from None
+        raise AccountError(f"conda: {file.absolute()}{line} is neither valid YAML nor an explicit lock file") from None
     name = document.get("name") if isinstance(document, dict) else None
     return str(name) if name else None
 

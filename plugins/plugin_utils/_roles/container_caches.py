@@ -46,11 +46,11 @@ def declare(settings: Settings) -> Declaration:
     variable. Raise AccountError for an unknown variable.
     """
     if settings["runtime"] not in CACHES:
-        return declare_nothing("not_here", settings["why"] or "the site has no container tool that keeps a cache")
+        return declare_nothing("not_here", settings["why"] or "the site has no container tool with a cache")
     known = CACHES[settings["runtime"]]
     own = _read_paths(settings["paths"], known)
     if not settings["folder"] and not own:
-        return declare_nothing("place_unknown", settings["why"] or "the site names no place for caches")
+        return declare_nothing("place_unknown", settings["why"] or "the site names no folder for caches")
     base = settings["folder"].rstrip("/")
     default = {name: f"{base}/{below}".rstrip("/") for name, below in known.items() if base and name not in own}
     folders = [

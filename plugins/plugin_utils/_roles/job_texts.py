@@ -39,7 +39,7 @@ PURPOSES = {
     "--gpus": "The GPUs",
     "--gpus-per-node": "The GPUs of each node",
     "--gres": "The GPUs of each node",
-    "--cpus-per-task": "The processors of each process, for loading data",
+    "--cpus-per-task": "The processors of each process, for example to load data",
     "--mem": "The memory of each node",
     "--mem-per-cpu": "The memory of each processor",
     "--time": "The time limit, in minutes or as days-hours:minutes",

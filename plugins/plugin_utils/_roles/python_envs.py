@@ -36,8 +36,8 @@ def _env_options(settings: Settings, entry: Settings) -> dict[str, Any]:
     modules = entry.get("modules") or settings["modules"]
     if settings["offline"] and not modules:
         raise AccountError(
-            f"python_envs: {entry['name']} has no modules, but this site's wheels need a Python of the site: set"
-            " modules, for example modules: [python/3.11] (module spider python lists all)"
+            f"python_envs: {entry['name']} has no modules, but this site's wheels need the site's Python: set"
+            " modules, for example modules: [python/3.11] ('module spider python' lists all versions)"
         )
     return {
         "path": entry.get("path") or f"{settings['folder']}/{entry['name']}",

@@ -38,7 +38,7 @@ def _links_to_areas(settings: Settings) -> Declaration:
     for area in settings["areas"]:
         if not area.get("path"):
             if area.get("link"):
-                text = f"{area['name']}: its path is not known; {area.get('ask', 'set it in storage:')}"
+                text = f"the path of {area['name']} is unknown; {area.get('ask', 'set the path in storage:')}"
                 declaration["notes"].append({"code": "path_unknown", "area": area["name"], "text": text})
             continue
         if area.get("create") and settings["state"] == "present":

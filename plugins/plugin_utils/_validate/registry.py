@@ -206,8 +206,10 @@ def _report_not_entitled(level: str, image: RegistryImage, status: int, is_any_k
         f"the key cannot pull {image.image} (HTTP {status}): does its user have access, and do the key's services"
         " include NGC Catalog and Private Registry?"
     )
-    sentence += " A missing tag gets the same status." if status == 404 else ""
-    sentence += " A wrong key gets the same response, so this key may be wrong." if is_any_key_refused else ""
+    sentence += " The registry returns this status for a missing tag, too." if status == 404 else ""
+    sentence += (
+        " The registry responds in the same way to a wrong key, so this key may be wrong." if is_any_key_refused else ""
+    )
     return LevelFinding(level, KeyVerdict.NOT_ENTITLED, sentence, status)
 
 

@@ -21,7 +21,7 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
 @pytest.mark.parametrize(
     ("file", "line", "finding"),
     [
-        (".bashrc", "export HF_HOME=$HOME/hf", f"HF_HOME {OUTRANKS}; the content of ~/hf is no longer used"),
+        (".bashrc", "export HF_HOME=$HOME/hf", f"HF_HOME {OUTRANKS}, so the content of ~/hf is no longer used"),
         (".bashrc", "export TRANSFORMERS_CACHE=/x", f"TRANSFORMERS_CACHE {OUTRANKS}"),
         (".bashrc", "export HUGGINGFACE_HUB_CACHE=/work/hub", ""),
         (".bashrc", "export XDG_CACHE_HOME=~/hf", ""),
@@ -52,7 +52,7 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (
             ".condarc",
             "pkgs_dirs: [~/pkgs]",
-            "pkgs_dirs is set to ~/pkgs, in the home directory; this site wants it in /work",
+            "pkgs_dirs is set to ~/pkgs in the home directory; this site wants it in /work",
         ),
         (".condarc", "envs_dirs: [/tmp/envs, ~/envs]", ""),
         (".condarc", "envs_dirs: [/gone/envs]", "envs_dirs is set to /gone/envs, which does not exist, and which you"),
@@ -72,9 +72,13 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
             "cacheFolder: ~/y",
             "cacheFolder is set to ~/y, in the home directory; this site wants it in /work",
         ),
-        (".spack/config.yaml", "  build_stage: ~/s", "build_stage is set to ~/s, in the home directory"),
+        (".spack/config.yaml", "  build_stage: ~/s", "build_stage is set to ~/s in the home directory"),
         (".config/pypoetry/config.toml", 'path = "{cache-dir}/virtualenvs"', ""),
-        (".vscode-server/data/Machine/settings.json", '{"x": {"PIP_CACHE_DIR": "/x"}}', "PIP_CACHE_DIR is set here"),
+        (
+            ".vscode-server/data/Machine/settings.json",
+            '{"x": {"PIP_CACHE_DIR": "/x"}}',
+            "this line sets PIP_CACHE_DIR to",
+        ),
         (".config/systemd/user/a.service", "ExecStart=/gone/x -v", "this file starts /gone/x, which does not exist"),
         (".config/systemd/user/a.service", "ExecStart=%h/bin/x", ""),
         (
@@ -83,7 +87,7 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
             "this file starts /gone/python, which does not exist",
         ),
         (".local/share/jupyter/kernels/a/kernel.json", '{"argv": ["/local/job/python", "-m"]}', ""),
-        (".config/conda/condarc", "pkgs_dirs: [~/pkgs]", "pkgs_dirs is set to ~/pkgs, in the home directory"),
+        (".config/conda/condarc", "pkgs_dirs: [~/pkgs]", "pkgs_dirs is set to ~/pkgs in the home directory"),
         (".gitconfig", "  sslVerify = false", UNCHECKED),
         (".gitconfig", "  sslVerify = true", ""),
         (".condarc", "ssl_verify: false", UNCHECKED),
@@ -100,9 +104,9 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (".bashrc", "alias wget='wget --no-check-certificate'", UNCHECKED),
         (".config/wandb/settings", "cache_dir = /tmp/x", ""),
         (".config/pip/pip.conf", "cache-dir = .pip", "cache-dir is a relative path"),
-        (".conda/condarc.d/a.yml", "pkgs_dirs: [~/pkgs]", "pkgs_dirs is set to ~/pkgs, in the home directory"),
-        (".tmux.conf", "set-environment -g PIP_CACHE_DIR '/x'", "PIP_CACHE_DIR is set here"),
-        ("enroot/hooks.d/a.sh", 'echo "PIP_CACHE_DIR=$HOME/x" >>"$ENROOT_ENVIRON"', "PIP_CACHE_DIR is set here"),
+        (".conda/condarc.d/a.yml", "pkgs_dirs: [~/pkgs]", "pkgs_dirs is set to ~/pkgs in the home directory"),
+        (".tmux.conf", "set-environment -g PIP_CACHE_DIR '/x'", "this line sets PIP_CACHE_DIR to"),
+        ("enroot/hooks.d/a.sh", 'echo "PIP_CACHE_DIR=$HOME/x" >>"$ENROOT_ENVIRON"', "this line sets PIP_CACHE_DIR to"),
         (
             "enroot/mounts.d/a.fstab",
             "/home/gone /sets none bind",
@@ -121,7 +125,7 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (".config/pip/pip.conf", "cache-dir = ./.pip", "cache-dir is a relative path"),
         ("bin/q", "#!/opt/gone/python", "this script refers to /opt/gone/python, which does not exist"),
         ("bin/q", "#!/usr/bin/env\r", "a carriage return ends this line"),
-        (".bashrc", "export CONDA_PKGS_DIRS=~/pkgs", "CONDA_PKGS_DIRS is set to ~/pkgs, in the home directory"),
+        (".bashrc", "export CONDA_PKGS_DIRS=~/pkgs", "CONDA_PKGS_DIRS is set to ~/pkgs in the home directory"),
         (".bashrc", "export NODE_TLS_REJECT_UNAUTHORIZED=0", UNCHECKED),
     ],
 )

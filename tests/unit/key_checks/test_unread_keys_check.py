@@ -57,7 +57,8 @@ def test_dockers_file_with_another_key_is_found(scene: Scene, theirs: str, place
 def test_an_older_key_under_another_name_of_the_registry_is_found(scene: Scene) -> None:
     scene.make({"~/.apptainer": Folder(0o700), "~/.docker": Folder(0o700), APPTAINER: login("new", docker="old")})
     (text,) = found(scene, apptainers=[APPTAINER]).values()
-    assert text.startswith("the entries docker://nvcr.io and nvcr.io have different keys; this one is key ")
+    assert text.startswith("the entry docker://nvcr.io has key ")
+    assert text.endswith(", but the entry nvcr.io has a different key")
     scene.make({APPTAINER: login("new", docker="new"), "~/.docker/config.json": login("new", https="old")})
     assert list(found(scene, apptainers=[APPTAINER])) == ["KEY-009 ~/.docker/config.json"]
 

@@ -89,7 +89,7 @@ def credential(
         "a command for a password is kept",
         b"machine nvcr.io login $oauthtoken password $(cat key)\n",
         "blocked",
-        "from your own command",
+        "from a command or variable of yours",
     ),
     credential("our line is taken out", OTHER + LINE + OLD_LINE, "extra", left=OTHER, **NO_NVCR),
     credential("a file that holds nothing more goes", LINE, "extra", left=b"", **NO_NVCR),

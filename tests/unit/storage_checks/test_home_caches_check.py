@@ -46,7 +46,9 @@ EVERY = {"*": "/work/p"}
             cache("~/.apptainer/cache", 1000, 2000),
             {},
             {"wanted": WANTED},
-            {"~/.apptainer/cache": "the apptainer cache contains 2 files, 3.0 kB; this site wants it in /work/p/app"},
+            {
+                "~/.apptainer/cache": "the apptainer cache contains 2 files, 3.0 kB; this site wants the cache in /work/p/app"
+            },
         ),
         ("no wish of the site, and small", cache("~/.apptainer/cache", 1000), {}, {}, {}),
         ("another tool than the site's", cache("~/.cache/enroot", 1000), {}, {"wanted": WANTED}, {}),
@@ -91,21 +93,23 @@ EVERY = {"*": "/work/p"}
             cache("~/.cache/strange", 6 * 10**7),
             {},
             {"wanted": EVERY},
-            {"~/.cache/strange": "the strange cache contains 1 file, 60.0 MB; this site wants it in /work/p"},
+            {"~/.cache/strange": "the strange cache contains 1 file, 60.0 MB; this site wants the cache in /work/p"},
         ),
         (
             "a variable that a link leads back into the home",
             {**AREA, "/work/p/pip": Link(f"{HOME}/.pip-moved"), "~/.pip-moved": Folder()},
             {"PIP_CACHE_DIR": "/work/p/pip"},
             {"wanted": EVERY},
-            {"/work/p/pip": "the pip cache is a link into the home directory, to ~/.pip-moved; this site wants"},
+            {"/work/p/pip": "the pip cache is a link to ~/.pip-moved in the home directory; this site wants"},
         ),
         (
             "a Python environment",
             {**cache("~/venvs/a/lib", 6 * 10**7), "~/venvs/a/pyvenv.cfg": Plain(b"x")},
             {},
             {"wanted": EVERY},
-            {"~/venvs/a": "the Python environment contains 2 files, 60.0 MB; this site wants it in /work/p"},
+            {
+                "~/venvs/a": "the Python environment contains 2 files, 60.0 MB; this site wants the environment in /work/p"
+            },
         ),
         ("too small for a word", cache("~/.cache/pip", 999), {}, {"wanted": EVERY, "least_bytes": 1000}, {}),
         (
@@ -113,7 +117,7 @@ EVERY = {"*": "/work/p"}
             {**folder("~/old/tf/etc"), **folder("~/old/tf/usr"), "~/old/tf/etc/rc": Plain(b"")},
             {},
             {},
-            {"~/old": "contains the unpacked container tf, and no variable points to this folder"},
+            {"~/old": "this folder contains unpacked containers (tf), but no variable points to the folder"},
         ),
         (
             "the folder of containers in use",

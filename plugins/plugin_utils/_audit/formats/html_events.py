@@ -78,7 +78,7 @@ def _build_event(group: FindingGroup, numbers: Mapping[int, int]) -> PageEvent:
         states,
         describe_fix(fix) if is_one_fix else [],
         facts,
-        f"{first['rule']}: {rule.title if rule else 'a rule of a different version'}",
+        f"{first['rule']}: {rule.title if rule else 'a rule of another version of hpc-onboard'}",
         help_url(first["help"]),
         [(cluster, list(of_cluster)) for cluster, of_cluster in groupby(rows, key=_name_cluster)],
     )

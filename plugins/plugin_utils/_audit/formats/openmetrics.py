@@ -40,7 +40,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
     yield (
         "findings",
         "",
-        "Findings, without waived ones.",
+        "Findings that have no waiver.",
         [
             ({"cluster": name, "severity": severity}, counts[name, severity])
             for name in names
@@ -66,7 +66,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
     yield (
         "checks",
         "",
-        "Checks that found nothing (up_to_date), and other checks.",
+        "Number of checks that found nothing (up_to_date) and of all other checks.",
         [({"state": "up_to_date"}, summary["ok"]), ({"state": "other"}, summary["checks"] - summary["ok"])],
     )
     yield "waived_findings", "", "Findings with a waiver.", [({}, summary["waived"])]
