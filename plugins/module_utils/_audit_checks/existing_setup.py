@@ -114,12 +114,12 @@ class ExistingSetup(AuditCheck):
     def _why_unusable(self, value: str, host: Host) -> str:
         """Return why a variable's value cannot be used as a folder; empty if the folder exists."""
         if not value.startswith("/"):
-            return "hpc-onboard cannot determine its value"
+            return "hpc-onboard cannot determine the value"
         try:
             is_folder = host.resolved_kind(os.path.normpath(value)) == "folder"
         except AccountError as error:
             return str(error)
-        return "" if is_folder else "its folder was not found"
+        return "" if is_folder else "the folder does not exist"
 
     # -- folders -------------------------------------------------------------------------------
 

@@ -117,14 +117,15 @@ FIELDS = (
           "read (bin, lib, R, perl5, go, miniconda3, jobs) are not allowed.", "_roles", "scratch", chosen=True),
     Field("storage[].bytes", COUNT, BYTES, "_audit", 25000000000),
     Field("storage[].files", COUNT, FILES, "_audit", 5000),
-    Field("storage[].hard_bytes", COUNT, "Hard limit in bytes, if bytes is a soft limit.", PEOPLE, 50000000000),
+    Field("storage[].hard_bytes", COUNT, "Hard limit in bytes, if the field bytes contains the soft limit.", PEOPLE,
+          50000000000),
     Field("storage[].grace_days", POSITIVE, "Days for which usage may exceed the soft limit.", PEOPLE, 60),
     Field("storage[].per", SHARED_BY, QUOTA_OWNER, "_audit"),
     Field("storage[].backup", BOOL, "True if the site keeps a backup.", PEOPLE),
     Field("storage[].purge", SECTION, "Rule by which the site deletes old files."),
     Field("storage[].purge.days", POSITIVE, "Days after which a file may be deleted.", "_audit", 30, required=True),
     Field("storage[].purge.clock", one_of("atime", "ctime_and_atime", "age"),
-          "Time from which the days count. atime: last access. ctime_and_atime: last change or access, whichever "
+          "Time from which the days are counted. atime: last access. ctime_and_atime: last change or access, whichever "
           "is later. age: last write.", "_storage_checks", required=True),
     Field("storage[].on_compute", IN_JOBS, JOB_ACCESS, "_roles"),
     Field("storage[].ask", TEXT, "How users find the path that they set in the account's storage, if the profile "
@@ -164,7 +165,7 @@ FIELDS = (
     Field("conda.policy", one_of("allowed", "discouraged", "refused"), "The site's policy on conda.", "_roles",
           "allowed", required=True),
     Field("conda.usual", BOOL, "True if the site's instructions tell all users to install conda. hpc-onboard then "
-          "installs it, unless an account excludes it.", "_roles"),
+          "installs conda, unless an account excludes it.", "_roles"),
     Field("conda.area", AREA, "Name of the storage area for conda.", "_roles", "data", chosen=True),
     Field("conda.below", BELOW, "Folder for conda, relative to the area, if it is not the area itself; may contain "
           "{user} and {project}.", "_roles", "{user}", chosen=True),

@@ -32,7 +32,7 @@ EVERY = "every user has write permission (mode %s)"
         ({"~/bin": Folder(), "~/bin/usrun.sh": Plain(b"", 0o757)}, {"SEC-010 ~/bin/usrun.sh": EVERY % "0757"}),
         (
             {"~/bin": Folder(), "~/bin/sh": Plain(b"", 0o4755)},
-            {"SEC-010 ~/bin/sh": "every user who starts this program acts as you (setuid)"},
+            {"SEC-010 ~/bin/sh": "every user who starts this program gets the permissions of your account (setuid)"},
         ),
         (
             {"~/.config": Folder(), "~/.config/hpc.onboard": Folder(0o777)},

@@ -249,7 +249,7 @@ AREA = {"name": "work", "path": "/work/p/me", "root": "/work/p", "create": True,
         ({**LINKS, "areas": [AREA], "state": "absent"}, [("storage_link", "~/work")], ""),
         ({**LINKS, "areas": [{**AREA, "create": False}]}, [("storage_link", "~/work")], ""),
         ({**LINKS, "areas": [{**AREA, "link": ""}]}, [("directory", "/work/p/me")], ""),
-        ({**LINKS, "areas": [{**AREA, "path": "", "ask": "ask Ann"}]}, [], "work: its path is not known; ask Ann"),
+        ({**LINKS, "areas": [{**AREA, "path": "", "ask": "ask Ann"}]}, [], "the path of work is unknown; ask Ann"),
         (
             {**LINKS, "areas": [AREA], "by": "site", "why": "at login"},
             [],

@@ -14,7 +14,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
     [
         (b"a: 1\nb: gr\xfcn\n", "accounts.yml:2: the file is not UTF-8: invalid byte 0xfc. Save the file as UTF-8."),
         (None, "accounts.yml: file not found."),
-        ("a folder", "accounts.yml: cannot be read: EISDIR. To check permissions, run:  ls -ld "),
+        ("a folder", "accounts.yml: this file cannot be read (EISDIR). To check the permissions, run:  ls -ld "),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_mistake(

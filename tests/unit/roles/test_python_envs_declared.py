@@ -65,7 +65,7 @@ def test_a_line_that_is_no_package_is_named_with_its_number(tmp_path: Path, line
 
 
 def test_at_a_site_with_wheels_a_module_must_be_named() -> None:
-    with pytest.raises(AccountError, match="ml has no modules, but this site's wheels need a Python of the site"):
+    with pytest.raises(AccountError, match="ml has no modules, but this site's wheels need the site's Python"):
         declared("narval", {"name": "ml"})
     assert declared("narval", {"name": "ml"}, modules=["python/3.12"])[0]["modules"] == ["python/3.12"]
 

@@ -114,9 +114,7 @@ def below(*names: str) -> dict[str, Thing]:
             "a tree without files",
             below("a", "a/b", "a/c"),
             PURGED,
-            {
-                "USE-003 /scratch/simone/a": "this folder contains 3 folders, but no files: scratch is purged after 30 days"
-            },
+            {"USE-003 /scratch/simone/a": "this folder contains 3 folders, but no files: scratch is purged"},
         ),
         ("one empty folder says nothing", below("a"), PURGED, {}),
         (
@@ -260,5 +258,6 @@ def test_an_area_that_cannot_be_written_is_found_once() -> None:
             return dict(Areas(complete_options(Areas, {"written": written})).bound(host).inspect(host))
 
         assert as_nobody(look) == {
-            f"DIR-003 {root}/frozen": "you have no write permission for this folder, which belongs to another user (mode 0555)"
+            f"DIR-003 {root}/frozen": "you have no write permission for this folder, "
+            "which belongs to another user (mode 0555)"
         }
