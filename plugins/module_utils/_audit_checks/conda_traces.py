@@ -169,7 +169,7 @@ class CondaTraces(AuditCheck):
             return
         for path in prefixes:
             if _is_base(path, host) and not self._has_own_channels(path, host):
-                text = "this conda sets no channels, so it uses those of Anaconda, whose terms may require a license"
+                text = "this conda sets no channels, so it uses Anaconda's channels, whose terms may require a license"
                 self.report("PKG-003", host.shown(path), text)
 
     def _check_settings(self, shown: str, content: str) -> bool:

@@ -107,8 +107,8 @@ def _why_unread(line: str, parts: List[str], is_entry: bool, default_line: int) 
     if not is_entry:
         return "enroot ignores the line for %s: write machine, login and password in this order"
     if default_line:
-        text = "the line for %%s comes after 'default' on line %d, so enroot sends the default login: move the line up"
-        return text % default_line
+        text = "the line for %s comes after 'default' on line {}, so enroot sends the default login: move the line up"
+        return text.format(default_line)
     return ""
 
 

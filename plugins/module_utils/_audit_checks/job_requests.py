@@ -63,7 +63,7 @@ class JobRequests(AuditCheck):
     """Partitions, Slurm accounts, qualities of service, GPUs, times, images and folders of the user's own jobs."""
 
     KIND = "job_requests"
-    TITLE = "requests of your own jobs"
+    TITLE = "resource requests of your own jobs"
     PATH_OPTIONS = ("areas",)
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "home_in_jobs": {"type": "str", "default": ""},  # on_compute of the profile's home
@@ -113,7 +113,7 @@ class JobRequests(AuditCheck):
         self._check_variables(path, text, ours, host)
         entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None
         if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
-            self.report("SEC-010", shown, "every user can change this file, which runs as you (%04o)" % entry.mode)
+            self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
         for number, why in job_lines.find_refused(text) if path.endswith(SCRIPT_ENDINGS) else ():
             self.report("JOB-006", "%s:%d" % (shown, number), why)
         if path.endswith(SCRIPT_ENDINGS) or name in SHELL_FILES or has_directives:

@@ -62,7 +62,7 @@ def check_effects(
         # A shell without the variables did not read the file; a finding about its PATH would repeat that.
         complete = [view for view in views if not _was_started(host, view) or not set(ours) - set(view.environment)]
         if programs and not any(view.environment.get("PATH") for view in complete):
-            check.skip("cannot check whether hpc-onboard's scripts are on PATH: the login shell has no PATH")
+            check.skip("hpc-onboard cannot check whether its scripts are on PATH, because the login shell has no PATH")
         for path in programs:
             _check_program(check, path, complete, host, causes)
     _check_launchers(check, host, views, causes)
@@ -91,7 +91,7 @@ def _check_file(check: AuditCheck, host: Host, dialect: str) -> None:
     path = env_file(host, dialect)
     number = section.first_outside(read_text(check, host, path))
     if number:
-        text = "hpc-onboard did not write this line in its file: move the line to your own start-up file"
+        text = "hpc-onboard did not write this line: move it from hpc-onboard's file to your own start-up file"
         check.report("ENV-002", "%s:%d" % (host.shown(path), number), text)
 
 

@@ -50,7 +50,7 @@ class StartupFiles(AuditCheck):
     """The start of the account's shell for a command over ssh, at a login, at a terminal and in a job."""
 
     KIND = "startup_files"
-    TITLE = "start of the shell"
+    TITLE = "start-up of the login shell"
     PATH_OPTIONS = ("programs",)
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
@@ -212,7 +212,7 @@ class StartupFiles(AuditCheck):
             environment = host.account.environment()
         except AccountError as error:
             if self.entries("programs"):
-                self.skip("cannot check whether hpc-onboard's scripts are on PATH: %s" % error)
+                self.skip("hpc-onboard cannot check whether its scripts are on PATH: %s" % error)
             return None
         return ShellView(way, environment, None, {})
 

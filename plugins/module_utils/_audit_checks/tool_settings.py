@@ -114,7 +114,9 @@ class ToolSettings(AuditCheck):
         unused = self._unused_content(name, folder, host)
         if name not in IN_COMMON or unused:  # a variable that many programs share still affects the others
             text = "%s is set here, but hpc-onboard's %s takes precedence" % (name, winners[0])
-            text += ", so the content of %s is no longer used" % unused if unused else ""
+            if unused:
+                text = "%s is set here, but hpc-onboard's %s takes precedence, so the content of %s is no longer used"
+                text %= (name, winners[0], unused)
             self.report("ENV-009", where, text)
 
     def _check_site(self, ours: Mapping[str, str], host: Host) -> None:
@@ -229,9 +231,10 @@ class ToolSettings(AuditCheck):
         preferred = self.options["off_home"]
         if preferred or key.startswith("ENROOT_"):  # images are too large for any home directory
             text = "%s is set to %s in the home directory" % (key, host.shown(folder))
-            self.report(
-                "ENV-009", where, text + (", but this site wants this folder in %s" % preferred if preferred else "")
-            )
+            if preferred:
+                text = "%s is set to %s in the home directory, but this site wants this folder in %s"
+                text %= (key, host.shown(folder), preferred)
+            self.report("ENV-009", where, text)
 
     def _check_conda(self, path: str, host: Host) -> None:
         """Report conda's first folder for packages or environments, the one it writes to, if in the home directory."""

@@ -173,7 +173,7 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
     if start.why == NOT_RUN:
         failure = "the login shell %s cannot be started. Ask the site to set another login shell" % shell
     elif start.why:
-        failure = "the login shell %s: check what its start-up files run" % start.why
+        failure = "the login shell %s. Check what its start-up files run" % start.why
     else:
         failure = "the login shell printed no environment: does a start-up file run 'exec' or 'exit'?"
     return LoginShellResult(start, {}, failure)

@@ -119,7 +119,7 @@ class ScriptRun:
         """Show what would be removed, ask for confirmation, and return True if the user agrees."""
         if not sys.stdin.isatty():
             raise AccountError(
-                "this script needs a terminal for the confirmation. Nothing was removed. To skip it, add --sure"
+                "this script needs a terminal to confirm. Nothing was removed. To skip the question, add --sure"
             )
         preview = self._run_plan(dict(plan, work="foresee"), {})
         self.output.print_account(self._script["account"], "offboard", "foresee", preview, 0.0)

@@ -71,7 +71,8 @@ def _explain_no_account(
     if not fitting:
         return "%s. Ask your project leader for a Slurm account" % why
     text = "%s. Set 'scheduler: {account: %s}' in the accounts file"
-    text += ", or ask your project leader for access" if setting else ""
+    if setting:
+        text = "%s. Set 'scheduler: {account: %s}' in the accounts file, or ask your project leader for access"
     return text % (why, strip_suffix(fitting[0], suffixes))
 
 

@@ -128,8 +128,8 @@ FIELDS = (
           "Time from which the days are counted. atime: last access. ctime_and_atime: last change or access, whichever "
           "is later. age: last write.", "_storage_checks", required=True),
     Field("storage[].on_compute", IN_JOBS, JOB_ACCESS, "_roles"),
-    Field("storage[].ask", TEXT, "How users find the path that they set in the account's storage, if the profile "
-          "cannot contain it.", PEOPLE, "Your group's folder in /network/projects."),
+    Field("storage[].ask", TEXT, "How users find the area's path, which they then set in the account's storage, if the "
+          "profile cannot contain it.", PEOPLE, "Your group's folder in /network/projects."),
     Field("storage[].note", TEXT, NOTE, PEOPLE, "No quota."),
     Field("links", SECTION, "Links from the home to the storage areas.", example={"by": "us"}),
     Field("links.by", one_of("us", "site"), "us: hpc-onboard creates the links. site: the site creates them, and "

@@ -195,7 +195,7 @@ class AccountAudit:
     def build_row(self, outcomes: list[ResourceOutcome], conversation: Conversation) -> AuditRow:
         """Return the row of the report. conversation: has the account's receipt, and how long the session took."""
         if len(outcomes) != len(self.entries):
-            raise AccountError(f"the account reported only {len(outcomes)} of {len(self.entries)} results: run again")
+            raise AccountError(f"the account reported {len(outcomes)} of {len(self.entries)} results: run again")
         outcomes = [_restore_identity(*pair) for pair in zip(self.entries, outcomes, strict=True)]
         of_plan, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]
         of_orphans, of_checks = rest[: len(self._orphans)], rest[len(self._orphans) :]

@@ -65,7 +65,7 @@ def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
     names = ", ".join(words if listed is None else sorted(listed))
-    return f"known: {names}." if names else "no name is valid here."
+    return f"known: {names}." if names else "there are no valid names here."
 
 
 def read_text(file: Path) -> str:

@@ -206,7 +206,7 @@ def _report_not_entitled(level: str, image: RegistryImage, status: int, is_any_k
         f"the key cannot pull {image.image} (HTTP {status}): does its user have access, and do the key's services"
         " include NGC Catalog and Private Registry?"
     )
-    sentence += " The registry returns this status for a missing tag, too." if status == 404 else ""
+    sentence += " The registry also returns this status for a missing tag." if status == 404 else ""
     sentence += (
         " The registry responds in the same way to a wrong key, so this key may be wrong." if is_any_key_refused else ""
     )

@@ -46,7 +46,9 @@ def test_a_profile_that_nobody_has_checked_for_months(verified: str, stale: bool
 @pytest.mark.parametrize("command", ["kinit && aklog", "a 'b", "ssh-keygen | tee x", "see  the wiki"])
 def test_a_profiles_command_that_is_more_than_words_is_told_and_not_to_be_pasted(command: str) -> None:
     (found,) = here.check_credential(cluster("kerberos", command), NO_TICKET, "ada", NOW)
-    assert found["fix"] == [fix.advice(f"Get a new one, as the site's documentation describes: {command}")]
+    assert found["fix"] == [
+        fix.advice(f"Get a new certificate or ticket, as the site's documentation describes: {command}")
+    ]
 
 
 @pytest.mark.parametrize(

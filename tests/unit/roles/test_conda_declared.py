@@ -80,7 +80,7 @@ def test_an_environment_has_the_name_that_its_file_gives_it(
 
 def test_a_file_that_is_no_environment_is_one_error_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "broken.yml").write_text("name: torch\ndependencies: [python\n")
-    with pytest.raises(AccountError, match=r"broken\.yml:3: neither valid YAML nor an explicit lock file"):
+    with pytest.raises(AccountError, match=r"broken\.yml:3 is neither valid YAML nor an explicit lock file"):
         install(conda_environments=[{"file": "broken.yml"}], conda_files_from=str(tmp_path))
 
 

@@ -66,7 +66,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
     yield (
         "checks",
         "",
-        "Number of checks that found nothing (up_to_date) and of all other checks.",
+        "Checks that found nothing (up_to_date) and all other checks (other).",
         [({"state": "up_to_date"}, summary["ok"]), ({"state": "other"}, summary["checks"] - summary["ok"])],
     )
     yield "waived_findings", "", "Findings with a waiver.", [({}, summary["waived"])]

@@ -38,7 +38,7 @@ CAUSES = {
     "spec": "the settings were changed",
     "hand": "changed by hand on the account",
     "site": "changed by the site",
-    "time": "caused by the passing of time",
+    "time": "due to the passage of time",
     "unknown": "unknown",
 }
 
