@@ -58,7 +58,7 @@ class Account:
         home = os.environ.get("HOME", entry.pw_dir)
         if os.path.normpath(home) != os.path.normpath(entry.pw_dir):
             raise AccountError(
-                "HOME is %s, but the home directory of this account is %s. A start-up file sets HOME."
+                "HOME is %s, but the home directory of this account is %s, because a start-up file sets HOME."
                 " Remove the line that sets HOME, then run again" % (printable(home, 200), entry.pw_dir)
             )
         return cls(os.path.normpath(entry.pw_dir), entry.pw_shell or "/bin/sh", None, guard)

@@ -102,7 +102,7 @@ class KeptKey(Resource):
         folder = host.resolved_entry(parent) if parent == host.home else host.entry(parent)
         state = {"password": host.fingerprint(found.passwords[0])}
         state.update(found.form)
-        state["mode"] = "%04o%s" % (file.mode, " and an access list" if host.has_acl(self.path) else "")
+        state["mode"] = ("%04o and an access list" if host.has_acl(self.path) else "%04o") % file.mode
         state["folder mode"] = "%04o" % folder.mode if folder and folder.kind == "folder" else "none: it is a link"
         return state
 

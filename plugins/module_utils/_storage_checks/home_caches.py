@@ -158,7 +158,8 @@ class HomeCaches(AuditCheck):
         least = max(self.options["least_bytes"], 0 if cache.variable else UNKNOWN_BYTES)
         if size and ((preferred and size >= least) or is_big or walk.cut == "entries"):
             amount = format_walked(files, "file", walk)
-            amount += ", %s" % format_size(size) if walk.cut != "time" else " (too many to count in time)"
+            form = "%s (too many to count in time)" if walk.cut == "time" else "%s, " + format_size(size)
+            amount = form % amount
             verb = "contain" if cache.content.endswith("s") else "contains"
             text = "the %s %s %s %s%s" % (cache.tool, cache.content, verb, amount, location.note)
             text += "; this site wants the %s in %s" % (cache.content, preferred) if preferred else ""

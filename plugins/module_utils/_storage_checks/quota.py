@@ -104,7 +104,7 @@ class Quota(AuditCheck):
                  if number * 20 >= used]  # fmt: skip  # at least 5 %
         text = "%s of %s used; the largest folders: %s" % (format_size(used), format_size(total), ", ".join(large))
         if large:
-            self.report("USE-004", "~", text + (" (not all files were counted)" if walk.cut else ""))
+            self.report("USE-004", "~", "%s (not all files were counted)" % text if walk.cut else text)
 
     def _check_file_system(self, place: Mapping[str, Any], host: Host) -> None:
         """Report a place with less free than 10 % (100 - percent) of its size in the profile, or of NEEDED."""

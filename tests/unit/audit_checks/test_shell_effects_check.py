@@ -93,7 +93,7 @@ def test_a_folder_that_the_line_leads_to_is_named_because_nothing_else_finds_it_
 def test_what_no_line_explains_is_told_by_its_name(scene: Scene) -> None:
     scene.run(ENTRY)
     assert found(scene, CACHE="/opt/site") == {
-        "ENV-007 $CACHE": "CACHE is set to a value other than hpc-onboard's in a login shell that runs a command"
+        "ENV-007 $CACHE": "CACHE has a value other than hpc-onboard's in a login shell that runs a command"
     }
 
 

@@ -52,10 +52,10 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (
             ".condarc",
             "pkgs_dirs: [~/pkgs]",
-            "pkgs_dirs is set to ~/pkgs in the home directory; this site wants it in /work",
+            "pkgs_dirs is set to ~/pkgs in the home directory, but this site wants this folder in /work",
         ),
         (".condarc", "envs_dirs: [/tmp/envs, ~/envs]", ""),
-        (".condarc", "envs_dirs: [/gone/envs]", "envs_dirs is set to /gone/envs, which does not exist, and which you"),
+        (".condarc", "envs_dirs: [/gone/envs]", "envs_dirs is set to /gone/envs, which does not exist and which you"),
         (".bashrc", "export TORCH_HOME=/gone/torch", "TORCH_HOME is set to /gone/torch, which does not exist"),
         (".bashrc", "  export TORCH_HOME=/gone/torch", ""),
         (".bashrc", "export CARGO_HOME=/gone/cargo JAVA_HOME=/opt/jdk-9", "CARGO_HOME is set to /gone/cargo, which"),

@@ -51,7 +51,7 @@ EVERY = "every user has write permission (mode %s)"
         ({"~/.ssh": Folder(0o770)}, {"SEC-010 ~/.ssh": "the group has write permission (mode 0770)"}),
         (
             {"~/run": Plain(b"", 0o2755)},
-            {"SEC-010 ~/run": "every user who starts this program acts as your group (setgid)"},
+            {"SEC-010 ~/run": "every user who starts this program gets the permissions of your group (setgid)"},
         ),
         (
             {"~/.bashrc": Plain(b"export PYTHONSTARTUP=~/.py\n"), "~/.py": Plain(b"", 0o666)},

@@ -108,7 +108,7 @@ def credential(
         {"~/.config": Folder(0o775)},
         NVCR,
         "blocked",
-        "others can write to ~/.config",
+        "other users can write to ~/.config",
     ),
     Case(
         "a linked file is kept",
@@ -153,7 +153,7 @@ def credential(
         {HOME: Folder(0o777)},
         {**NVCR, "path": "~/.credentials"},
         "blocked",
-        "others can write to ~",
+        "other users can write to ~",
     ),
 )
 def test_enroot_credential(scene: Scene, case: Case) -> None:
