@@ -249,7 +249,7 @@ REQUIRED_PATHS = {  # kind of request -> the path that must exist
 }
 LEVELS_ABOVE = 3  # a script may be submitted from its own folder or from a folder up to this far above
 HOME_IN_JOBS = {  # on_compute of the profile's home -> why a job that uses the home directory fails
-    "ticket": "jobs have no ticket for the home directory, so this job fails when it uses %s",
+    "ticket": "jobs have no Kerberos ticket for the home directory, so this job fails when it uses %s",
     "ro": "jobs cannot write to the home directory, so this job fails when it uses %s",
     "absent": "jobs cannot access the home directory, so this job fails when it uses %s",
 }

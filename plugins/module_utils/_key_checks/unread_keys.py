@@ -16,7 +16,7 @@ from .._scan.search import Search
 SCHEME = re.compile(r"[a-z]+://")  # some tutorials add one to a registry: docker://nvcr.io
 DOCKER_FILE = "~/.docker/config.json"
 HOME_IN_JOBS = {  # on_compute of the profile's home -> why jobs cannot read files in the home directory
-    "ticket": "jobs have no ticket at this site, so they cannot read the home directory",
+    "ticket": "jobs have no Kerberos ticket at this site, so they cannot read the home directory",
     "absent": "the home directory does not exist on compute nodes",
 }
 

@@ -74,7 +74,7 @@ def test_a_file_in_a_home_that_jobs_cannot_read_is_found(scene: Scene) -> None:
     scene.make({"~/.netrc": LINE, "/work": Folder(), "/work/token": LINE, "~/token": Link("/work/token")})
     jobs = ["~/.netrc", "/work/token", "~/token", "~/none"]
     assert found(scene, of_jobs=jobs, home_in_jobs="ticket") == {
-        "KEY-010 ~/.netrc": "jobs have no ticket at this site, so they cannot read the home directory"
+        "KEY-010 ~/.netrc": "jobs have no Kerberos ticket at this site, so they cannot read the home directory"
     }
     assert list(found(scene, of_jobs=jobs, home_in_jobs="absent")) == ["KEY-010 ~/.netrc"]
     assert found(scene, of_jobs=jobs, home_in_jobs="rw") == found(scene, of_jobs=jobs) == {}
