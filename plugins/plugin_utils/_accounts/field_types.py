@@ -161,7 +161,7 @@ NOTE = "What users should know, in one sentence."
 BYTES = "Space quota in bytes (decimal: 1 GB is 1000000000)."
 FILES = "Quota for the number of files and folders."
 QUOTA_OWNER = (
-    "Owner of the quota: a user, a group, a project, or (site) a user on all systems of the site. Omit it if the site"
-    " does not say."
+    "Owner of the quota: a user, a group, a project, or (site) a user on all systems of the site. Omit this"
+    " field if the site does not say."
 )
 JOB_ACCESS = "Access from compute nodes: rw (read and write), ro (read-only), absent, or ticket (with Kerberos only)."

@@ -14,16 +14,16 @@ from .field_types import *
 # fmt: off
 FIELDS = (
     Field("format", one_of(2), "Version of the profile format. Required if the profile has sources.", ABOUT, 2),
-    Field("id", NAME, "Short name, equal to the file's name without .yml. It follows @ in account names, and is also "
-          "an inventory group.", ABOUT, "attic", required=True),
+    Field("id", NAME, "Short name, equal to the file's name without .yml. The name follows @ in account names, and is "
+          "also an inventory group.", ABOUT, "attic", required=True),
     Field("name", TEXT, "Name that the site uses.", ABOUT, "Cluster of our institute"),
     Field("extends", NAME, "Family that this profile is based on: a file in the folder families. Facts of this profile "
           "override those of the family.", ABOUT, "cscs"),
     Field("without", list_of(FIELD),
           "Facts of the family that do not apply here, such as storage.scratch.purge. Policies, traps and notes are "
           "named by their first four words, such as policies.there-is-no-crontab.", ABOUT, ["storage.scratch.purge"]),
-    Field("family", NAME, "Group of sites that share accounts and rules; also an inventory group. Omit it if there is "
-          "none.", ABOUT, "cscs"),
+    Field("family", NAME, "Group of sites that share accounts and rules; also an inventory group. Omit this "
+          "field if there is no such group.", ABOUT, "cscs"),
     Field("status", one_of("verified", "documented", "legacy", "closing", "own"),
           "verified: tested on the cluster itself. documented: taken from what the site publishes. legacy: from older "
           "or third-party texts, may be outdated. closing: the site has announced the shutdown. own (default): written "
@@ -83,7 +83,7 @@ FIELDS = (
     Field("auth.realm", REALM, "Kerberos realm of the tickets.", "_authentication", "FNAL.GOV"),
     Field("auth.delegate", BOOL, "True if the home can be read only with forwarded Kerberos credentials.", "_accounts"),
     Field("auth.command", COMMAND, "Command on your own machine that creates the credential, without quotes or pipes. "
-          "It is printed, never run.", "_audit", "cscs-key sign"),
+          "hpc-onboard prints the command, but never runs it.", "_audit", "cscs-key sign"),
     Field("auth.keys_by", TEXT, "How to register public keys, if not with ssh-copy-id alone.", PEOPLE,
           "The CCDB portal, or ssh-copy-id."),
     Field("auth.keys_url", URL, "Page on which public keys are registered.", PEOPLE,
@@ -94,8 +94,8 @@ FIELDS = (
     Field("arch", list_of(ARCHITECTURE), "Processor architectures, as printed by uname -m.", "_probe", ["x86_64"]),
     Field("os", TEXT, "Operating system of the login nodes.", PEOPLE, "Rocky Linux 9.6"),
     Field("home", SECTION, "The home directory.", example={"path": "/home/{user}"}, required=True),
-    Field("home.path", PATH, "Path of the home, also in the sandbox. Omit it if it cannot be derived from the user "
-          "name.", "_accounts", "/home/{user}"),
+    Field("home.path", PATH, "Path of the home, also in the sandbox. Omit this field if the path cannot be derived "
+          "from the user name.", "_accounts", "/home/{user}"),
     Field("home.bytes", COUNT, BYTES, "_audit", 5000000000),
     Field("home.files", COUNT, FILES, "_audit", 500000),
     Field("home.per", SHARED_BY, QUOTA_OWNER, "_audit"),
@@ -107,8 +107,8 @@ FIELDS = (
     Field("storage[].name", AREA, "Name of the area; an account's storage settings use it.", "_accounts", "scratch",
           chosen=True, required=True),
     Field("storage[].path", PATH, "The account's own folder in the area.", "_roles", "/scratch/{user}"),
-    Field("storage[].variable", VARIABLE, "Environment variable of the site that contains the path. It is resolved on "
-          "the account.", "_accounts", "$WORK"),
+    Field("storage[].variable", VARIABLE, "Environment variable of the site that contains the path. hpc-onboard "
+          "resolves the variable on the account.", "_accounts", "$WORK"),
     Field("storage[].root", PATH, "Existing folder, created by the site, in which the account may create its own "
           "folder.", "_roles", "/scratch"),
     Field("storage[].create", BOOL, "True if the account may create its own folder below root.", "_roles"),
@@ -195,8 +195,8 @@ FIELDS = (
     Field("mirrors.conda", HTTPS, "Address for conda.", "_terminal", "https://mirror.example.org/conda"),
     Field("mirrors.note", TEXT, NOTE, PEOPLE, "Only compute nodes reach it."),
     Field("wheels", SECTION, "Python packages built by the site."),
-    Field("wheels.search", COMMAND, "Command that searches for a package, without quotes or pipes. It is printed, "
-          "never run.", "_roles", "avail_wheels"),
+    Field("wheels.search", COMMAND, "Command that searches for a package, without quotes or pipes. "
+          "hpc-onboard prints the command, but never runs it.", "_roles", "avail_wheels"),
     Field("wheels.no_index", BOOL, "True if pip finds these packages with --no-index.", "_roles"),
     Field("wheels.note", TEXT, NOTE, PEOPLE, "The site has wheels for its three newest Python versions only."),
     Field("launchers", LIST, "Scripts on PATH that start a job in a container."),
@@ -218,7 +218,7 @@ FIELDS = (
     Field("scheduler.account_required", BOOL, "True if a job must name a Slurm account.", "_roles"),
     Field("scheduler.account", one_of("project"), "project: jobs use the Slurm account of the project.", "_roles"),
     Field("scheduler.accounts_command", SLURM_COMMAND, "Command that lists the Slurm accounts a job may use, without "
-          "quotes or pipes. It is printed, never run.", PEOPLE, "accounts"),
+          "quotes or pipes. hpc-onboard prints the command, but never runs it.", PEOPLE, "accounts"),
     Field("scheduler.partitions", list_of(PARTITION), "Names of the partitions.", "_audit", ["batch"]),
     Field("scheduler.member_partitions", list_of(PARTITION),
           "Names of partitions that only members of a group can use.", "_roles", ["mcml"]),
@@ -267,8 +267,8 @@ FIELDS = (
     Field("human_steps[].url", URL, "Page on which to do the step.", ABOUT, "https://portal.cscs.ch"),
     Field("human_steps[].done", one_of("reached", "key", "link"),
           "How hpc-onboard sees that the step is done. reached: the account was reached. key: the keyring contains the "
-          "key. link: the path of the storage area is known. Omit it if hpc-onboard cannot see this.", ABOUT),
-    Field("human_steps[].area", AREA, "If done is link: the storage area whose path becomes known.", ABOUT, "dss"),
+          "key. link: the path of the storage area is known. Omit this field if hpc-onboard cannot see this.", ABOUT),
+    Field("human_steps[].area", AREA, "If done is link: the storage area whose path this step provides.", ABOUT, "dss"),
     Field("human_steps[].secret", AREA, "If done is key: the name of the key (default: ngc).", ABOUT, "ngc"),
     Field("human_steps[].every_days", POSITIVE,
           "Days after which the step must be repeated, even if it is marked as done. Only for a step without the field "
