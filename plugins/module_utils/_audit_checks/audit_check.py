@@ -173,7 +173,7 @@ class AuditCheck(Resource):
         return list(self._remarks)
 
     def apply(self, host: Host) -> None:
-        raise AccountError("%s: an audit check changes nothing" % self.identity)
+        raise AccountError("%s is an audit check, which never changes anything" % self.identity)
 
 
 def _resolve_entry(entry: Mapping[str, Any], host: Host) -> Dict[str, Any]:

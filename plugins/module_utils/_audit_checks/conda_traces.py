@@ -134,14 +134,14 @@ class CondaTraces(AuditCheck):
         """Return why a prefix should not be in its place; None if the site allows it there."""
         for area in self.entries("purged"):
             if is_in(path, host.resolve(area["path"]) or area["path"]):
-                text = "conda is on %s, where files are deleted after %d days: it will break"
+                text = "conda is on %s, where the site deletes files after %d days, so conda will stop working"
                 return text % (area["name"], area["days"])
         if self.options["policy"] == "refused":
             return "conda is in the home directory, and this site does not allow conda"
         if self.options["policy"] == "discouraged":
             return "conda is in the home directory, and this site discourages private conda installations"
         if self.options["belongs"]:
-            return "conda is in the home directory; this site wants it in %s" % self.options["belongs"]
+            return "conda is in the home directory, but this site wants conda in %s" % self.options["belongs"]
         return None
 
     # -- settings ------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class CondaTraces(AuditCheck):
             return
         for path in prefixes:
             if _is_base(path, host) and not self._has_own_channels(path, host):
-                text = "this conda has no channels set, so it uses Anaconda's, whose terms may require a license"
+                text = "this conda sets no channels, so it uses Anaconda's channels, whose terms may require a license"
                 self.report("PKG-003", host.shown(path), text)
 
     def _check_settings(self, shown: str, content: str) -> bool:
@@ -179,7 +179,7 @@ class CondaTraces(AuditCheck):
         for item in (channels or []) + (defaults or []):
             is_redirected = item.value == "defaults" and defaults  # "defaults" means those of default_channels
             if condarc.is_anaconda_channel(item.value) and not is_redirected:
-                text = "packages come from '%s', a channel of Anaconda, whose terms may require a license"
+                text = "packages come from '%s', an Anaconda channel, whose terms may require a license"
                 self.report("PKG-003", "%s:%d" % (shown, item.line), text % item.value[:80])
         return bool(channels or defaults)
 

@@ -83,30 +83,32 @@ def _malformed_lines(text: str) -> Iterator[LineProblem]:
         if parts[:1] == ["default"] and not default_line:
             default_line = number
         if entry and entry.group(3).startswith("$"):
-            why = "enroot passes the password in the line for %s to a shell"
+            why = "enroot passes the password for %s to a shell"
             yield LineProblem(number, "SEC-007", why % _shown_machine(entry.group(1)), entry.group(1))
         if parts[:1] == ["machine"]:
             machine = parts[1] if len(parts) > 1 else ""
-            why = _why_unread(line, parts, entry is not None, default_line)
-            if why:
-                yield LineProblem(number, "KEY-004", "the line for %s %s" % (_shown_machine(machine), why), machine)
+            template = _why_unread(line, parts, entry is not None, default_line)
+            if template:
+                yield LineProblem(number, "KEY-004", template.replace("%s", _shown_machine(machine)), machine)
 
 
 def _why_unread(line: str, parts: List[str], is_entry: bool, default_line: int) -> str:
     """Return why enroot does not use the key of an entry's first line, and the fix; empty if enroot uses the key.
 
-    parts: the words of the line. default_line: the number of the line with 'default' above; 0 for none.
+    %s in the returned sentence stands for the machine. parts: the words of the line. default_line: the number of the
+    line with 'default' above; 0 for none.
     """
     if "machine" in parts[2:]:
-        return "contains several entries, and enroot reads one per line: split the line"
+        return "the line for %s contains several entries, but enroot reads one entry per line: split the line"
     if "password" not in parts:
-        return "continues on the next line, which enroot does not read: join the lines"
+        return "the entry for %s continues on the next line, which enroot does not read: join the lines"
     if line[:1] in (" ", "\t"):
-        return "starts with a space, so enroot ignores it: remove the indentation"
+        return "the line for %s starts with a space, so enroot ignores the line: remove the indentation"
     if not is_entry:
-        return "is ignored: enroot expects machine, login and password in this order"
+        return "enroot ignores the line for %s: write machine, login and password in this order"
     if default_line:
-        return "comes after 'default' on line %d, whose login is sent instead: move the line above it" % default_line
+        text = "the line for %s comes after 'default' on line {}, so enroot sends the default login: move the line up"
+        return text.format(default_line)
     return ""
 
 
@@ -118,7 +120,7 @@ def _repeated_entries(text: str) -> Iterator[LineProblem]:
         if entry:
             first = first_lines.setdefault((entry.group(1), entry.group(2)), number)
             if first != number:
-                why = "enroot uses line %d for %s instead: delete one of the two" % (
+                why = "enroot uses line %d for %s, not this line: delete one of the two lines" % (
                     first,
                     _shown_machine(entry.group(1)),
                 )

@@ -114,12 +114,12 @@ class ExistingSetup(AuditCheck):
     def _why_unusable(self, value: str, host: Host) -> str:
         """Return why a variable's value cannot be used as a folder; empty if the folder exists."""
         if not value.startswith("/"):
-            return "its value is not certain"
+            return "hpc-onboard cannot determine the value"
         try:
             is_folder = host.resolved_kind(os.path.normpath(value)) == "folder"
         except AccountError as error:
             return str(error)
-        return "" if is_folder else "its folder was not found"
+        return "" if is_folder else "the folder does not exist"
 
     # -- folders -------------------------------------------------------------------------------
 
@@ -137,7 +137,7 @@ class ExistingSetup(AuditCheck):
                     if all(self._is_mine(host, os.path.join(path, name)) for name in CONDA):
                         self._add(host, "conda", _via_home(path, host))
             if walk.cut:
-                self.skip("%s contains too much to be checked completely" % host.shown(place))
+                self.skip("%s contains too many files to check them all" % host.shown(place))
         for path in images[:MOST_IMAGES]:
             self._add(host, "image", _via_home(path, host))
 

@@ -63,7 +63,7 @@ class JobRequests(AuditCheck):
     """Partitions, Slurm accounts, qualities of service, GPUs, times, images and folders of the user's own jobs."""
 
     KIND = "job_requests"
-    TITLE = "requests of your own jobs"
+    TITLE = "resource requests of your own jobs"
     PATH_OPTIONS = ("areas",)
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "home_in_jobs": {"type": "str", "default": ""},  # on_compute of the profile's home
@@ -113,7 +113,7 @@ class JobRequests(AuditCheck):
         self._check_variables(path, text, ours, host)
         entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None
         if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
-            self.report("SEC-010", shown, "every user can change this file (mode %04o), which runs as you" % entry.mode)
+            self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
         for number, why in job_lines.find_refused(text) if path.endswith(SCRIPT_ENDINGS) else ():
             self.report("JOB-006", "%s:%d" % (shown, number), why)
         if path.endswith(SCRIPT_ENDINGS) or name in SHELL_FILES or has_directives:
@@ -151,7 +151,7 @@ class JobRequests(AuditCheck):
     def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
         """Report lines of a project's settings that override a folder of hpc-onboard or start a missing program."""
         for line, name in find_home_values(text, ours, [host.home, real_home(host)]):
-            why = "%s is in the home directory here, but hpc-onboard sets a different folder" % name
+            why = "this line overrides hpc-onboard's %s with a folder in the home directory" % name
             self.report("ENV-009", "%s:%d" % (host.shown(path), line), why)
         for line, program in find_started_programs(text) if os.path.basename(os.path.dirname(path)) == VSCODE else ():
             if is_missing(program, host):
@@ -164,7 +164,7 @@ class JobRequests(AuditCheck):
         for setting in find_values(file, text) if file and os.path.dirname(path) != host.home else ():
             name, folder = setting.name, expand_path(setting.value, host.home)
             if name in ours and folder != ours[name].rstrip("/") and (folder or is_relative(setting.value)):
-                why = "%s sets a different folder than hpc-onboard's %s" % (setting.key, name)
+                why = "%s is set to a different folder than hpc-onboard's %s" % (setting.key, name)
                 self.report("ENV-009", "%s:%d" % (host.shown(path), setting.line), why)
 
     # -- findings ------------------------------------------------------------------------------
@@ -197,15 +197,15 @@ class JobRequests(AuditCheck):
             gpu_type = GPU_TYPE.match(request.name) if request.what in ("gpus", "node_gpus") else None
             count = GPUS.match(request.name) if request.what == "node_gpus" else None
             if count and most and int(count.group(1)) > most:
-                text = "requests %s GPUs per node, but no node has more than %d"
+                text = "this line requests %s GPUs per node, but no node has more than %d"
                 self.report("JOB-006", request.place, text % (count.group(1), most))
             if gpu_type and types - {""} and gpu_type.group(1).lower() not in known_types:
-                text = "requests GPUs of type %s, which no partition has; available: %s"
+                text = "this line requests GPUs of type %s, which no partition has; available: %s"
                 self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types - {""}))))
             minutes = parse_minutes(request.name) if request.what == "time" else None
             if minutes and longest and minutes > longest:
-                text = "requests %d hours, but no partition allows more than %d" % (minutes // 60, longest // 60)
-                self.report("JOB-006", request.place, text)
+                text = "this line requests %d hours, but no partition allows more than %d"
+                self.report("JOB-006", request.place, text % (minutes // 60, longest // 60))
         for of_file in by_file.values():
             self._check_time(of_file, limits)
 
@@ -219,7 +219,7 @@ class JobRequests(AuditCheck):
         longest = 0 if any(not limits[name] for name in named) else max(limits[name] for name in named)
         minutes = parse_minutes(times[0].name) or 0
         if longest and minutes > longest:
-            text = "requests %d minutes, but partition %s allows at most %d"
+            text = "this line requests %d minutes, but partition %s allows at most %d"
             self.report("JOB-006", times[0].place, text % (minutes, ", ".join(sorted(named)), longest))
 
     def _check_paths(self, requests: List[PlacedRequest], host: Host) -> None:
@@ -228,8 +228,8 @@ class JobRequests(AuditCheck):
             if request.what in REQUIRED_PATHS:
                 folder = os.path.dirname(host.expand(request.place.rpartition(":")[0]))
                 for path in _missing_paths(request, folder, host):
-                    text = "requests %s, which does not exist" % (REQUIRED_PATHS[request.what] % host.shown(path))
-                    self.report("JOB-006", request.place, text)
+                    text = "this line requests %s, which does not exist"
+                    self.report("JOB-006", request.place, text % (REQUIRED_PATHS[request.what] % host.shown(path)))
 
     def _check_folders(self, requests: List[PlacedRequest], text: str, host: Host) -> None:
         """Report requests for folders in the home directory. text: why jobs cannot use it; empty if they can."""
@@ -249,7 +249,7 @@ REQUIRED_PATHS = {  # kind of request -> the path that must exist
 }
 LEVELS_ABOVE = 3  # a script may be submitted from its own folder or from a folder up to this far above
 HOME_IN_JOBS = {  # on_compute of the profile's home -> why a job that uses the home directory fails
-    "ticket": "jobs have no ticket for the home directory, so this job fails when it uses %s",
+    "ticket": "jobs have no Kerberos ticket for the home directory, so this job fails when it uses %s",
     "ro": "jobs cannot write to the home directory, so this job fails when it uses %s",
     "absent": "jobs cannot access the home directory, so this job fails when it uses %s",
 }

@@ -112,7 +112,7 @@ def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, ho
     """
     is_known = LARGE_FOLDERS.search(name) or OWN_FOLDERS.match(name)
     if is_known and folder.startswith("/") and not is_of_system(folder) and cannot_exist(folder, host):
-        text = "%s is set to %s, which does not exist, and which you have no permission to create"
+        text = "%s is set to %s, which does not exist and which you have no permission to create"
         check.report("ENV-009", where, text % (setting or name, host.shown(folder)))
 
 

@@ -62,7 +62,7 @@ def check_effects(
         # A shell without the variables did not read the file; a finding about its PATH would repeat that.
         complete = [view for view in views if not _was_started(host, view) or not set(ours) - set(view.environment)]
         if programs and not any(view.environment.get("PATH") for view in complete):
-            check.skip("cannot check whether hpc-onboard's scripts are on PATH: the login shell has no PATH")
+            check.skip("hpc-onboard cannot check whether its scripts are on PATH, because the login shell has no PATH")
         for path in programs:
             _check_program(check, path, complete, host, causes)
     _check_launchers(check, host, views, causes)
@@ -91,7 +91,7 @@ def _check_file(check: AuditCheck, host: Host, dialect: str) -> None:
     path = env_file(host, dialect)
     number = section.first_outside(read_text(check, host, path))
     if number:
-        text = "hpc-onboard did not write this line of its file: move the line to your own start-up file"
+        text = "hpc-onboard did not write this line: move it from hpc-onboard's file to your own start-up file"
         check.report("ENV-002", "%s:%d" % (host.shown(path), number), text)
 
 
@@ -157,11 +157,12 @@ def _was_started(host: Host, view: ShellView) -> bool:
 def _describe(difference: ViewDifference) -> str:
     """Return a sentence that names the first variable, the number of the others, and the shells."""
     first, others = difference.names[0], len(difference.names) - 1
-    subject = "%s and %d more variables of hpc-onboard are" % (first, others) if others else first + " is"
     where = " and ".join(sorted({view.way.description for view in difference.views}))
-    if difference.is_unset:
-        return "%s not set in %s" % (subject, where)
-    return "%s set to a value other than hpc-onboard's in %s" % (subject, where)
+    unset, other = "%s is not set in %s", "%s has a value other than hpc-onboard's in %s"
+    if others:
+        unset = "%s and {} more variables of hpc-onboard are not set in %s".format(others)
+        other = "%s and {} more variables have values other than hpc-onboard's in %s".format(others)
+    return (unset if difference.is_unset else other) % (first, where)
 
 
 def _warn_of_unused_folder(host: Host, folder: str) -> str:
@@ -194,7 +195,7 @@ def _check_path(check: AuditCheck, path: str, view: ShellView, host: Host, cause
         text = "%s is not on PATH in %s" % (host.shown(folder), view.way.description)
         place = causes.locate_path_loss(view, folder)
         if place:
-            check.report("ENV-005", place.shown(host), "after this line " + text, case=PATH_REPLACED)
+            check.report("ENV-005", place.shown(host), "after this line, " + text, case=PATH_REPLACED)
         else:
             check.report("ENV-005", host.shown(path), text, case=NOT_ON_PATH)
         return True
@@ -255,7 +256,7 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
         is_by_program = not view.way.is_job and "-i" not in view.way.options  # not a terminal, whose user may want cd
         if is_by_program and view.folder and view.folder not in ("/", host.home, host.real(host.home)):
             place = causes.locate_command(view, r"(?:cd|pushd)\b")
-            _report_hazard(check, host, place, "every command starts in another folder")
+            _report_hazard(check, host, place, "every command starts in a folder other than the home directory")
         for name in [name for name in HAZARDS if name in view.environment]:
             _report_hazard(check, host, causes.locate_variable(view, name, False), "%s: %s" % (name, HAZARDS[name]))
         for name in [name for name in SEARCH_PATHS if "." in view.environment.get(name, "").split(":")]:
@@ -263,7 +264,7 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
             _report_hazard(check, host, causes.locate_variable(view, name, False), text)
         folder = view.environment.get("TMPDIR", "")
         if any(is_in(folder, home) for home in (host.home, real_home(host), host.real(host.home))):
-            text = "TMPDIR is in the home directory, which is small, and every job writes to it"
+            text = "TMPDIR is in the home directory, which is small, and every job writes to TMPDIR"
             _report_hazard(check, host, causes.locate_variable(view, "TMPDIR", False), text)
     text = "this line limits every program that you start, including jobs"
     _report_hazard(check, host, causes.search(LIMITS % COMMAND), text)

@@ -41,8 +41,8 @@ SHELL_OPTIONS = (  # letter of $-, rule, description
 )
 SSH_RC = ".ssh/rc"
 NO_SHELLS = (
-    "audit_no_shells is set: the output and duration of start-up files, and the settings at a terminal, in a"
-    " command over ssh and in a job were not checked"
+    "audit_no_shells is set, so the audit did not check the output and duration of start-up files, or the settings in a"
+    " terminal, a command over ssh or a job"
 )
 
 
@@ -50,7 +50,7 @@ class StartupFiles(AuditCheck):
     """The start of the account's shell for a command over ssh, at a login, at a terminal and in a job."""
 
     KIND = "startup_files"
-    TITLE = "start of the shell"
+    TITLE = "start-up of the login shell"
     PATH_OPTIONS = ("programs",)
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
@@ -212,7 +212,7 @@ class StartupFiles(AuditCheck):
             environment = host.account.environment()
         except AccountError as error:
             if self.entries("programs"):
-                self.skip("cannot check whether hpc-onboard's scripts are on PATH: %s" % error)
+                self.skip("hpc-onboard cannot check whether its scripts are on PATH: %s" % error)
             return None
         return ShellView(way, environment, None, {})
 

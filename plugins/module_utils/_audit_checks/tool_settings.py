@@ -114,7 +114,9 @@ class ToolSettings(AuditCheck):
         unused = self._unused_content(name, folder, host)
         if name not in IN_COMMON or unused:  # a variable that many programs share still affects the others
             text = "%s is set here, but hpc-onboard's %s takes precedence" % (name, winners[0])
-            text += "; the content of %s is no longer used" % unused if unused else ""
+            if unused:
+                text = "%s is set here, but hpc-onboard's %s takes precedence, so the content of %s is no longer used"
+                text %= (name, winners[0], unused)
             self.report("ENV-009", where, text)
 
     def _check_site(self, ours: Mapping[str, str], host: Host) -> None:
@@ -218,7 +220,7 @@ class ToolSettings(AuditCheck):
                 self.report("ENV-009", where, "this file starts %s, which does not exist" % host.shown(program))
         for number, name, value in find_assignments(text):
             if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
-                why = "%s is set here to a different folder than hpc-onboard sets" % name
+                why = "this line sets %s to a different folder than hpc-onboard does" % name
                 self.report("ENV-009", "%s:%d" % (host.shown(path), number), why)
             elif name not in ours:
                 where, folder = "%s:%d" % (host.shown(path), number), expand_path(value, host.home)
@@ -228,8 +230,11 @@ class ToolSettings(AuditCheck):
         """Report a large folder in the home directory, if the site wants it elsewhere. key: the setting's name."""
         preferred = self.options["off_home"]
         if preferred or key.startswith("ENROOT_"):  # images are too large for any home directory
-            text = "%s is set to %s, in the home directory" % (key, host.shown(folder))
-            self.report("ENV-009", where, text + ("; this site wants it in %s" % preferred if preferred else ""))
+            text = "%s is set to %s in the home directory" % (key, host.shown(folder))
+            if preferred:
+                text = "%s is set to %s in the home directory, but this site wants this folder in %s"
+                text %= (key, host.shown(folder), preferred)
+            self.report("ENV-009", where, text)
 
     def _check_conda(self, path: str, host: Host) -> None:
         """Report conda's first folder for packages or environments, the one it writes to, if in the home directory."""

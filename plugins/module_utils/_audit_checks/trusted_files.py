@@ -152,7 +152,11 @@ class TrustedFiles(AuditCheck):
             if entry and entry.mine:
                 yield path
             elif entry and entry.kind == "folder" and entry.mode & EVERY_USER_WRITES:
-                self.report("SEC-010", host.shown(path), "every user can add programs here, and your shells run them")
+                self.report(
+                    "SEC-010",
+                    host.shown(path),
+                    "every user can add programs to this folder, and your shells run programs from it",
+                )
 
     def _entry(self, path: str, host: Host) -> Optional[FileEntry]:
         """Return the entry of the file that the path resolves to; None if it is missing or permission is denied."""
@@ -171,9 +175,9 @@ class TrustedFiles(AuditCheck):
 
     def _check_setuid(self, path: str, mode: int, host: Host) -> None:
         """Report a program that is setuid or setgid."""
-        text = "every user who starts this program acts as %s (%s)"
+        text = "every user who starts this program gets the permissions of %s (%s)"
         if mode & stat.S_ISUID:
-            self.report("SEC-010", host.shown(path), text % ("you", "setuid"))
+            self.report("SEC-010", host.shown(path), text % ("your account", "setuid"))
         elif mode & stat.S_ISGID:
             self.report("SEC-010", host.shown(path), text % ("your group", "setgid"))
 
@@ -254,7 +258,7 @@ def _why_public(entry: FileEntry, path: str, host: Host) -> str:
 def _why_changeable(entry: FileEntry, path: str, host: Host) -> str:
     """Return why another user can change a file or folder; empty if only the account and root can."""
     if entry.is_foreign:
-        return "belongs to another user"
+        return "this file or folder belongs to another user"
     is_shared = entry.kind == "folder" and bool(entry.mode & stat.S_ISVTX)
     if entry.kind == "link" or is_shared:
         return ""  # modes of links have no effect; with the sticky bit, users cannot replace each other's files

@@ -58,7 +58,7 @@ class Account:
         home = os.environ.get("HOME", entry.pw_dir)
         if os.path.normpath(home) != os.path.normpath(entry.pw_dir):
             raise AccountError(
-                "HOME is %s, but the home directory of this account is %s: a start-up file sets HOME."
+                "HOME is %s, but the home directory of this account is %s, because a start-up file sets HOME."
                 " Remove the line that sets HOME, then run again" % (printable(home, 200), entry.pw_dir)
             )
         return cls(os.path.normpath(entry.pw_dir), entry.pw_shell or "/bin/sh", None, guard)
@@ -173,7 +173,7 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
     if start.why == NOT_RUN:
         failure = "the login shell %s cannot be started. Ask the site to set another login shell" % shell
     elif start.why:
-        failure = "the login shell %s: check what its start-up files run" % start.why
+        failure = "the login shell %s. Check what its start-up files run" % start.why
     else:
         failure = "the login shell printed no environment: does a start-up file run 'exec' or 'exit'?"
     return LoginShellResult(start, {}, failure)

@@ -36,7 +36,7 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
         return "%s is a link to itself: remove the link, then run again" % shown
     home = host.resolve(host.home) or host.home
     if not real.startswith(home + "/") and not real.startswith(host.home + "/"):
-        return "%s is a link to %s, outside your home directory, where hpc-onboard edits nothing: %s" % (
+        return "%s is a link to %s, but hpc-onboard edits only files in your home directory: %s" % (
             shown,
             real,
             advice,
@@ -54,7 +54,7 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
     if not found.mine:
         return "%s belongs to another user: move it away, then run again" % shown
     if found.links != 1:
-        return "%s has %d hard links, which a rewrite would break: %s" % (shown, found.links, advice)
+        return "writing to %s would break its %d hard links: %s" % (shown, found.links, advice)
     return None
 
 

@@ -9,14 +9,14 @@ import errno
 import os
 
 ADVICE = {
-    "EDQUOT": "your quota is used up: remove files or ask the site for more, then run again",
+    "EDQUOT": "your quota is used up: remove files or ask the site for a larger quota, then run again",
     "ENOSPC": "the file system is full: remove files, then run again",
-    "EROFS": "the file system is mounted read-only: ask the site",
-    "EACCES": "permission denied: check the permissions (ls -ld), and on a Kerberos home directory your ticket (klist)",
+    "EROFS": "the file system is mounted read-only: ask the site for help",
+    "EACCES": "permission denied: check the permissions (ls -ld) and, if the site uses Kerberos, your ticket (klist)",
     "EPERM": "operation not permitted, even for the owner: is the file immutable (lsattr)?",
-    "EBUSY": "the path is in use: end its program (lsof) or unmount its file system (findmnt), then run again",
+    "EBUSY": "the path is in use: end the program that uses it (lsof) or unmount the path (findmnt), then run again",
     "ESTALE": "the file handle is stale: run again",
-    "EXDEV": "the path is not on the file system of your home directory: move it away yourself, then run again",
+    "EXDEV": "the path is on a different file system than your home directory: move it away yourself, then run again",
     "EMFILE": "too many open files on the login node: run again later",
     "ENOMEM": "the login node is out of memory: run again later",
 }

@@ -92,7 +92,7 @@ class Host(AccountPaths):
         try:
             return files.ACL in files.list_attributes(self.path_via_handle(path))
         except OSError as error:
-            raise as_account_error(error, "reading the access list of " + self.shown(path)) from None
+            raise as_account_error(error, "reading the access list of %s" % self.shown(path)) from None
 
     def path_via_handle(self, path: str) -> str:
         """Return a path via the open parent folder, for calls that accept no handle; without /proc, the real path."""
@@ -141,8 +141,8 @@ class Host(AccountPaths):
                 return "%s is a broken link: fix or remove the link, then run again" % self.shown(folder)
             folder = os.path.dirname(folder)
         kind = self.resolved_kind(folder)
-        link = "%s is a link owned by another user, who could change it: set its target in accounts.yml, then run again"
-        other = "%s is not a folder, but a folder is needed there: move it away, then run again"
+        link = "%s is a link owned by another user, who could change it: set the path of its target in accounts.yml"
+        other = "%s is not a folder, but must be one: move it away, then run again"
         return None if kind == "folder" else (link if kind == "link" else other) % self.shown(folder)
 
     def why_unsafe_folder(self, folder: str) -> Optional[str]:
@@ -193,7 +193,7 @@ class Host(AccountPaths):
                 files.unlink_if_present(folder, draft)
                 os.symlink(self.real(target) if target.startswith("/") else target, draft, dir_fd=folder)
                 if not (files.is_free(folder, name) or files.is_link(folder, name)):
-                    raise AccountError("%s was created by another program, and not as a link" % self.shown(path))
+                    raise AccountError("another program created %s, which is not a link: run again" % self.shown(path))
                 os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
                 files.flush(folder)
             finally:
@@ -205,7 +205,7 @@ class Host(AccountPaths):
             new_path, "moving %s to " % self.shown(path)
         ) as target:
             if not move_entry(source, os.path.basename(path), target, os.path.basename(new_path)):
-                text = "%s was created by another program and was not replaced: run again" % self.shown(new_path)
+                text = "another program created %s, which was not replaced: run again" % self.shown(new_path)
                 raise AccountError(text)
         self.forget_observations()
 
@@ -233,7 +233,7 @@ class Host(AccountPaths):
         if self.root:
             pretend(self)
             return
-        with self.open_parent(path, "starting the job in ") as folder:
+        with self.open_parent(path, "starting a job in ") as folder:
             unsafe = files.why_unsafe(files.to_entry(os.fstat(folder), ""), self.shown(os.path.dirname(path)))
             if unsafe:
                 raise AccountError(unsafe)
@@ -242,10 +242,10 @@ class Host(AccountPaths):
     def set_mode(self, path: str, mode: int) -> None:
         """Set the permission bits of a folder or a regular file; a link is not followed."""
         try:
-            with OpenHandle(self._open_file(path), "setting the mode of " + self.shown(path)) as handle:
+            with OpenHandle(self._open_file(path), "setting the mode of %s" % self.shown(path)) as handle:
                 os.fchmod(handle, mode)
         except OSError as error:
-            raise as_account_error(error, "setting the mode of " + self.shown(path)) from None
+            raise as_account_error(error, "setting the mode of %s" % self.shown(path)) from None
 
     def write(self, path: str, old: Optional[bytes], content: bytes, mode: int, private: bool = False) -> None:
         """Replace a file completely and durably. Raise AccountError if its content is no longer old (None: no file).
@@ -272,7 +272,7 @@ class Host(AccountPaths):
             raise self._lost_write_error(path)
 
     def _lost_write_error(self, path: str) -> AccountError:  # of a write whose content is not there afterwards
-        text = "%s does not have the content just written: is another program writing to it?"
+        text = "hpc-onboard's changes to %s were lost: is another program writing to the file?"
         return AccountError(text % self.shown(path))
 
     def open_parent(self, path: str, doing: str, area: Optional[str] = None) -> OpenHandle:
@@ -297,4 +297,4 @@ class Host(AccountPaths):
         try:
             return files.read_attributes(self.path_via_handle(path))
         except OSError as error:
-            raise as_account_error(error, "reading the attributes of " + self.shown(path)) from None
+            raise as_account_error(error, "reading the attributes of %s" % self.shown(path)) from None

@@ -61,5 +61,8 @@ def _start_probe(mount: str) -> int:
 
 def describe_hang(mount: str, home: str, seconds: float) -> str:
     """Return the error message for a file system that hangs. home: the real path of the home directory."""
-    problem = "the home directory hangs (file system %s)" if is_inside(home, mount) else "the file system %s hangs"
-    return "no answer in %d s: %s; run again when the site has fixed it" % (seconds, problem % mount)
+    if is_inside(home, mount):
+        text = "the home directory (file system %s) did not respond within %d s: run again when the site has fixed this"
+    else:
+        text = "the file system %s did not respond within %d s: run again when the site has fixed this"
+    return text % (mount, seconds)

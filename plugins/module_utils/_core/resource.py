@@ -195,7 +195,7 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
         after = examine(resource, host)
         outcome.progress, outcome.remarks, outcome.evidence = after.progress, after.remarks, after.evidence
         if after.fields and not after.progress:
-            raise AccountError("still different after the change: " + ", ".join(after.fields))
+            raise AccountError("these fields still differ after the change: %s" % ", ".join(after.fields))
     outcome.seconds = time.time() - started
     return outcome
 

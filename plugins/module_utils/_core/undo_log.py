@@ -58,10 +58,10 @@ class UndoableHost(Host):
             self._host.remove_folder(folder)
 
     def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
-        raise AccountError("%s: not removed, because removing a folder cannot be undone" % self.shown(path))
+        raise AccountError("%s was not removed, because removing a folder cannot be undone" % self.shown(path))
 
     def make_link(self, path: str, target: str) -> None:
-        raise AccountError("%s: not created, because creating a link cannot be undone" % self.shown(path))
+        raise AccountError("%s was not created, because creating a link cannot be undone" % self.shown(path))
 
     def move(self, path: str, new_path: str) -> None:
         """Move a file or folder; undo moves it back."""
@@ -69,10 +69,10 @@ class UndoableHost(Host):
         self._undo_steps.append(lambda: self._host.move(new_path, path))
 
     def remove_folder(self, path: str) -> None:
-        raise AccountError("%s: not removed, because removing a folder cannot be undone" % self.shown(path))
+        raise AccountError("%s was not removed, because removing a folder cannot be undone" % self.shown(path))
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
-        raise AccountError("not started: a job in the background cannot be undone")
+        raise AccountError("the job was not started, because a background job cannot be undone")
 
     def set_mode(self, path: str, mode: int) -> None:
         """Change a mode; undo restores the former one."""

@@ -33,7 +33,7 @@ FAILED, INTERRUPTED = 2, 130  # exit codes
 TRIES = 3  # to type a valid key
 POLL_SECONDS, WAIT_SECONDS = 10.0, 3600.0  # for background jobs: between two reports, and in total
 NEEDS_TERMINAL = (
-    "this script prompts for keys and needs a terminal. Nothing was done. Log in and run the script there, or run:"
+    "this script needs a terminal to prompt for keys. Nothing was changed. Log in and run the script, or run:"
     " ssh -t HOST python3 %s"
 )
 
@@ -119,11 +119,11 @@ class ScriptRun:
         """Show what would be removed, ask for confirmation, and return True if the user agrees."""
         if not sys.stdin.isatty():
             raise AccountError(
-                "confirmation needs a terminal. Nothing was done. To remove without confirmation, add --sure"
+                "this script needs a terminal to confirm. Nothing was removed. To skip the question, add --sure"
             )
         preview = self._run_plan(dict(plan, work="foresee"), {})
         self.output.print_account(self._script["account"], "offboard", "foresee", preview, 0.0)
-        return input("Remove this? yes or no: ").strip().lower() in ("y", "yes")
+        return input("Remove the items listed above? [y/N] ").strip().lower() in ("y", "yes")
 
     # -- keys --------------------------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class ScriptRun:
                 self.output.print_line("That is not a valid key: it contains an invalid character. Copy the key again.")
             else:
                 return value
-        raise AccountError("no valid key was entered. Nothing was done")
+        raise AccountError("no valid key was entered. Nothing was changed")
 
     # -- the work ----------------------------------------------------------------------------------
 
@@ -257,7 +257,7 @@ def _add_job_result(first: Document, last: Document) -> Document:
         why = "the work continues in the background (%s): run the script again to see the result" % progress["step"]
         return dict(first, status="unknown", reason=why, progress=None)
     if last["status"] in FAILURES or last["fields"]:
-        why = last["reason"] or "the work ended, but these fields still differ: " + ", ".join(last["fields"])
+        why = last["reason"] or "the work ended, but these fields still differ: %s" % ", ".join(last["fields"])
         return dict(first, status="failed", reason=why, progress=None)
     return dict(first, progress=None)
 

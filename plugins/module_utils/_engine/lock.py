@@ -37,7 +37,7 @@ class AccountLock:
         except (AccountError, OSError) as error:
             self._folder.close()
             if isinstance(error, OSError):
-                raise as_account_error(error, "locking the account with ~/" + NAME) from None
+                raise as_account_error(error, "locking the account with ~/%s" % NAME) from None
             raise
         return self
 

@@ -16,12 +16,14 @@ from .restored_key import RestoredKey
 from .restored_thing import RestoredThing
 from .task import KeptResources, Task
 
-ADOPTED = "it existed before hpc-onboard"
+ADOPTED = "this resource existed before hpc-onboard"
 LOST = (
-    "the receipt on the account is missing, and this key differs from this machine's copy of the receipt (%s). Check"
-    " the key, and remove it yourself"
+    "the receipt on the account is missing, and this key differs from the key in this machine's copy of the receipt"
+    " (%s). Check this key and remove it yourself"
 )
-DOUBLED = "the file has several entries for this key, and hpc-onboard created one of them; keep one, then run again"
+DOUBLED = (
+    "the file has several entries for this key, and hpc-onboard created one of them: keep one entry, then run again"
+)
 
 
 def decide_removals(task: Task) -> Task:
@@ -87,13 +89,13 @@ def _why_it_stays(
     """
     clusters = notes.other_clusters(noted, note_key(resource.KIND, resource.identity), task.cluster)
     if clusters:
-        return "it is also set up for %s" % " and ".join(clusters)
+        return "this resource is also set up for %s" % " and ".join(clusters)
     if not note:
-        return "the receipt does not show that hpc-onboard created it"
+        return "the receipt does not show that hpc-onboard created this resource"
     key_id = notes.fingerprint_key_id(task.plan["fingerprint_key"])
     keeps_edits = resource.KEEPS_USER_EDITS or is_lost  # without a receipt, only equal content shows who created it
     if keeps_edits and (note["made"] or note.get("replaced")) and notes.is_changed_by_user(note, found, key_id):
         has_copy = note.get("replaced") and former_copies.has_copy(task.make_host(), resource)
         hint = "; your former content is in ~/%s" % FORMER if has_copy else ""
-        return "it was changed since hpc-onboard wrote it" + hint
+        return "this resource was changed since hpc-onboard wrote it" + hint
     return None if note["made"] else ADOPTED

@@ -50,7 +50,9 @@ class AccessFix(FixResource):
         """Return why the access must not be removed: only an access list requires that the file is replaced."""
         _real, entry = self._entry(host)
         if entry is not None and not entry.mine:
-            return "%s belongs to another user: ask its owner" % host.shown(self.options["path"])
+            return "%s belongs to another user: ask the owner to change the permissions" % host.shown(
+                self.options["path"]
+            )
         return why_not_writable(host, self.options["path"]) if self.options["way"] == "list" else None
 
     def apply(self, host: Host) -> None:

@@ -55,7 +55,7 @@ def why_not_writable(host: Host, path: str) -> Optional[str]:
     real = host.resolve(path)
     entry = host.entry(real) if real else None
     if entry is not None and entry.links != 1:
-        return "%s has several hard links, which replacing the file would break: edit it by hand" % host.shown(path)
+        return "replacing %s would break its hard links: edit the file by hand" % host.shown(path)
     return None
 
 

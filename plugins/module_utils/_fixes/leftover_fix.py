@@ -86,7 +86,7 @@ class LeftoverFix(FixResource):
         for file in search.startup_files():
             for line in split_lines(search.read_text(file)):
                 if not line.lstrip().startswith("#") and any(word in line for word in words):
-                    return "%s mentions this cache: set a different folder there first" % host.shown(file)
+                    return "%s refers to this cache: first set a different folder in that file" % host.shown(file)
         return None
 
     def paths_to_remove(self, host: Host) -> List[str]:

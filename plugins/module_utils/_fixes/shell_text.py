@@ -54,14 +54,14 @@ def remove_assignments(text: str, path: str, is_selected: Callable[[str], bool])
                 return left, ""
             line = left.count("\n", 0, found.start) + 1
             if found.why_not:
-                return text, "line %d %s" % (line, found.why_not)
+                return text, found.why_not % line
             left = _cut(left, found)
             user = re.search(r"\$\{?[#!]?%s(?!\w)" % re.escape(found.name), left)
             if user:
                 return text, "line %d uses $%s" % (left.count("\n", 0, user.start()) + 1, found.name)
     except AmbiguousText as error:
         return text, str(error)
-    return text, "more than 100 such lines were found"
+    return text, "more than 100 commands set the variable"
 
 
 def _dialect_of(path: str) -> str:
@@ -101,12 +101,12 @@ def _parse_assignments(text: str, dialect: str) -> List[Assignment]:
 
 
 def _why_not_removable(text: str, command: ShellCommand) -> str:
-    """Return why an assignment of a command must not be removed, as the end of a sentence; empty if it may be."""
+    """Return why an assignment of a command must not be removed, with %d for its line; empty if it may be."""
     if command.depth:
-        return "is in a block (if, for, case, a function)"
+        return "line %d is in a block (if, for, case, a function)"
     if "\n" in text[command.words[0][0] : command.words[-1][1]]:
-        return "continues over several lines"
-    return "" if command.is_independent else "is joined to another command"
+        return "line %d continues on the next line"
+    return "" if command.is_independent else "line %d is joined to another command"
 
 
 def _read_sh_assignments(text: str, command: ShellCommand) -> List[Assignment]:

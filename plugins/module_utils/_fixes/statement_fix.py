@@ -35,7 +35,10 @@ class StatementFix(FixResource):
             return None
         _text, why = self._remove(file, host)
         if why:
-            return "%s: %s: remove the variable by hand" % (host.shown(self.options["path"]), why)
+            return "%s cannot be edited safely, because %s: remove the variable by hand" % (
+                host.shown(self.options["path"]),
+                why,
+            )
         return why_not_writable(host, self.options["path"])
 
     def apply(self, host: Host) -> None:

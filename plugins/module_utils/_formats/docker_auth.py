@@ -41,7 +41,7 @@ def problem(text: str, registry: str) -> Optional[str]:
     except (ValueError, RecursionError):
         return "the file is not valid JSON: fix the file, or move it away"
     if not isinstance(document, dict) or not isinstance(document.get("auths", {}), dict):
-        return 'the file is not a file of logins ("auths" is not an object): move it away'
+        return 'the file does not contain logins ("auths" is not an object): move it away'
     if not all(isinstance(document["auths"][name], dict) for name in find_names(text, registry)):
         return "the entry for %s is not a login: remove the entry" % registry
     program = credential_helper(text, registry)

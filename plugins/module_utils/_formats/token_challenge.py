@@ -58,7 +58,7 @@ def read_challenge(headers: Sequence[str]) -> Challenge:
     """Return the Bearer challenge of these WWW-Authenticate headers. Raise ChallengeRefused unless only one exists."""
     bearers = [params for header in headers for scheme, params in _parse_challenges(header) if scheme == "bearer"]
     if len(bearers) != 1 or not bearers[0].get("realm"):
-        raise ChallengeRefused("the registry names no token address, or several: check the registry's address")
+        raise ChallengeRefused("the registry sent no token address, or several: check the registry's address")
     return Challenge(bearers[0]["realm"], bearers[0].get("service", ""), bearers[0].get("scope", ""))
 
 
@@ -123,12 +123,12 @@ def _check_realm(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
     parts = _PLAIN.fullmatch(realm)
     if not parts or re.search(r"[\\#]", realm):
         raise ChallengeRefused(
-            "the registry asks for the key at %s, which is not a plain https address. The key was not sent" % shown
+            "the registry's token address %s is not a plain https address. The key was not sent" % shown
         )
     host = _normalise_host(parts.group("host"))
     if host is None or host not in [_normalise_host(name) for name in allowed]:
         raise ChallengeRefused(
-            "the registry asks for the key at %s, a host that is not allowed to get its keys. The key was not sent."
+            "the registry's token address %s is on a host that may not receive the key. The key was not sent."
             " If the host is correct, add it to the allowed realms" % shown
         )
     return host, parts.group("path"), parts.group("query") or ""

@@ -45,7 +45,9 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
         if self.options["state"] == "absent" or entry is None:
             return None
         if entry.kind != "folder" or not entry.mine:
-            return "%s is not a folder that you own, so nothing is removed from it" % host.shown(self.options["path"])
+            return "%s is not a folder that you own, so hpc-onboard removes nothing from it" % host.shown(
+                self.options["path"]
+            )
         return None
 
     def apply(self, host: Host) -> None:

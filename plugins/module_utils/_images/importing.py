@@ -16,7 +16,7 @@ from typing import List, NamedTuple, Tuple
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._jobs.job import MARK, Job, write_small_file
-from .._jobs.programs import create_new, read_last_lines, simulate_file
+from .._jobs.programs import create_new, describe_end, read_last_lines, simulate_file
 from .._slurm.script import SAY
 from .files import NOTE
 
@@ -155,8 +155,7 @@ class ImportJob(Job):
         if code:
             os.unlink(os.path.join(self.folder, DIGEST_FILE))  # a later import may be of another digest
             output = read_last_lines(log)
-            end = "was killed by signal %d" % -code if code < 0 else "ended with exit code %d" % code
-            raise AccountError("the import %s%s" % (end, ". Its output ends with: " + output if output else ""))
+            raise AccountError(describe_end("the import", code, output))
 
     def simulate(self, host: Host) -> None:
         simulate(host, self._order)

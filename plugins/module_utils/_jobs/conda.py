@@ -145,7 +145,7 @@ class CondaJob(ProgramJob):
         self.report("installing %s" % spec.title, 1, self._steps)
         if not self._is_outdated:
             if os.path.lexists(self._prefix):
-                raise AccountError("%s was created by another program during this job and is not changed" % spec.prefix)
+                raise AccountError("another program created %s during this job, so it is not changed" % spec.prefix)
             self._note_unfinished(spec.prefix)
         line = ["bash", self._installer, "-b", "-p", spec.prefix] + (["-u"] if self._is_outdated else [])
         self._run(line, "the installer", HOME=self.folder)  # the installer writes into the home, whatever the prefix is
@@ -177,7 +177,7 @@ class CondaJob(ProgramJob):
         else:
             if os.path.lexists(folder):
                 raise AccountError(
-                    "the environment %s was created by another program during this job and is not changed" % name
+                    "another program created the environment %s during this job, so it is not changed" % name
                 )
             self._note_unfinished(os.path.join(self._spec.prefix, "envs", name))
             line = ["create", "--yes", "-n", name] if explicit else ["env", "create", "-n", name]

@@ -33,7 +33,7 @@ BEGINNING = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
 NOT_OWN = (
     "%s already exists and was not created by hpc-onboard, or other users can read it. Move it away, then run again"
 )
-ENDED = "the job was killed (by a limit of the login node, or a reboot?). Run again to continue"
+ENDED = "the job was killed, perhaps by a limit of the login node or a reboot. Run again to continue"
 
 Progress = Dict[str, Any]
 """The progress of a job: {step, done, total, unit}, {ended: True}, or {failed: reason, wants: ...}.

@@ -64,10 +64,12 @@ def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[s
         if code:
             missing.append(_describe_missing(package, output))
     search = spec.options["search"]
-    advice = "change packages" + (" (%s NAME lists the available versions)" % search if search else "")
+    advice = "Change the option packages, then run again"
+    if search:
+        advice = "Run '%s NAME' to list the available versions, change the option packages, then run again" % search
     if not missing:  # a dependency is missing, or two packages exclude each other
-        return "the site's wheels are not sufficient: %s; %s, then run again" % (_join_lines(text), advice)
-    return "the site has no wheel for %s; %s, then run again" % (", ".join(missing), advice)
+        return "the site's wheels are not sufficient: %s. %s" % (_join_lines(text), advice)
+    return "the site has no wheel for %s. %s" % (", ".join(missing), advice)
 
 
 def _dry_run_pip(

@@ -45,8 +45,7 @@ class ProgramJob(Job):
         if code == 0:
             return
         output = read_last_lines(log)
-        end = "was killed by signal %d" % -code if code < 0 else "ended with exit code %d" % code
-        raise ProgramFailed("%s %s%s" % (title, end, ". Its output ends with: " + output if output else ""), output)
+        raise ProgramFailed(describe_end(title, code, output), output)
 
     def _check_parent(self, path: str) -> None:
         """Raise AccountError if the parent folder of a path is no longer the one that the job has opened."""
@@ -79,6 +78,12 @@ def read_last_lines(log: str) -> str:
         text = stream.read().decode("utf-8", "replace")
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     return " | ".join(lines)[-LAST:]
+
+
+def describe_end(title: str, code: int, output: str) -> str:
+    """Return a message about a program that failed. code: negative if a signal killed it. output: its last lines."""
+    text = "%s was killed by signal %d" % (title, -code) if code < 0 else "%s ended with exit code %d" % (title, code)
+    return "%s. Its output ends with: %s" % (text, output) if output else text
 
 
 def simulate_file(host: Host, path: str, text: str, mode: int) -> None:

@@ -161,7 +161,7 @@ class PythonEnvJob(ProgramJob):
         """Point the link to the new version, atomically. Return the name of the previous version, or ""."""
         target, link = self._read_link(), os.path.join(self.parent, os.path.basename(self._spec.path))
         if os.path.lexists(link) and os.path.dirname(target) != os.path.basename(self._versions):
-            raise AccountError("%s was created by another program during this job and is not changed" % self._spec.path)
+            raise AccountError("another program created %s during this job, so it is not changed" % self._spec.path)
         draft = os.path.join(self.folder, "link")
         if os.path.lexists(draft):
             os.unlink(draft)
@@ -238,7 +238,7 @@ class PythonEnvJob(ProgramJob):
         options = " ".join(shlex.quote(word) for word in spec.index_options())
         return "".join(
             ["# Source this in a job:  . %s/activate-in-job\n" % path]
-            + ["# It creates the environment on the node's own disk, from its lock, and activates it.\n"]
+            + ["# This file creates the environment on the node's own disk, from the lock file, and activates it.\n"]
             + ["module load %s\n" % shlex.quote(module) for module in spec.modules]
             + ["%s %s &&\n    . %s/bin/activate &&\n" % (maker, local_path, local_path)]
             + ["    pip install --quiet --disable-pip-version-check %s -r %s/%s\n" % (options, path, LOCK)]

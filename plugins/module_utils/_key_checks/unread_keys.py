@@ -16,7 +16,7 @@ from .._scan.search import Search
 SCHEME = re.compile(r"[a-z]+://")  # some tutorials add one to a registry: docker://nvcr.io
 DOCKER_FILE = "~/.docker/config.json"
 HOME_IN_JOBS = {  # on_compute of the profile's home -> why jobs cannot read files in the home directory
-    "ticket": "jobs have no ticket at this site, so they cannot read the home directory",
+    "ticket": "jobs have no Kerberos ticket at this site, so they cannot read the home directory",
     "absent": "the home directory does not exist on compute nodes",
 }
 
@@ -73,10 +73,11 @@ class UnreadKeys(AuditCheck):
         """Report different keys for the registry in a text. place: the file of the text, if it is not path."""
         for name, other in _read_logins(text):
             if SCHEME.sub("", name).rstrip("/") == registry and other.password not in ("", password):
-                text = "the entries %s and %s have different keys" % (name, registry)
+                key = host.fingerprint(other.password)
+                text = "the entry %s has %s, but the entry %s has a different key" % (name, key, registry)
                 if place:
-                    text = "Apptainer uses %s instead, which has a different key for %s" % (host.shown(path), registry)
-                text += "; this one is %s" % host.fingerprint(other.password)
+                    text = "this file has %s for %s, but Apptainer uses a different key in %s"
+                    text %= (key, registry, host.shown(path))
                 self.report("KEY-009", host.shown(place or path), text)
 
     def _check_netrc(self, host: Host, search: Search) -> None:

@@ -90,7 +90,7 @@ def check_variable(name: str, value: Any) -> None:
     if not isinstance(value, str) or not VALUE.match(value):
         raise AccountError(
             "the value of %s contains a character that some shells do not support"
-            " (a quote, a backslash, an exclamation mark, a control or a non-ASCII character)" % name
+            " (a quote, a backslash, an exclamation mark, or a control or non-ASCII character)" % name
         )
 
 

@@ -116,7 +116,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         """Return why a finished conda must not be changed (a different one, or changed by hand), or None."""
         found, desired = before["conda"].split(" "), self._spec.mark.split(" ")
         if (found[0], found[-1]) != (desired[0], desired[-1]):
-            text = "%s contains %s, but the settings ask for %s: set another prefix"
+            text = "%s contains %s, but the settings require %s: set another prefix"
             return text % (shown, before["conda"], self._spec.mark)
         settings = before.get(condarc.PLACE)
         if settings and not origin_mark.is_unchanged(settings):
@@ -138,7 +138,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
         found = read_glibc_version()
         if found and condarc.version_numbers(found) < condarc.version_numbers(self.options["glibc"]):
-            return "%s needs glibc %s, but this login node has %s: set an older version, or distribution miniforge" % (
+            return "%s needs glibc %s, but this login node has %s: set an older version or distribution: miniforge" % (
                 self._spec.title,
                 self.options["glibc"],
                 found,
@@ -161,8 +161,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
                 if left is not None and left < needed
             ]
             if shortages:
-                advice = "remove files or ask the site for more, then run again"
-                return "%s has too little space at %s: %s; %s" % (owner, above, " and ".join(shortages), advice)
+                text = "%s has too little space at %s (%s): remove files or ask the site for more, then run again"
+                return text % (owner, above, " and ".join(shortages))
         return None
 
     def _why_not_removable(self, host: Host) -> Optional[str]:

@@ -143,7 +143,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             return None
         root = self.options.get("root") or os.path.dirname(self._folder)
         if host.resolved_kind(root) != "folder":
-            return "%s does not exist, and only the site can create it: is the project's name right?" % host.shown(root)
+            return "%s does not exist, and only the site can create it: is the project name correct?" % host.shown(root)
         folder = host.resolved_entry(self._folder)
         problem = host.why_blocked(self._folder)
         problem = problem or (files.why_unsafe(folder, host.shown(self._folder)) if folder else None)
@@ -162,7 +162,7 @@ class ContainerImage(ContainerImageOptions, Resource):
     def remarks(self, host: Host) -> List[str]:
         """Return notes about images that stay, and about a registry that does not answer."""
         if self.options["state"] == "absent":
-            text, images = "%s (%s) was changed after the import and is not removed", self._files(host)
+            text, images = "%s (%s) was changed after the import, so it is not removed", self._files(host)
             changed = filter(images.is_changed, images.list_imported())
             return [text % (name, images.format_total_size([name])) for name in changed]
         link = host.entry(self._link)

@@ -88,7 +88,7 @@ class Directory(DirectoryOptions, Resource):
         if host.resolved_kind(parent) == "link":
             return host.why_blocked(parent)
         if host.resolved_kind(parent) != "folder":
-            text = "%s does not exist, and only the site can create it: is the project's name right?"
+            text = "%s does not exist, and only the site can create it: is the project name correct?"
             return text % host.shown(parent)
         return host.why_blocked(path)
 

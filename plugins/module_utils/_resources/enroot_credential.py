@@ -48,7 +48,7 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
             return "%s: %s" % (shown, problem)
         found = enroot.find(text, self.options["machine"], self.options["login"])
         if found and any(password.startswith("$") for password in found.passwords):
-            return "%s takes the password for %s from your own command or variable: delete that line" % (
+            return "%s gets the password for %s from a command or variable of yours: delete that line" % (
                 shown,
                 self.options["machine"],
             )

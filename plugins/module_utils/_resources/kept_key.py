@@ -102,7 +102,7 @@ class KeptKey(Resource):
         folder = host.resolved_entry(parent) if parent == host.home else host.entry(parent)
         state = {"password": host.fingerprint(found.passwords[0])}
         state.update(found.form)
-        state["mode"] = "%04o%s" % (file.mode, " and an access list" if host.has_acl(self.path) else "")
+        state["mode"] = ("%04o and an access list" if host.has_acl(self.path) else "%04o") % file.mode
         state["folder mode"] = "%04o" % folder.mode if folder and folder.kind == "folder" else "none: it is a link"
         return state
 
@@ -116,7 +116,10 @@ class KeptKey(Resource):
         if file is None:
             return None
         if file.kind != "file":
-            return "%s is a %s, but a key needs a regular file: move it away, then run again" % (shown, file.kind)
+            return "%s is a %s, but keys are stored only in regular files: move it away, then run again" % (
+                shown,
+                file.kind,
+            )
         if not file.mine:
             return "%s belongs to another user: move it away, then run again" % shown
         if file.links != 1:
@@ -242,6 +245,6 @@ def _why_unsafe(host: Host, folder: str) -> Optional[str]:
     found = host.entry(folder)
     if found and (found.kind != "folder" or not found.mine):
         kind = found.kind if found.mine else found.kind + " of another user"
-        text = "%s is a %s, but a key needs a real folder that you own: move it away, then run again"
+        text = "%s is a %s, but keys are stored only in folders that you own: move it away, then run again"
         return text % (host.shown(folder), kind)
     return host.why_unsafe_folder(os.path.dirname(folder))

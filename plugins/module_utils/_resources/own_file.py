@@ -116,7 +116,7 @@ class OwnFile(OwnFileOptions, Resource):
         if before == self.desired(host) or self.is_unchanged_since_created({"content": text}, host):
             return None
         if self._is_up_to_date(text):
-            text = "%s already has this text, but mode %s: run chmod %s %s, then run again"
+            text = "%s already has this content, but its mode is %s. Run chmod %s %s, then run again"
             return text % (shown, before["mode"], self.mode(), shown)
         return "%s was changed by another program: run again" % shown
 

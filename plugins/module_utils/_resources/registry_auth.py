@@ -68,6 +68,6 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         if not lost:
             return []
         return [
-            "Apptainer now reads ~/%s, and no longer ~/%s with the logins for %s. If you need these logins in"
-            " Apptainer, run: apptainer registry login" % (APPTAINER_AUTH_FILE, DOCKER_AUTH_FILE, ", ".join(lost))
+            "Apptainer now reads ~/%s instead of ~/%s, which contains the logins for %s. If Apptainer needs these"
+            " logins, run: apptainer registry login" % (APPTAINER_AUTH_FILE, DOCKER_AUTH_FILE, ", ".join(lost))
         ]

@@ -108,7 +108,7 @@ class RotatedKey(Resource):
             if problem:
                 return problem
         if self._find_unknown_key(host):
-            text = "%s contains a key that hpc-onboard does not know. The key was not replaced"
+            text = "%s contains an unknown key, which was not replaced"
             return text % host.shown(self.options["path"])
         return None
 
@@ -130,7 +130,7 @@ class RotatedKey(Resource):
         if not self._is_tested(host):
             return []
         verdict = self._test_once(host)
-        return ["result for the key in the file: %s (%s)" % (verdict.word, verdict.why)]
+        return ["the registry's verdict on the key in the file: %s (%s)" % (verdict.word, verdict.why)]
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return 'held', an unknown key's fingerprint or 'none', or else the registry's verdict on the new key."""
@@ -159,7 +159,7 @@ class RotatedKey(Resource):
         part = self._parts_with_key(host)[0]
         found = part.find_entry(read_latin1(host, self.options["path"]))
         if found is None:
-            return token_check.RegistryVerdict(token_check.UNKNOWN, "its programs find no key in the file")
+            return token_check.RegistryVerdict(token_check.UNKNOWN, "programs that read the file find no key in it")
         return token_check.check_key(self.options["registry"], part.options["login"], found.passwords[0])
 
     # -- changes -------------------------------------------------------------------------------
@@ -174,10 +174,9 @@ class RotatedKey(Resource):
             self._require_accepted_key(host)
         except AccountError as error:
             problems = undoable_host.undo()
-            result = (
-                "and the file could not be restored: " + "; ".join(problems) if problems else "the file is unchanged"
-            )
-            raise AccountError("%s; %s" % (error, result)) from None
+            if problems:
+                raise AccountError("%s. The file could not be restored: %s" % (error, "; ".join(problems))) from None
+            raise AccountError("%s; the file is unchanged" % error) from None
 
     def _require_accepted_key(self, host: Host) -> None:
         """Raise AccountError if the registry refuses the key in the file. A missing answer is accepted."""

@@ -127,7 +127,9 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         for path in start_up_files(host):
             line = startup.find_our_line(read_edited_file(host, path).text)
             if line and line != _line(host):
-                text = "the hpc-onboard line in %s was changed by hand: delete it (it ends with '%s'), then run again"
+                text = (
+                    "the hpc-onboard line in %s was changed by hand: delete the line ending with '%s', then run again"
+                )
                 return text % (host.shown(path), startup.MARK)
         return None
 

@@ -69,7 +69,7 @@ class StorageLink(StorageLinkOptions, Resource):
         path, target = self.options["path"], self.options["target"]
         shown = host.shown(path)
         if before.get("is") == OTHER_USERS:
-            return "%s is a %s and is not removed" % (shown, OTHER_USERS)
+            return "%s is a %s, so it is not removed" % (shown, OTHER_USERS)
         if self.keeps_copy:
             before = {}  # apply moves away what is in the place
         if "is" in before:

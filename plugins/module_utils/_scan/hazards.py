@@ -3,22 +3,22 @@
 """Settings in start-up files that affect every program: variables that many programs read, and resource limits."""
 
 HAZARDS = {  # variables -> what they change in all programs that read them
-    "CDPATH": "cd in scripts may change to a different folder, and prints its path",
-    "GREP_OPTIONS": "grep in scripts runs with additional options",
+    "CDPATH": "'cd' in scripts may enter a different folder and print its path",
+    "GREP_OPTIONS": "'grep' in scripts runs with additional options",
     "POSIXLY_CORRECT": "programs interpret their options differently",
     "PYTHONHOME": "every other Python installation searches for its standard library in the wrong folder",
     "LD_PRELOAD": "every program loads an additional library",
     "IFS": "shell scripts split text into words differently",
     "LD_AUDIT": "every program loads an additional library",
-    "GIT_DIR": "git in scripts uses a different repository",
-    "GIT_WORK_TREE": "git in scripts uses a different working tree",
-    "TAR_OPTIONS": "tar in scripts runs with additional options",
+    "GIT_DIR": "'git' in scripts uses a different repository",
+    "GIT_WORK_TREE": "'git' in scripts uses a different working tree",
+    "TAR_OPTIONS": "'tar' in scripts runs with additional options",
     "SHELLOPTS": "every bash script runs with different shell options",
     "BASHOPTS": "every bash script runs with different shell options",
     "GLOBIGNORE": "patterns such as * match fewer files in bash scripts",
     "PERL5OPT": "every Perl program runs with additional options",
     "RUBYOPT": "every Ruby program runs with additional options",
-    "TMOUT": "bash scripts wait only this number of seconds for input, and bash logs you out after it",
+    "TMOUT": "after this number of seconds without input, bash logs you out and 'read' in scripts fails",
     "PYTHONOPTIMIZE": "Python programs skip their assert statements",
 }
 SEARCH_PATHS = ("PYTHONPATH", "LD_LIBRARY_PATH", "PERL5LIB")  # programs load code from the folders of these variables

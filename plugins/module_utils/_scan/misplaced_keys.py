@@ -114,7 +114,7 @@ class MisplacedKeys:
                 if name.startswith(TOKENS) and entry and entry.kind == "folder" and entry.mine:
                     files = len(self._search.list_names(path))
                     if files:
-                        text = format_count(files, "file") + " with tokens from enroot's image pulls"
+                        text = "%s with tokens from enroot's image pulls" % format_count(files, "file")
                         yield MisplacedKey("SEC-009", path, 0, text, frozenset(), True)
 
     # -- files ---------------------------------------------------------------------------------
@@ -140,8 +140,10 @@ class MisplacedKeys:
         in_git = bool(by_fingerprint) and self._is_in_git(self._search.resolve_file(path) or path)
         for fingerprint, keys in by_fingerprint.items():
             lines = sorted({key.line for key in keys if not key.is_allowed})
-            text = "%s is in this file, %s" % (keys[0].what, fingerprint)
-            text += ", and on %d more lines" % (len(lines) - 1) if len(lines) > 1 else ""
+            text = "%s is in this file (%s)" % (keys[0].what, fingerprint)
+            if len(lines) > 1:
+                others = format_count(len(lines) - 1, "more line")
+                text = "%s is on this line and on %s (%s)" % (keys[0].what, others, fingerprint)
             text += "; git tracks the file" if in_git else ""
             # a known key is a real one, even in a file that is named as an example
             broken_rule = "SEC-004" if fingerprint in self._known and rule == "SEC-011" else rule
@@ -173,7 +175,7 @@ class MisplacedKeys:
         self._searched.add(path)
         if self._search.read_text(path):
             fingerprints = [fingerprint for key in self._search_again(path) for fingerprint in key.fingerprints]
-            text = "a draft of a file with a key, left by a killed run of hpc-onboard"
+            text = "a killed run of hpc-onboard left this draft of a file with a key"
             yield MisplacedKey("SEC-006", path, 0, text, frozenset(fingerprints), True)
 
     def _search_copy(self, path: str, is_of_key_file: bool, is_of_other: bool) -> Iterator[MisplacedKey]:

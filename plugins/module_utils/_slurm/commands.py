@@ -23,7 +23,7 @@ WAITING = (
     "RESV_DEL_HOLD",
 )
 AT_WORK = ("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING")
-NOT_FOUND = "%s not found. Is this the cluster's login node? Is the Slurm module loaded at login?"
+NOT_FOUND = "%s was not found. Is this the cluster's login node? Is the Slurm module loaded at login?"
 
 
 class SlurmJobState(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, Mapping, Optional
 
 LINE = re.compile(r"^#SBATCH[ \t]+(.+)", re.MULTILINE)
 TIME = re.compile(r"(?:[0-9]+-[0-9]+(?::[0-9]+){0,2}|[0-9]+(?::[0-9]+){0,2})\Z")
+PARTITION_ADVICE = "Set 'job_scripts: {partition: NAME}' in the accounts file, or cpu_partition for jobs without a GPU"
 
 
 def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
@@ -17,20 +18,25 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
     if not words or not longest or "--clusters" in options or "-M" in options:
         return None  # the offers are those of one cluster
     named = (options.get("--partition") or options.get("-p") or offers.get("default_partition") or "").split(",")
-    advice = " (available to you: %s). Set 'job_scripts: {partition: NAME}' in the accounts file" % ", ".join(longest)
-    advice += ", or cpu_partition for jobs without a GPU"
+    available = ", ".join(longest)
     if named == [""]:
-        is_refused = offers.get("default_partition") == ""
-        return "Slurm has no default partition here, so the job must name a partition" + advice if is_refused else None
+        if offers.get("default_partition") == "":
+            text = "Slurm has no default partition here, so the job must name a partition (available to you: %s). %s"
+            return text % (available, PARTITION_ADVICE)
+        return None
     unknown = next((name for name in named if name not in longest), None)
     if unknown:
-        return "Slurm does not list the partition '%s'" % unknown + advice
+        text = "Slurm does not list the partition '%s' (available to you: %s). %s"
+        return text % (unknown, available, PARTITION_ADVICE)
     limits = [longest[name] or 0 for name in named]
     minutes = parse_minutes(options.get("--time") or options.get("-t") or "") or 0
     if minutes <= max(limits) or 0 in limits or "--qos" in options or "-q" in options:
         return None  # a QOS may have a limit of its own
-    why = "partition %s allows at most %d minutes, but the job requests %d. Set 'job_scripts: {minutes: %d}'"
-    return why % (", ".join(named), max(limits), minutes, max(limits)) + " in the accounts file, or another partition"
+    why = (
+        "partition %s allows at most %d minutes, but the job requests %d. Set 'job_scripts: {minutes: %d}' in the"
+        " accounts file, or another partition"
+    )
+    return why % (", ".join(named), max(limits), minutes, max(limits))
 
 
 def parse_minutes(limit: str) -> Optional[int]:

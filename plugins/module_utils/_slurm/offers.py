@@ -57,22 +57,23 @@ def _explain_no_account(
 ) -> str:
     """Return why no Slurm account was chosen, and what to do. fitting: the user's accounts for the purpose."""
     if not names and not setting:
-        return (
-            "you have no Slurm account on this cluster, so you cannot run jobs: ask your project's leader or the site"
-        )
+        return "you cannot run jobs, because you have no Slurm account on this cluster: ask your project leader"
     yours = "you have: %s" % ", ".join(names) if names else "you have none"
     projects = [strip_suffix(name, suffixes) for name in names]
     if setting and strip_suffix(setting.lower(), suffixes) not in projects:
         why = "'%s' is not one of your Slurm accounts (%s)" % (setting, yours)
-    elif setting or not fitting:
-        owner = "project '%s' has" % setting if setting else "you have"
-        why = "%s no Slurm account for %s (%s)" % (owner, PURPOSES[purpose], yours)
+    elif setting:
+        why = "project '%s' has no Slurm account for %s (%s)" % (setting, PURPOSES[purpose], yours)
+    elif not fitting:
+        why = "you have no Slurm account for %s (%s)" % (PURPOSES[purpose], yours)
     else:
         why = "you have several Slurm accounts (%s)" % ", ".join(names)
     if not fitting:
-        return why + ". Ask your project's leader"
-    advice = ". Choose one in the accounts file: 'scheduler: {account: %s}'" % strip_suffix(fitting[0], suffixes)
-    return why + advice + (", or ask your project's leader" if setting else "")
+        return "%s. Ask your project leader for a Slurm account" % why
+    text = "%s. Set 'scheduler: {account: %s}' in the accounts file"
+    if setting:
+        text = "%s. Set 'scheduler: {account: %s}' in the accounts file, or ask your project leader for access"
+    return text % (why, strip_suffix(fitting[0], suffixes))
 
 
 def strip_suffix(account: str, suffixes: Mapping[str, str]) -> str:

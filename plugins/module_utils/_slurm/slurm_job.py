@@ -33,14 +33,14 @@ LATE = 600  # seconds after its time limit from which on a job without a result 
 PATIENCE = 120  # seconds that a run waits for a job to start
 LAST = 400  # characters of a program's output in a message
 SIGNALLED = 143  # the exit code of a job that Slurm ended with a signal
-REASONS = {  # state of an ended job -> why it failed
-    "TIMEOUT": "exceeded its time limit",
-    "OUT_OF_MEMORY": "ran out of memory",
-    "CANCELLED": "was cancelled",
-    "NODE_FAIL": "failed because of its node",
-    "PREEMPTED": "was preempted by another job",
-    "DEADLINE": "could not start before its deadline",
-    "BOOT_FAIL": "failed because its node did not boot",
+REASONS = {  # state of an ended job -> why it failed; %s: the job
+    "TIMEOUT": "%s exceeded its time limit",
+    "OUT_OF_MEMORY": "%s ran out of memory",
+    "CANCELLED": "%s was cancelled",
+    "NODE_FAIL": "%s failed because its node failed",
+    "PREEMPTED": "%s was preempted by another job",
+    "DEADLINE": "%s could not start before its deadline",
+    "BOOT_FAIL": "%s failed because its node did not boot",
 }
 LIMIT = re.compile(r"\b(?:Assoc|QOS)(?:Max|Grp)(?:Submit)?Jobs?(?:Per[A-Za-z]+)?Limit\b")  # Slurm's reason codes
 AT_LIMIT = "you have reached the site's limit on the number of jobs (%s)"
@@ -98,10 +98,11 @@ class SlurmJob:
             return _as_active(progress, number or (job.number if job else ""), job)
         if job.state:
             state = job.state.split(" ")[0]
-            why = REASONS.get(state, "ended with the state %s" % printable(state, 40))
-            return JobStatus("failed", "job %s %s%s" % (job.number, why, _quote_log(path)))
+            why = REASONS.get(state, "%%s ended in state %s" % printable(state, 40).replace("%", "?"))
+            return JobStatus("failed", _with_output(why % ("job %s" % job.number), path))
         if number:
-            return JobStatus("gone", "job %s left no result, and Slurm does not list it%s" % (number, _quote_log(path)))
+            why = "job %s left no result, and Slurm does not list it" % number
+            return JobStatus("gone", _with_output(why, path))
         return JobStatus("none")
 
     def progress(self, host: Host) -> Optional[Progress]:
@@ -208,11 +209,12 @@ def _describe_end(code: int, path: str, number: str, name: str) -> JobStatus:
     """Return the status of a job that left an exit code. For a signal, Slurm is queried for the cause."""
     if code == 0:
         return JobStatus("done")
-    why = "ended with exit code %d" % code
+    why = "the job ended with exit code %d" % code
     if code == SIGNALLED:
         job = query_job(name, number)
-        why = REASONS.get(job.state.split(" ")[0] if job else "", "was cancelled, or exceeded its time limit")
-    return JobStatus("failed", "the job %s%s" % (why, _quote_log(path)))
+        reason = REASONS.get(job.state.split(" ")[0] if job else "", "%s was cancelled or exceeded its time limit")
+        why = reason % "the job"
+    return JobStatus("failed", _with_output(why, path))
 
 
 def _as_active(progress: Optional[Progress], number: str, job: Optional[SlurmJobState] = None) -> JobStatus:
@@ -264,15 +266,15 @@ def _read_word(path: str, name: str) -> str:
         return ""
 
 
-def _quote_log(path: str) -> str:
-    """Return the end of the job's log as a further sentence; empty without a log."""
+def _with_output(sentence: str, path: str) -> str:
+    """Return a sentence about a job with the end of the job's log, if there is a log."""
     try:
         with open(os.path.join(path, LOG), "rb", opener=_open_without_links) as stream:
             stream.seek(max(0, os.fstat(stream.fileno()).st_size - 4000))
             text = _shorten(stream.read().decode("utf-8", "replace"))
     except OSError:
-        return ""
-    return ". Its output ends with: " + text if text else ""
+        return sentence
+    return "%s. Its output ends with: %s" % (sentence, text) if text else sentence
 
 
 def _open_without_links(path: str, flags: int) -> int:

@@ -91,15 +91,17 @@ class Areas(AuditCheck):
     def _report_closed_folder(self, path: str, real: str, host: Host) -> None:
         """Report a folder and why the account cannot write to it."""
         if os.statvfs(host.real(real)).f_flag & os.ST_RDONLY:
-            self.report("DIR-003", host.shown(path), "the file system is read-only here")
+            self.report("DIR-003", host.shown(path), "the file system of this folder is read-only")
             return
         entry, parent = host.entry(real), host.entry(os.path.dirname(real))
         # A site closes a whole area. Inside the account's own folder, the user has changed the mode.
         is_inside = path == host.home or bool(parent and parent.mine)
         by_user = bool(entry and entry.mine and is_inside)
-        text = "the account has no write permission (mode %s%s)"
-        text %= "%04o" % entry.mode if entry else "unknown", "" if entry and entry.mine else ", owned by another user"
-        self.report("DIR-003", host.shown(path), text, case=OWN_MODE if by_user else "")
+        text = "you have no write permission for this folder, which belongs to another user (mode %s)"
+        if entry and entry.mine:
+            text = "you have no write permission for this folder (mode %s)"
+        mode = "%04o" % entry.mode if entry else "unknown"
+        self.report("DIR-003", host.shown(path), text % mode, case=OWN_MODE if by_user else "")
 
     # -- links ---------------------------------------------------------------------------------
 
@@ -148,10 +150,12 @@ class Areas(AuditCheck):
             target = getattr(host.entry(path), "target", "")
             if LOCK_TARGET.search(target) or is_node_local(target, host) or is_node_local(real, host):
                 return  # a lock needs no target, and the target may exist on another node
-            why = "; the target was on %s, which is purged" % area["name"] if area else ""
+            text = "the target %s does not exist" % real
+            if area:
+                text = "the target %s does not exist: it was on %s, which is purged" % (real, area["name"])
             fix = offers.offer_link_fix(host, path)
             case = OWN_TARGET if is_in(real, real_home(host)) and not area else ""
-            self.report("LNK-003", shown, "the target %s does not exist%s" % (real, why), "", fix, case)
+            self.report("LNK-003", shown, text, "", fix, case)
         elif area and self._is_lasting_name(os.path.basename(path)):
             text = "the target %s is on %s, where files are deleted after %d days"
             self.report("LNK-005", shown, text % (real, area["name"], area["days"]))
@@ -192,7 +196,7 @@ class Areas(AuditCheck):
             due.add(entry)
         shown = host.shown(area["path"])
         if walk.cut:
-            self.skip("%s contains too much to be checked completely: the rest is unknown" % shown)
+            self.skip("%s contains too many files to check them all; the rest is unknown" % shown)
             trees.pop(name, None)  # the walk ended inside it
         if walk.skipped.paths:
             self.skip("%s could not be checked completely: %s (%s)" % ((shown,) + walk.skipped.paths[0]))
@@ -201,7 +205,7 @@ class Areas(AuditCheck):
             path = os.path.join(real, name)
             is_partly_read = any(is_in(skipped, host.shown(path)) for skipped, _why in walk.skipped.paths)
             if tree.looks_purged() and not is_partly_read and not any(is_in(folder, path) for folder in made):
-                text = "contains only %s, but no files: %s is purged after %d days"
+                text = "this folder contains %s, but no files: %s is purged after %d days"
                 self.report("USE-003", host.shown(path), text % (tree.describe(), area["name"], area["days"]))
         if due.files:
             first = "" if walk.cut == "time" else ", the first one %s" % due.describe_first()
@@ -264,9 +268,9 @@ class FilesDue:
             self.files += 1
 
     def describe_first(self) -> str:
-        """Return when the first of the files will be deleted: 'on' a day in UTC, or 'with the next purge'."""
+        """Return when the first of the files will be deleted: 'on' a day in UTC, or 'at the next purge'."""
         if self._first <= self._now:
-            return "with the next purge"
+            return "at the next purge"
         return "on " + time.strftime("%Y-%m-%d", time.gmtime(self._first))
 
 

@@ -104,9 +104,9 @@ class HomeCaches(AuditCheck):
                 continue
             inside = [name for name in host.names(folder)[:MOST] if _is_container(os.path.join(folder, name), host)]
             if inside:
-                text = "contains the unpacked containers %s and %d more" % (inside[0], len(inside) - 1)
-                text = text if inside[1:] else "contains the unpacked container %s" % inside[0]
-                self.report("IMG-004", shown, text + ", and no variable points to this folder")
+                containers = "%s and %d more" % (inside[0], len(inside) - 1) if inside[1:] else inside[0]
+                text = "this folder contains unpacked containers (%s), but no variable points to the folder"
+                self.report("IMG-004", shown, text % containers)
 
     def _unknown_caches(self, host: Host) -> Tuple[Cache, ...]:
         """Return a cache for each folder in ~/.cache; run() skips those that CACHES has reported already."""
@@ -145,7 +145,7 @@ class HomeCaches(AuditCheck):
         """Report a cache outside of the home directory that is a link into it, however small the cache is."""
         preferred = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
         if preferred and not is_in(location.folder, host.home) and not is_in(location.folder, real_home(host)):
-            text = "the %s cache is a link into the home directory, to %s; this site wants it in %s"
+            text = "the %s cache is a link to %s in the home directory; this site wants the cache in %s"
             shown = host.shown(host.home + real[len(real_home(host)) :])
             self.report("ENV-001", host.shown(location.folder), text % (cache.tool, shown, preferred))
 
@@ -158,10 +158,11 @@ class HomeCaches(AuditCheck):
         least = max(self.options["least_bytes"], 0 if cache.variable else UNKNOWN_BYTES)
         if size and ((preferred and size >= least) or is_big or walk.cut == "entries"):
             amount = format_walked(files, "file", walk)
-            amount += ", %s" % format_size(size) if walk.cut != "time" else " (too many to count in time)"
+            form = "%s (too many to count in time)" if walk.cut == "time" else "%s, " + format_size(size)
+            amount = form % amount
             verb = "contain" if cache.content.endswith("s") else "contains"
             text = "the %s %s %s %s%s" % (cache.tool, cache.content, verb, amount, location.note)
-            text += "; this site wants it in %s" % preferred if preferred else ""
+            text += "; this site wants the %s in %s" % (cache.content, preferred) if preferred else ""
             fix = None
             if location.is_default:
                 fix = offers.offer_folder_fix(host, location.folder, "cache", cache.remade, cache.variable)

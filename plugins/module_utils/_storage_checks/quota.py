@@ -54,8 +54,10 @@ class Quota(AuditCheck):
         arguments = shlex.split(command)
         program = find_program(arguments[0], environment.get("PATH") or os.defpath)
         if program is None:
-            reason = "" if self.options["command"] else "this site's profile names no quota command, and "
-            self.skip("quota usage is unknown: %s'%s' was not found" % (reason, arguments[0]))
+            text = "quota usage is unknown: this site's profile names no quota command, and '%s' was not found"
+            if self.options["command"]:
+                text = "quota usage is unknown: the command '%s' was not found"
+            self.skip(text % arguments[0])
             return
         output = run_program([program] + arguments[1:], environment, SECONDS)
         reading = read_usage(output.text)
@@ -102,7 +104,7 @@ class Quota(AuditCheck):
                  if number * 20 >= used]  # fmt: skip  # at least 5 %
         text = "%s of %s used; the largest folders: %s" % (format_size(used), format_size(total), ", ".join(large))
         if large:
-            self.report("USE-004", "~", text + (" (not all files were counted)" if walk.cut else ""))
+            self.report("USE-004", "~", "%s (not all files were counted)" % text if walk.cut else text)
 
     def _check_file_system(self, place: Mapping[str, Any], host: Host) -> None:
         """Report a place with less free than 10 % (100 - percent) of its size in the profile, or of NEEDED."""

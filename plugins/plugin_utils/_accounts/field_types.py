@@ -107,7 +107,7 @@ _WORDS = (
 _OPTION = rf"((-[ACGLNcnpqt] |--({_WORDS})=)[A-Za-z0-9_][A-Za-z0-9_.:,+-]*|--exclusive)"
 DEFINITIONS: dict[str, Form] = {
     "text": {
-        "description": "Text in one line, without control or invisible characters.",
+        "description": "Text on one line, without control or invisible characters.",
         **matching(
             r"^[^\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f"
             r"\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
@@ -121,7 +121,7 @@ DEFINITIONS: dict[str, Form] = {
         "pattern": r"^(?!.*/\.\.(/|$))(/|~/|\$[A-Za-z_])([A-Za-z0-9_./~$@%+=:, -]|\{user(\[0\])?\}|\{project\})*$",
     },
     "options": {
-        "description": "Options of sbatch that request resources, with = before the value, such as --partition=gpu"
+        "description": "Options of sbatch that request resources, with = before each value, such as --partition=gpu"
         " --gpus=1, or in the short form, such as -G 1.",
         **matching(rf"^{_OPTION}( {_OPTION})*$"),
     },
@@ -161,7 +161,7 @@ NOTE = "What users should know, in one sentence."
 BYTES = "Space quota in bytes (decimal: 1 GB is 1000000000)."
 FILES = "Quota for the number of files and folders."
 QUOTA_OWNER = (
-    "Owner of the quota: a user, a group, a project, or (site) a user on all systems of the site. Omit it if the site"
-    " does not say."
+    "Owner of the quota: a user, a group, a project, or (site) a user on all systems of the site. Omit this"
+    " field if the site does not say."
 )
 JOB_ACCESS = "Access from compute nodes: rw (read and write), ro (read-only), absent, or ticket (with Kerberos only)."

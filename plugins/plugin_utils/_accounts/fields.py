@@ -14,16 +14,16 @@ from .field_types import *
 # fmt: off
 FIELDS = (
     Field("format", one_of(2), "Version of the profile format. Required if the profile has sources.", ABOUT, 2),
-    Field("id", NAME, "Short name, the same as the file's. It follows @ in account names, and is also an inventory "
-          "group.", ABOUT, "attic", required=True),
+    Field("id", NAME, "Short name, equal to the file's name without .yml. The name follows @ in account names, and is "
+          "also an inventory group.", ABOUT, "attic", required=True),
     Field("name", TEXT, "Name that the site uses.", ABOUT, "Cluster of our institute"),
     Field("extends", NAME, "Family that this profile is based on: a file in the folder families. Facts of this profile "
           "override those of the family.", ABOUT, "cscs"),
     Field("without", list_of(FIELD),
           "Facts of the family that do not apply here, such as storage.scratch.purge. Policies, traps and notes are "
           "named by their first four words, such as policies.there-is-no-crontab.", ABOUT, ["storage.scratch.purge"]),
-    Field("family", NAME, "Group of sites that share accounts and rules; also an inventory group. Omit it if there is "
-          "none.", ABOUT, "cscs"),
+    Field("family", NAME, "Group of sites that share accounts and rules; also an inventory group. Omit this "
+          "field if there is no such group.", ABOUT, "cscs"),
     Field("status", one_of("verified", "documented", "legacy", "closing", "own"),
           "verified: tested on the cluster itself. documented: taken from what the site publishes. legacy: from older "
           "or third-party texts, may be outdated. closing: the site has announced the shutdown. own (default): written "
@@ -32,7 +32,7 @@ FIELDS = (
     Field("formerly", list_of(NAME), "Earlier names of this profile.", ABOUT, ["attic2"]),
     Field("verified_on", DAY, "Day on which the profile was last compared with its sources, or with the cluster if its "
           "status is verified.", ABOUT, "2026-11-22"),
-    Field("sources", LIST, "Texts that the facts come from.",
+    Field("sources", LIST, "Documents from which the facts were taken.",
           example=[{"id": "manual", "url": "https://example.org/manual", "what": "storage", "date": "2026-01-29"}]),
     Field("sources[]", SECTION, "One source."),
     Field("sources[].id", NAME, "Short name, by which facts refer to the source.", ABOUT, "manual"),
@@ -40,13 +40,13 @@ FIELDS = (
           "https://example.org/manual"),
     Field("sources[].what", TEXT, "Information that was taken from the source.", ABOUT, "storage and quotas",
           required=True),
-    Field("sources[].date", DATE, "Date of the text, if it has one.", ABOUT, "2023-05-11"),
-    Field("sources[].third_party", BOOL, "True if the text is not from the site itself.", ABOUT),
-    Field("sources[].read", DAY, "Day on which the text was read, if it has no date.", ABOUT, "2026-11-21"),
+    Field("sources[].date", DATE, "Date of the document, if it has one.", ABOUT, "2023-05-11"),
+    Field("sources[].third_party", BOOL, "True if the document is not from the site itself.", ABOUT),
+    Field("sources[].read", DAY, "Day on which the document was read, if it has no date.", ABOUT, "2026-11-21"),
     Field("login", SECTION, "How to connect to the login node.", example={"host": "login.example.org"}, required=True),
     Field("login.host", HOST, "Host name of the login node.", "_accounts", "login.example.org", required=True),
     Field("login.port", PORT, "Port of the SSH server, if it is not 22.", "_accounts", 22),
-    Field("login.hosts", LIST, "Further login nodes with their own names: for other architectures or purposes."),
+    Field("login.hosts", LIST, "Other login nodes with their own host names, for other architectures or purposes."),
     Field("login.hosts[]", SECTION, "One login node."),
     Field("login.hosts[].host", HOST, "Host name of the login node.", "_init", "login2.pegasus.kl.dfki.de",
           required=True),
@@ -81,10 +81,10 @@ FIELDS = (
     Field("auth.multiplexing", one_of("required", "recommended", "allowed", "forbidden"),
           "Whether several sessions must, should, may or must not share one SSH connection.", "_accounts"),
     Field("auth.realm", REALM, "Kerberos realm of the tickets.", "_authentication", "FNAL.GOV"),
-    Field("auth.delegate", BOOL, "True if the home is readable only with forwarded Kerberos credentials.", "_accounts"),
+    Field("auth.delegate", BOOL, "True if the home can be read only with forwarded Kerberos credentials.", "_accounts"),
     Field("auth.command", COMMAND, "Command on your own machine that creates the credential, without quotes or pipes. "
-          "It is printed, never run.", "_audit", "cscs-key sign"),
-    Field("auth.keys_by", TEXT, "Who installs public keys, if not you with ssh-copy-id.", PEOPLE,
+          "hpc-onboard prints the command, but never runs it.", "_audit", "cscs-key sign"),
+    Field("auth.keys_by", TEXT, "How to register public keys, if not with ssh-copy-id alone.", PEOPLE,
           "The CCDB portal, or ssh-copy-id."),
     Field("auth.keys_url", URL, "Page on which public keys are registered.", PEOPLE,
           "https://ccdb.alliancecan.ca/ssh_authorized_keys"),
@@ -94,8 +94,8 @@ FIELDS = (
     Field("arch", list_of(ARCHITECTURE), "Processor architectures, as printed by uname -m.", "_probe", ["x86_64"]),
     Field("os", TEXT, "Operating system of the login nodes.", PEOPLE, "Rocky Linux 9.6"),
     Field("home", SECTION, "The home directory.", example={"path": "/home/{user}"}, required=True),
-    Field("home.path", PATH, "Path of the home, also in the sandbox. Omit it if it cannot be derived from the user "
-          "name.", "_accounts", "/home/{user}"),
+    Field("home.path", PATH, "Path of the home, also in the sandbox. Omit this field if the path cannot be derived "
+          "from the user name.", "_accounts", "/home/{user}"),
     Field("home.bytes", COUNT, BYTES, "_audit", 5000000000),
     Field("home.files", COUNT, FILES, "_audit", 500000),
     Field("home.per", SHARED_BY, QUOTA_OWNER, "_audit"),
@@ -107,8 +107,8 @@ FIELDS = (
     Field("storage[].name", AREA, "Name of the area; an account's storage settings use it.", "_accounts", "scratch",
           chosen=True, required=True),
     Field("storage[].path", PATH, "The account's own folder in the area.", "_roles", "/scratch/{user}"),
-    Field("storage[].variable", VARIABLE, "Environment variable of the site that contains the path. It is resolved on "
-          "the account.", "_accounts", "$WORK"),
+    Field("storage[].variable", VARIABLE, "Environment variable of the site that contains the path. hpc-onboard "
+          "resolves the variable on the account.", "_accounts", "$WORK"),
     Field("storage[].root", PATH, "Existing folder, created by the site, in which the account may create its own "
           "folder.", "_roles", "/scratch"),
     Field("storage[].create", BOOL, "True if the account may create its own folder below root.", "_roles"),
@@ -117,8 +117,9 @@ FIELDS = (
           "read (bin, lib, R, perl5, go, miniconda3, jobs) are not allowed.", "_roles", "scratch", chosen=True),
     Field("storage[].bytes", COUNT, BYTES, "_audit", 25000000000),
     Field("storage[].files", COUNT, FILES, "_audit", 5000),
-    Field("storage[].hard_bytes", COUNT, "Space limit for grace_days, if bytes is a soft limit.", PEOPLE, 50000000000),
-    Field("storage[].grace_days", POSITIVE, "Days after which bytes becomes the limit.", PEOPLE, 60),
+    Field("storage[].hard_bytes", COUNT, "Hard limit in bytes, if the field bytes contains the soft limit.", PEOPLE,
+          50000000000),
+    Field("storage[].grace_days", POSITIVE, "Days for which usage may exceed the soft limit.", PEOPLE, 60),
     Field("storage[].per", SHARED_BY, QUOTA_OWNER, "_audit"),
     Field("storage[].backup", BOOL, "True if the site keeps a backup.", PEOPLE),
     Field("storage[].purge", SECTION, "Rule by which the site deletes old files."),
@@ -127,20 +128,20 @@ FIELDS = (
           "Time from which the days are counted. atime: last access. ctime_and_atime: last change or access, whichever "
           "is later. age: last write.", "_storage_checks", required=True),
     Field("storage[].on_compute", IN_JOBS, JOB_ACCESS, "_roles"),
-    Field("storage[].ask", TEXT, "How users find the path that they set in the account's storage, if the profile "
-          "cannot contain it.", PEOPLE, "Your group's folder in /network/projects."),
+    Field("storage[].ask", TEXT, "How users find the area's path, which they then set in the account's storage, if the "
+          "profile cannot contain it.", PEOPLE, "Your group's folder in /network/projects."),
     Field("storage[].note", TEXT, NOTE, PEOPLE, "No quota."),
     Field("links", SECTION, "Links from the home to the storage areas.", example={"by": "us"}),
     Field("links.by", one_of("us", "site"), "us: hpc-onboard creates the links. site: the site creates them, and "
           "hpc-onboard does not change them.", "_roles", "us", required=True),
-    Field("links.why", TEXT, "Reason, as shown to users.", PEOPLE,
+    Field("links.why", TEXT, "Reason why the site creates the links, as shown to users.", PEOPLE,
           "The site creates them some hours after the first login."),
     Field("container", SECTION, "How to run containers.", example={"runtime": "apptainer"}),
     Field("container.runtime", RUNTIME, "Container runtime for image files in jobs; also an inventory group.", "_roles",
           "apptainer", required=True),
     Field("container.further", list_of(RUNTIME), "Other runtimes, best first; also inventory groups. They replace a "
           "runtime that hpc-onboard does not support.", "_roles", ["apptainer"]),
-    Field("container.on_login", BOOL, "True if login nodes have the runtime, too.", "_audit"),
+    Field("container.on_login", BOOL, "True if login nodes also have the runtime.", "_audit"),
     Field("container.in_jobs", one_of("pyxis", "environment"), "How a job starts a container, if not with the "
           "runtime's own program: pyxis (srun --container-image) or environment (srun --environment, CSCS).", "_roles"),
     Field("container.module", MODULE, "Environment module that provides the runtime.", "_roles", "apptainer"),
@@ -163,8 +164,8 @@ FIELDS = (
     Field("conda", SECTION, "Whether users may install their own conda.", example={"policy": "allowed"}),
     Field("conda.policy", one_of("allowed", "discouraged", "refused"), "The site's policy on conda.", "_roles",
           "allowed", required=True),
-    Field("conda.usual", BOOL, "True if the site's instructions tell all users to install conda. It is then installed, "
-          "unless an account excludes it.", "_roles"),
+    Field("conda.usual", BOOL, "True if the site's instructions tell all users to install conda. hpc-onboard then "
+          "installs conda, unless an account excludes it.", "_roles"),
     Field("conda.area", AREA, "Name of the storage area for conda.", "_roles", "data", chosen=True),
     Field("conda.below", BELOW, "Folder for conda, relative to the area, if it is not the area itself; may contain "
           "{user} and {project}.", "_roles", "{user}", chosen=True),
@@ -184,7 +185,7 @@ FIELDS = (
           "Internet access of jobs: full, limited by a proxy, or none.", "_readiness"),
     Field("compute.module", MODULE, "Environment module that enables the proxy.", "_roles", "proxy/default"),
     Field("compute.proxy", PROXY, "Address of the proxy for jobs.", "_roles", "http://proxy.example.org:3128"),
-    Field("compute.tmp", PATH, "Folder on the node's own disk, for the duration of a job.", "_roles", "/tmp"),
+    Field("compute.tmp", PATH, "Folder on the node's own disk that a job can use while it runs.", "_roles", "/tmp"),
     Field("compute.nccl", NCCL, "Environment variables that the site recommends for NCCL.", "_roles",
           {"NCCL_NET": "AWS Libfabric"}),
     Field("compute.note", TEXT, NOTE, PEOPLE, "Use $L_SCRATCH_JOB if several of your jobs may share a node."),
@@ -194,14 +195,14 @@ FIELDS = (
     Field("mirrors.conda", HTTPS, "Address for conda.", "_terminal", "https://mirror.example.org/conda"),
     Field("mirrors.note", TEXT, NOTE, PEOPLE, "Only compute nodes reach it."),
     Field("wheels", SECTION, "Python packages built by the site."),
-    Field("wheels.search", COMMAND, "Command that searches for a package, without quotes or pipes. It is printed, "
-          "never run.", "_roles", "avail_wheels"),
+    Field("wheels.search", COMMAND, "Command that searches for a package, without quotes or pipes. "
+          "hpc-onboard prints the command, but never runs it.", "_roles", "avail_wheels"),
     Field("wheels.no_index", BOOL, "True if pip finds these packages with --no-index.", "_roles"),
     Field("wheels.note", TEXT, NOTE, PEOPLE, "The site has wheels for its three newest Python versions only."),
     Field("launchers", LIST, "Scripts on PATH that start a job in a container."),
     Field("launchers[]", SECTION, "One launcher."),
-    Field("launchers[].name", SCRIPT, "File name of the script. It ends in .sh, so that it hides no program on PATH.",
-          "_roles", "usrun.sh", chosen=True, required=True),
+    Field("launchers[].name", SCRIPT, "File name of the script, ending in .sh so that the script hides no program on "
+          "PATH.", "_roles", "usrun.sh", chosen=True, required=True),
     Field("launchers[].image", PATH, "Container image that the script starts by default.", "_roles",
           "/enroot/nvcr.io_nvidia_pytorch_23.12-py3.sqsh"),
     Field("launchers[].mounts", list_of(MOUNT), "Folders that the container mounts at the same path, as FOLDER:FOLDER "
@@ -215,9 +216,9 @@ FIELDS = (
     Field("scheduler.submit", TEXT, "How to submit a job, if the batch system is not Slurm.", PEOPLE,
           "qsub -A PROJECT job.sh"),
     Field("scheduler.account_required", BOOL, "True if a job must name a Slurm account.", "_roles"),
-    Field("scheduler.account", one_of("project"), "Name of a job's Slurm account: that of the project.", "_roles"),
+    Field("scheduler.account", one_of("project"), "project: jobs use the Slurm account of the project.", "_roles"),
     Field("scheduler.accounts_command", SLURM_COMMAND, "Command that lists the Slurm accounts a job may use, without "
-          "quotes or pipes. It is printed, never run.", PEOPLE, "accounts"),
+          "quotes or pipes. hpc-onboard prints the command, but never runs it.", PEOPLE, "accounts"),
     Field("scheduler.partitions", list_of(PARTITION), "Names of the partitions.", "_audit", ["batch"]),
     Field("scheduler.member_partitions", list_of(PARTITION),
           "Names of partitions that only members of a group can use.", "_roles", ["mcml"]),
@@ -266,9 +267,9 @@ FIELDS = (
     Field("human_steps[].url", URL, "Page on which to do the step.", ABOUT, "https://portal.cscs.ch"),
     Field("human_steps[].done", one_of("reached", "key", "link"),
           "How hpc-onboard sees that the step is done. reached: the account was reached. key: the keyring contains the "
-          "key. link: the path of the storage area is known. Omit it if hpc-onboard cannot see this.", ABOUT),
-    Field("human_steps[].area", AREA, "With done: link, the storage area whose path the step finds.", ABOUT, "dss"),
-    Field("human_steps[].secret", AREA, "With done: key, the name of the key (default: ngc).", ABOUT, "ngc"),
+          "key. link: the path of the storage area is known. Omit this field if hpc-onboard cannot see this.", ABOUT),
+    Field("human_steps[].area", AREA, "If done is link: the storage area whose path this step provides.", ABOUT, "dss"),
+    Field("human_steps[].secret", AREA, "If done is key: the name of the key (default: ngc).", ABOUT, "ngc"),
     Field("human_steps[].every_days", POSITIVE,
           "Days after which the step must be repeated, even if it is marked as done. Only for a step without the field "
           "done.", ABOUT, 365),

@@ -268,7 +268,7 @@ class KeyRules(ResourceRules):
         if field.endswith(".BAK"):
             text = f"The program that uses {name} keeps a copy in {field}, but the copy contains a different key."
             return RuleBreak("SEC-006", "changed", text, (field,))
-        text = f"The program that uses {name} cannot read it: the {field} is {actual or 'missing'}."
+        text = f"The program that uses {name} cannot read the key: the {field} is {actual or 'missing'}."
         return RuleBreak("KEY-004", "changed", text, (field,))
 
 

@@ -292,9 +292,9 @@ def _explain_missing(stdout: str, stderr: str, code: int, typed: str) -> str:
             f"no Python 3.6 or newer was found. Tried: {tried}. Set ansible_python_interpreter in the account's 'vars:'"
         )
     if code == payload.READ_BY_SHELL:
-        return f"a start-up file of the account starts another shell (with exec, for example): {advice}"
+        return f"a start-up file of the account starts another shell, for example with exec. {advice}"
     if code == payload.INCOMPLETE:
         return f"the input was incomplete: a start-up file reads standard input, or the connection was lost. {advice}"
     printed = harmless((stderr.strip() or stdout.strip())[-300:].replace("\n", " | "))
     output = f". Output: {printed}" if printed else ""
-    return f"the session ended without an answer from the account (exit code {code}): {advice}{output}"
+    return f"the session ended without an answer from the account (exit code {code}). {advice}{output}"

@@ -55,7 +55,7 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
     if ssh_words.is_session_refused(output):
         text = (
             "the login node refused a second session in the open connection (MaxSessions): log out of the shell that "
-            f"uses it, then run again ({output})"
+            f"uses this connection, then run again ({output})"
         )
         return ConnectionFailure(text, began, output)
     if connection.blocked or connection.control_socket:  # ssh did not connect, so its output explains nothing

@@ -103,10 +103,10 @@ class Conversation:
         """
         options = self._entries[position]["options"]
         if options.get("state") == "absent":  # its options are from the account's receipt, which may name any address
-            raise AccountError("the account asked for a file during a removal, which needs none, so no file was copied")
+            raise AccountError("the account requested a file, but a removal needs no files, so no file was copied")
         installers = options.get("installers", {}).values()
         if not any((wants["url"], wants["sha256"]) == (file["url"], file["sha256"]) for file in installers):
-            raise AccountError("the account asked for a file that is not in its plan, so the file was not copied")
+            raise AccountError("the account requested a file that is not in its plan, so the file was not copied")
         if not PLAIN_PATH.fullmatch(wants["path"]):
             raise AccountError("the account named a path that sftp cannot copy to, so no file was copied")
         from . import job_wait

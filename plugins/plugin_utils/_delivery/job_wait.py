@@ -99,7 +99,7 @@ def _add_progress(outcome: ResourceOutcome, checked: ResourceOutcome) -> Resourc
         return {**outcome, "status": checked["status"], "reason": checked["reason"], "progress": None}
     progress = checked["progress"]
     if progress is None and checked["fields"]:
-        return _as_failed(outcome, "the job ended, but the result is not up to date: " + ", ".join(checked["fields"]))
+        return _as_failed(outcome, f"the job ended, but these fields still differ: {', '.join(checked['fields'])}")
     before, after = running_job(outcome), running_job(checked)
     if before and after and before["step"] == after["step"] and "why" in before:
         progress = {"why": before["why"], **after}  # the account finds out only once why a job waits

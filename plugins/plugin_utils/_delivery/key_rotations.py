@@ -81,9 +81,9 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
             f"the new key on this machine: keyring set hpc.onboard {mark['secret']}"
         )
         return {**outcome, "reason": reason}
-    copy = "a private copy of your file is kept, and offboarding restores it"
+    copy = "hpc-onboard keeps a private copy of your file, and offboarding restores the file"
     if outcome["capability"] == "module":
-        return {**outcome, "reason": f"{outcome['reason']}. To replace it, set replace: true in the task ({copy})"}
+        return {**outcome, "reason": f"{outcome['reason']}. To replace the key, set replace: true in the task ({copy})"}
     tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]
     replace = shlex.join(command_line.command_for("onboard", ["-l", account, *tags, "--replace"]))
-    return {**outcome, "reason": f"{outcome['reason']}. To replace it, run: {replace} ({copy})"}
+    return {**outcome, "reason": f"{outcome['reason']}. To replace the key, run: {replace} ({copy})"}

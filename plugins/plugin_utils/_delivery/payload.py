@@ -58,7 +58,7 @@ _OWN = (  # a path without links, and each folder above it: owned by root or the
     ' [ "$o" ] || return 0; o=${o%/*}; done; };'
 )
 _TELL = 'tell() { echo "$1: $("$2" -V </dev/null 2>&1 | head -n 1)"; };'
-_NOT_OWN = "not started, because another user can change it or a folder above it"
+_NOT_OWN = "not started, because another user can change this program or a folder above it"
 
 LOADER = """
 import gc, sys

@@ -102,7 +102,7 @@ class Plan(NamedTuple):
         """
         if len(answered) != len(self.entries):
             raise AccountError(
-                f"the account answered for {len(answered)} of {len(self.entries)} resources, so the state of the others"
+                f"the account returned {len(answered)} of {len(self.entries)} results, so the state of the others"
                 " is unknown. Run again to check and continue"
             )
         answers = iter(answered)

@@ -84,7 +84,7 @@ def describe_modes(outcome: ResourceOutcome) -> list[str]:
 def describe_replacement(outcome: ResourceOutcome) -> list[str]:
     """Return a note if the user's own file is replaced, to which the user has agreed; else []."""
     is_replaced = outcome["status"] in CHANGES and outcome["evidence"].get("replaces")
-    return [f"{outcome['identity']}: your existing file is moved to ~/{FORMER}"] if is_replaced else []
+    return [f"{outcome['identity']}: hpc-onboard moves your existing file to ~/{FORMER}"] if is_replaced else []
 
 
 def merge_outcomes(first: Sequence[ResourceOutcome], later: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:

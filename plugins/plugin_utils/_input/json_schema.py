@@ -117,7 +117,7 @@ class Checker:
             return
         elif invisible:
             text = f"{name_subject(place)} contains the character {visible(invisible)}, which is not supported here."
-            yield SchemaViolation(place, f"{text} Write the text in one line; begin a long text with >-.")
+            yield SchemaViolation(place, f"{text} Write the text on one line; begin a long text with >-.")
         else:
             hint = schema.get("description", f"text that matches {schema['pattern']}")
             text = f"{name_subject(place)} is invalid. Expected: {hint.rstrip('.')}."

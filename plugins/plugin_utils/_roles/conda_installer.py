@@ -50,7 +50,7 @@ def reason_to_skip(settings: Settings) -> str | None:
     if settings["prefix"] or (area and area.get("path") and not area.get("purge")):
         return None
     if area and area.get("purge"):
-        return f"{area['name']} is purged, which would break a conda: set another folder (conda: {{prefix: ...}})"
+        return f"{area['name']} is purged, which would break conda: set another folder (conda: {{prefix: ...}})"
     if area:
         return f"the path of {area['name']} is unknown. {area.get('ask', SET_PATH)}"
     return "no folder for conda is known at this site: set one (conda: {prefix: ...})"

@@ -50,7 +50,7 @@ def declare(settings: Settings) -> Declaration:
     known = CACHES[settings["runtime"]]
     own = _read_paths(settings["paths"], known)
     if not settings["folder"] and not own:
-        return declare_nothing("place_unknown", settings["why"] or "no folder for caches is known at this site")
+        return declare_nothing("place_unknown", settings["why"] or "the site names no folder for caches")
     base = settings["folder"].rstrip("/")
     default = {name: f"{base}/{below}".rstrip("/") for name, below in known.items() if base and name not in own}
     folders = [

@@ -97,7 +97,7 @@ class HttpsClient:
                     raise
             time.sleep(pause)
             pause *= 2
-        raise AssertionError("unreachable: the last attempt returns or raises")
+        raise AssertionError("not reached: at least one attempt is made")
 
     def _send_once(self, request: HttpRequest) -> HttpResponse:
         """Return the response to one attempt, which gets the rest of the time limits. Raise ServiceUnreachable."""
@@ -173,7 +173,7 @@ def _check_response(response: HttpResponse, host: str) -> None:
 
 
 def _describe_timeout(host: str, limit: float) -> str:
-    return f"{host} timed out after {limit:.3g} s: try again later"
+    return f"the request to {host} timed out after {limit:.3g} s: try again later"
 
 
 def _explain_error(error: Exception, host: str, limit: float) -> Exception:
@@ -186,7 +186,7 @@ def _explain_error(error: Exception, host: str, limit: float) -> Exception:
         )
     if isinstance(cause, ssl.SSLError):
         return ServiceUnreachable(
-            f"the TLS handshake with {host} failed: check the address, and whether a proxy interferes"
+            f"the TLS handshake with {host} failed: is the address correct? Does a proxy interfere?"
         )
     if isinstance(cause, socket.gaierror):
         return ServiceUnreachable(f"the host name {host} was not found: check the address and the network")

@@ -78,8 +78,9 @@ def _read_finding(key: CheckedKey, issuer: IssuerProtocol, response: HttpRespons
             raise _UnknownKey
         details = issuer.read_details(_read_document(response))
     except _UnknownKey:
-        sentence = f"{host} does not accept the key: it was revoked, has expired or belongs to another user; see "
-        return LevelFinding(ISSUER, KeyVerdict.INVALID, sentence + KEY_PAGES[key.service], status)
+        page = KEY_PAGES[key.service]
+        sentence = f"{host} does not accept the key: it was revoked, has expired or belongs to another user; see {page}"
+        return LevelFinding(ISSUER, KeyVerdict.INVALID, sentence, status)
     except _UnexpectedResponse:
         sentence = f"{host} returned an unexpected response (HTTP {status}): check whether a proxy interferes"
         return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, status)

@@ -47,7 +47,7 @@ class CheckedKey:
     def __post_init__(self) -> None:
         """Raise ValueError if the text does not have this form, so that no unchecked text becomes a key."""
         if form_of(self.value) is not self.form:
-            raise ValueError("the text is not a key of this form")
+            raise ValueError("the text does not have the format of this key type")
 
     @property
     def service(self) -> str:

@@ -203,15 +203,15 @@ def _report_invalid(level: str, image: RegistryImage) -> LevelFinding:
 
 def _report_not_entitled(level: str, image: RegistryImage, status: int, is_any_key_refused: bool) -> LevelFinding:
     """Return the finding for a key that the registry knows, maybe, but that may not pull the image."""
-    sentences = [
-        f"the key cannot pull {image.image} (HTTP {status}): check that your user has access, and that the key's"
-        " services include NGC Catalog and Private Registry"
-    ]
-    if status == 404:
-        sentences.append("A missing tag gets the same status")
-    if is_any_key_refused:
-        sentences.append("A wrong key gets the same response, so this key may be wrong")
-    return LevelFinding(level, KeyVerdict.NOT_ENTITLED, ". ".join(sentences), status)
+    sentence = (
+        f"the key cannot pull {image.image} (HTTP {status}): does its user have access, and do the key's services"
+        " include NGC Catalog and Private Registry?"
+    )
+    sentence += " The registry also returns this status for a missing tag." if status == 404 else ""
+    sentence += (
+        " The registry responds in the same way to a wrong key, so this key may be wrong." if is_any_key_refused else ""
+    )
+    return LevelFinding(level, KeyVerdict.NOT_ENTITLED, sentence, status)
 
 
 def _describe_public(image: RegistryImage) -> str:

@@ -62,7 +62,7 @@ def judge_key(key: CheckedKey, settings: ValidationSettings | None = None) -> Ju
         raise TypeError("only a CheckedKey can be judged: check_key() returns one")
     settings = settings or ValidationSettings()
     levels = LEVELS if key.service == NGC else (ISSUER,)
-    form = LevelFinding(FORM, KeyVerdict.VALID, f"the key has the expected form ({key.kind})")
+    form = LevelFinding(FORM, KeyVerdict.VALID, f"the key has the format of its type ({key.kind})")
     try:
         client = HttpsClient(settings.transport)
     except ServiceUnreachable as error:

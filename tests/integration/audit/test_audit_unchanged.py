@@ -76,7 +76,7 @@ def test_nothing_is_written_while_an_audit_looks_at_accounts_that_onboarding_wou
                 at(one, "touch canary")
         held = scene.audit()
     closed = [one for one in held.findings if one["rule"] == "DIR-003"]
-    assert {one["text"] for one in closed} == {"The file system is read-only here."}
+    assert {one["text"] for one in closed} == {"The file system of this folder is read-only."}
     assert known([one for one in held.findings if one not in closed]) == known(free.findings)
     for one in scene.accounts:
         row, other = held.row(one), free.row(one)

@@ -360,7 +360,7 @@ def test_who_names_no_account_has_scripts_that_name_the_one_that_slurm_knows(bed
     said = {other.name: {"job_scripts": {"templates": ["batch"]}, "vars": must}}
     waits = onboard(bed, other, more=ONLY, settings=said)
     assert waits.code == 2
-    assert "you have several Slurm accounts (lattice, optics). Choose one" in " ".join(waits.text.split())
+    assert "you have several Slurm accounts (lattice, optics). Set" in " ".join(waits.text.split())
     assert not other.exists("jobs/batch.sh")
     said[other.name]["scheduler"] = {"account": "optics"}
     assert onboard(bed, other, more=ONLY, settings=said).code == 0

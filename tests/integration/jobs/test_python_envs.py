@@ -105,8 +105,8 @@ def test_what_the_site_lacks_is_said_before_anything_is_made(bed: Any, account: 
         assert ran.code == 2
         reason = outcome(ran, account)["reason"]
         there = next(one for one in os.listdir(account.path("/cvmfs/wheels")) if one.startswith("filelock"))
-        assert f"the site has no wheel for filelock==99 (available: {there.split('-')[1]}), nosuchthing;" in reason
-        assert "avail_wheels NAME lists the available versions" in reason
+        assert f"the site has no wheel for filelock==99 (available: {there.split('-')[1]}), nosuchthing. Run" in reason
+        assert "'avail_wheels NAME' to list the available versions" in reason
         assert account.tree().keys() - before.keys() <= {f"{account.home}/.config", *_receipt(account)}
     unknown = {**ML, "modules": ["StdEnv/2023", "python/3.99"]}
     ran = onboard(bed, account, more=ONLY, settings=settings(account, unknown))

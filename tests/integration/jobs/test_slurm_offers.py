@@ -91,7 +91,7 @@ def test_of_several_accounts_one_is_chosen(bed: Any, tmp_path: Path) -> None:
     person.slurm.admit(person.account, ["lattice", "optics"])
     waits = person.runs(**REQUIRED)
     assert waits.code == 2
-    assert "you have several Slurm accounts (lattice, optics). Choose one" in " ".join(waits.text.split())
+    assert "you have several Slurm accounts (lattice, optics). Set" in " ".join(waits.text.split())
     assert person.script() == ""
     found = person.findings(tmp_path / "first", **REQUIRED)
     assert found["JOB-004 Slurm account"]["severity"] == "low"

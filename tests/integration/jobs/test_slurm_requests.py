@@ -70,7 +70,7 @@ def test_each_script_is_charged_to_the_account_of_its_jobs(bed: Any, tmp_path: P
         (
             [*PAIR, "rrg-b_cpu", "rrg-b_gpu"],
             "",
-            "Choose one in the accounts file: 'scheduler: {account: def-pi}'",
+            "Set 'scheduler: {account: def-pi}' in the accounts file",
             None,
         ),
         (

@@ -40,7 +40,7 @@ class Node(NamedTuple):
         shown = pexpect.spawn(line[0], [*line[1:], command], encoding="utf-8", timeout=120, dimensions=(24, 80))
         said = ""
         for key in keys:
-            at = shown.expect([r"Enter to skip\): ", r"yes or no: ", r"ended \d+"])
+            at = shown.expect([r"Enter to skip\): ", r"\[y/N\] ", r"ended \d+"])
             said += str(shown.before) + str(shown.after)
             if at == 2:
                 break

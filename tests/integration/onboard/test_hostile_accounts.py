@@ -76,7 +76,7 @@ def test_a_forged_receipt_lets_this_machine_fetch_nothing(bed: Any) -> None:
         ran = offboard(bed, account)
         assert web.requests == [], ran.text
     assert ran.code == 2, ran.text
-    assert "the account asked for a file during a removal, which needs none, so no file was copied" in " ".join(
+    assert "the account requested a file, but a removal needs no files, so no file was copied" in " ".join(
         ran.text.split()
     )
 

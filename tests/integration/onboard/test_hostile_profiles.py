@@ -48,7 +48,7 @@ REFUSED = {  # in the profile -> in its place, and what is wrong
 MORE = (  # on the lines that the last one adds
     '"mirrors" is not supported in your own profile, because packages are programs. Set your index in',
     '"pypi" is invalid',
-    '"name" is invalid. Expected: File name of the script. It ends in .sh',
+    '"name" is invalid. Expected: File name of the script, ending in .sh',
 )
 
 

@@ -156,7 +156,7 @@ def test_a_key_that_is_not_its_own_a_module_replaces_by_consent_and_offboarding_
     refused, foreseen = (one["result"] for one in played(bed, account, tasks, tmp_path).results)
     assert refused["outcome"]["status"] == foreseen["outcome"]["status"] == "blocked"
     assert refused["outcome"]["evidence"]["unknown_key"]
-    assert "To replace it, set replace: true in the task" in refused["msg"]
+    assert "To replace the key, set replace: true in the task" in refused["msg"]
     assert account.read(file) == before
 
     tasks = [task(KEY, replace=True), task(KEY), task(SECOND)]

@@ -110,7 +110,7 @@ def test_clusters_that_share_a_home_leave_each_others_things_alone(bed: Any) -> 
     assert "ORP-001" not in audit.text
     left = home.run("offboard.yml", home.first)
     assert left.code == 0, left.text
-    assert f"not removed, because it is also set up for {home.SECOND}" in " ".join(left.text.split())
+    assert f"not removed, because this resource is also set up for {home.SECOND}" in " ".join(left.text.split())
     assert {"dss", ".config/hpc.onboard/env.sh"} <= home.names()
     assert "enroot/.credentials" not in home.names()
     other = home.run("audit.yml", home.second)

@@ -105,7 +105,7 @@ def test_no_pipe_is_waited_for_whatever_it_takes_the_place_of(bed: Any) -> None:
     settings = {account.name: {"vars": TOKENS}}
     ran = run(bed, "onboard.yml", [account], settings)
     assert ran.code == 2, ran.text
-    assert "~/enroot/.credentials is a pipe, but a key needs a regular file" in reasons(ran, account)
+    assert "~/enroot/.credentials is a pipe, but keys are stored only in regular files" in reasons(ran, account)
     assert "~/.config/hpc.onboard/env.sh is a pipe" in reasons(ran, account)
     assert ran.statuses(account.name)["link ~/dss"] == "missing", "the rest is made"
     assert account.exists("dss")
@@ -283,5 +283,5 @@ def test_a_forged_note_takes_out_nothing_of_another_user(bed: Any) -> None:
     ran = run(bed, "offboard.yml", [account])
     assert there() == before, ran.text
     assert ran.code == 0, ran.text
-    assert "not removed, because it was changed since hpc-onboard wrote it" in " ".join(ran.text.split())
+    assert "not removed, because this resource was changed since hpc-onboard wrote it" in " ".join(ran.text.split())
     assert not account.exists("dss"), "what is ours has gone"

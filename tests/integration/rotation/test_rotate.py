@@ -169,7 +169,7 @@ def test_check_foresees_what_a_rotation_writes_and_what_it_leaves(stage: Stage) 
     assert [account.sessions() for account in stage.accounts] == [1] * len(stage.accounts)
     assert [account.tree() for account in stage.accounts] == before
     assert not (stage.folder / "state" / "hpc.onboard" / "ledger.jsonl").exists()
-    assert "contains a key that hpc-onboard does not know. The key was not replaced" in text
+    assert "contains an unknown key, which was not replaced" in text
     assert f"rotate_excuse={foreign.name}:enroot_credential" in text
     assert "~/enroot/.credentials does not contain the key 'ngc'" in text
     assert new not in foreseen.text

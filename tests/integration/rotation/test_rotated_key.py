@@ -120,7 +120,9 @@ def test_the_key_goes_to_no_host_that_the_plan_does_not_name(scene: Scene) -> No
         entry["registry"]["realms"] = [lure.address]
         scene.make(with_key(ENROOT, new_key()))
         scene.run(entry)
-        assert "names no token address, or one on a host that is not allowed" in scene.run(entry)[0]["remarks"][0]
+        assert (
+            "sent no token address, or one on a host that may not receive the key" in scene.run(entry)[0]["remarks"][0]
+        )
         assert not [one for one in [*server.requests, *lure.requests] if one.fingerprint]
 
 
@@ -153,4 +155,6 @@ def test_the_name_of_an_allowed_host_before_an_at_sign_leads_no_key_away(
         scene.run(entry)
         assert liar.requests
         assert lure.requests == []
-        assert "names no token address, or one on a host that is not allowed" in scene.run(entry)[0]["remarks"][0]
+        assert (
+            "sent no token address, or one on a host that may not receive the key" in scene.run(entry)[0]["remarks"][0]
+        )

@@ -119,7 +119,7 @@ def test_a_launcher_takes_the_place_of_no_program(tmp_path: Path, name: str) -> 
         ("mirrors: {pypi: 'https://pypi.example.org/simple'}", "python_envs: {index: https://...}"),
         ("mirrors: {conda: 'https://conda.example.org'}", "python_envs: {index: https://...}"),
         ('os: {value: x, source: "a\\e[2J"}', '"source" must be a single line of text'),
-        ('os: "a\\u2800b"', "contains the character \\u2800, which is not supported here. Write the text in one line"),
+        ('os: "a\\u2800b"', "contains the character \\u2800, which is not supported here. Write the text on one line"),
     ],
 )
 def test_what_is_refused_is_named_with_what_to_do(tmp_path: Path, more: str, said: str) -> None:

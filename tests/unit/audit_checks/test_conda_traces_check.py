@@ -172,13 +172,13 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
             "no channels at all",
             prefix("~/mini", settings=b""),
             {},
-            {"PKG-003 ~/mini": "this conda has no channels set"},
+            {"PKG-003 ~/mini": "this conda sets no channels"},
         ),
         (
             "ours that is not told",
             prefix("~/conda", settings=b""),
             {"own": [{"path": "~/conda"}]},
-            {"PKG-003 ~/conda": "this conda has no channels set"},
+            {"PKG-003 ~/conda": "this conda sets no channels"},
         ),
         (
             "ours as it is set up",

@@ -77,9 +77,9 @@ def test_what_is_not_certain_is_left_with_a_line(tmp_path: Path) -> None:
     report = look(tmp_path, {"~/.bashrc": Plain(text)})
     assert things(report) == []
     assert report.remarks == [
-        "HF_HOME in ~/.bashrc:3 was skipped: its value is not certain",
-        "PIP_CACHE_DIR in ~/.bashrc:5 was skipped: its value is not certain",
-        "TORCH_HOME in ~/.bashrc:6 was skipped: its folder was not found",
+        "HF_HOME in ~/.bashrc:3 was skipped: hpc-onboard cannot determine the value",
+        "PIP_CACHE_DIR in ~/.bashrc:5 was skipped: hpc-onboard cannot determine the value",
+        "TORCH_HOME in ~/.bashrc:6 was skipped: the folder does not exist",
     ]
 
 

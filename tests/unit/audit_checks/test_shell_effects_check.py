@@ -93,7 +93,7 @@ def test_a_folder_that_the_line_leads_to_is_named_because_nothing_else_finds_it_
 def test_what_no_line_explains_is_told_by_its_name(scene: Scene) -> None:
     scene.run(ENTRY)
     assert found(scene, CACHE="/opt/site") == {
-        "ENV-007 $CACHE": "CACHE is set to a value other than hpc-onboard's in a login shell that runs a command"
+        "ENV-007 $CACHE": "CACHE has a value other than hpc-onboard's in a login shell that runs a command"
     }
 
 
@@ -162,8 +162,8 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ("bash", ".bashrc", "", "umask 0", {"ENV-008 ~/.bashrc:2": "umask 0000 lets every user change the files"}),
         ("bash", ".bashrc", "", "exec zsh", {"ENV-004 ~/.bashrc:2": "a command over ssh does not run"}),
         ("bash", ".profile", "", "[ -t 0 ] && exec tmux", {}),
-        ("bash", ".bashrc", "", "cd /usr", {"ENV-011 ~/.bashrc:2": "every command starts in another folder"}),
-        ("zsh", ".zshenv", "", "cd /usr", {"ENV-011 ~/.zshenv:2": "every command starts in another folder"}),
+        ("bash", ".bashrc", "", "cd /usr", {"ENV-011 ~/.bashrc:2": "every command starts in a folder"}),
+        ("zsh", ".zshenv", "", "cd /usr", {"ENV-011 ~/.zshenv:2": "every command starts in a folder"}),
         ("bash", ".profile", "", "[[ $- != *i* ]] || cd /usr", {}),
         ("bash", ".bashrc", "", "ulimit -f 2048", {"ENV-011 ~/.bashrc:2": "this line limits every program"}),
         ("bash", ".bashrc", "", "ulimit -c 0 -n 4096", {}),
@@ -172,7 +172,7 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ("bash", ".bashrc", "", "exec 2>/dev/null", {"ENV-011 ~/.bashrc:2": "after this line, the shell and its"}),
         ("bash", ".bashrc", "", "exec 3>&1", {}),
         ("tcsh", ".cshrc", "", "limit filesize 2m", {"ENV-011 ~/.cshrc:2": "this line limits every program"}),
-        ("bash", ".bashrc", "", "export CDPATH=.:/usr", {"ENV-011 ~/.bashrc:2": "CDPATH: cd in scripts may change"}),
+        ("bash", ".bashrc", "", "export CDPATH=.:/usr", {"ENV-011 ~/.bashrc:2": "CDPATH: 'cd' in scripts may enter"}),
         ("bash", ".bashrc", "", "CDPATH=.:/usr", {}),
         ("bash", ".bashrc", "", "export TMPDIR=~/tmp", {"ENV-011 ~/.bashrc:2": "TMPDIR is in the home directory"}),
         ("bash", ".bashrc", "", "sbatch() { command sbatch -x; }", {"ENV-005 ~/.bashrc:2": "hides the site's sbatch"}),

@@ -32,7 +32,7 @@ EVERY = "every user has write permission (mode %s)"
         ({"~/bin": Folder(), "~/bin/usrun.sh": Plain(b"", 0o757)}, {"SEC-010 ~/bin/usrun.sh": EVERY % "0757"}),
         (
             {"~/bin": Folder(), "~/bin/sh": Plain(b"", 0o4755)},
-            {"SEC-010 ~/bin/sh": "every user who starts this program acts as you (setuid)"},
+            {"SEC-010 ~/bin/sh": "every user who starts this program gets the permissions of your account (setuid)"},
         ),
         (
             {"~/.config": Folder(), "~/.config/hpc.onboard": Folder(0o777)},
@@ -51,7 +51,7 @@ EVERY = "every user has write permission (mode %s)"
         ({"~/.ssh": Folder(0o770)}, {"SEC-010 ~/.ssh": "the group has write permission (mode 0770)"}),
         (
             {"~/run": Plain(b"", 0o2755)},
-            {"SEC-010 ~/run": "every user who starts this program acts as your group (setgid)"},
+            {"SEC-010 ~/run": "every user who starts this program gets the permissions of your group (setgid)"},
         ),
         (
             {"~/.bashrc": Plain(b"export PYTHONSTARTUP=~/.py\n"), "~/.py": Plain(b"", 0o666)},

@@ -52,5 +52,6 @@ def test_a_home_that_hangs_is_asked_once_and_no_login_shell_is_started_in_it(tmp
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run(line, env=env, capture_output=True, text=True, check=False, timeout=60)
     assert ran.returncode == 0, ran.stderr
-    why = f"no answer in 1 s: the home directory hangs (file system {tmp_path}); run again when the site has fixed it"
+    place = f"the home directory (file system {tmp_path})"
+    why = f"{place} did not respond within 1 s: run again when the site has fixed this"
     assert ran.stdout.splitlines() == [why] * 3

@@ -286,7 +286,7 @@ def test_a_number_that_nobody_can_show_is_cut(number: int) -> None:
             94,
             "Tried: python3: Python 2.7.5; x: not found",
         ),
-        ("Account expired\x1b[2J", "", 1, "(exit code 1): 'ssh simone@wilson true' must end"),
+        ("Account expired\x1b[2J", "", 1, "(exit code 1). 'ssh simone@wilson true' must end"),
         ("", "Permission\ndenied", 255, "Output: Permission | denied"),
     ],
 )
@@ -329,7 +329,7 @@ def test_a_missing_key_costs_only_the_resources_that_need_it() -> None:
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(count: int) -> None:
     plan = Plan.of([declared("directory", path="/a"), declared("directory", path="/b")], keys)
-    with pytest.raises(AccountError, match=f"answered for {count} of 2"):
+    with pytest.raises(AccountError, match=f"returned {count} of 2"):
         plan.add_unmet([OUTCOME] * count)
 
 

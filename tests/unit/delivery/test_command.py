@@ -264,7 +264,7 @@ def test_a_python_that_is_not_started_is_named_with_the_reason(tmp_path: Path) -
     for name in payload.USUAL:
         command = command.replace(f" {name} ", " /nowhere ").replace(f" {name};", " /nowhere;")
     done = subprocess.run(["/bin/sh", "-c", command], input=small(), capture_output=True, check=False)
-    with pytest.raises(_answer.NoAnswer, match="py: not started, because another user can change it"):
+    with pytest.raises(_answer.NoAnswer, match="py: not started, because another user can change this program"):
         _answer.parse(done.stdout.decode(), done.stderr.decode(), done.returncode, "x")
     assert not (tmp_path / "mark").exists()
 

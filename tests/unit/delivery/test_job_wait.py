@@ -99,7 +99,7 @@ def test_what_ended_and_is_not_as_wanted_is_a_failure() -> None:
     found = Account(outcome(None, fields=["environment demo"])).settled([outcome(at("one"))])[0]
     assert (found["status"], found["reason"]) == (
         "failed",
-        "the job ended, but the result is not up to date: environment demo",
+        "the job ended, but these fields still differ: environment demo",
     )
 
 

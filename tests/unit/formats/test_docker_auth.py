@@ -77,8 +77,8 @@ def test_a_new_entry_is_set_as_the_others_are() -> None:
     ("text", "reason"),
     [
         ("{", "not valid JSON"),
-        ("[]", "not a file of logins"),
-        ('{"auths": []}', "not a file of logins"),
+        ("[]", "does not contain logins"),
+        ('{"auths": []}', "does not contain logins"),
         ('{"auths": {"nvcr.io": 1}}', "is not a login"),
         ('{"auths": {"nvcr.io": {}, "nvcr.io": {}}}', "contains the name nvcr.io twice"),
         ('{"credsStore": "desktop"}', "docker-credential-desktop"),

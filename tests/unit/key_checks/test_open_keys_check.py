@@ -96,7 +96,9 @@ def test_a_private_key_of_ssh_that_others_can_read_is_found(scene: Scene) -> Non
 
 def test_a_folder_in_which_others_write_is_found(scene: Scene) -> None:
     scene.make({"~/.ngc": Folder(0o777), "~/.ngc/config": Plain(b"apikey = x\n", 0o600)})
-    assert found(scene) == {"SEC-002 ~/.ngc": "others can write to ~/.ngc and replace the file. Run: chmod go-w ~/.ngc"}
+    assert found(scene) == {
+        "SEC-002 ~/.ngc": "other users can write to ~/.ngc and replace its files. Run: chmod go-w ~/.ngc"
+    }
 
 
 def test_an_access_list_is_found(scene: Scene) -> None:

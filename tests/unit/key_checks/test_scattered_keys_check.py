@@ -61,7 +61,7 @@ def test_a_key_in_a_start_up_file_is_found_with_its_line(scene: Scene) -> None:
     scene.make({"~/.bashrc": Plain(f"# hi\nexport NGC_API_KEY={NVAPI}\n".encode())})
     report = looked(scene)
     assert report.found == {
-        "SEC-004 ~/.bashrc:2": f"an NGC personal or service key is in this file, {mark(scene, NVAPI)}",
+        "SEC-004 ~/.bashrc:2": f"an NGC personal or service key is in this file ({mark(scene, NVAPI)})",
     }
     assert report.remarks == []
 
@@ -98,7 +98,7 @@ def test_a_key_that_is_known_is_called_by_name(scene: Scene) -> None:
     known = {mark(scene, "another-form-of-key-0123"): "a replaced key of 'ngc'"}
     found = looked(scene, known=known).found
     assert list(found) == ["SEC-004 ~/.bashrc:1"]
-    assert found["SEC-004 ~/.bashrc:1"].startswith("a replaced key of 'ngc' is in this file, key ")
+    assert found["SEC-004 ~/.bashrc:1"].startswith("a replaced key of 'ngc' is in this file (key ")
     assert looked(scene).found == {}
 
 
@@ -106,7 +106,7 @@ def test_a_key_that_stands_often_is_said_once_for_a_file(scene: Scene) -> None:
     scene.make({"~/.bash_history": Plain(f"ls\nx {NVAPI}\n{NVAPI} {HF}\n{NVAPI}\n".encode())})
     found = looked(scene).found
     assert list(found) == ["SEC-004 ~/.bash_history:2", "SEC-004 ~/.bash_history:3"]
-    assert found["SEC-004 ~/.bash_history:2"].endswith(", and on 2 more lines")
+    assert " is on this line and on 2 more lines (key " in found["SEC-004 ~/.bash_history:2"]
 
 
 def test_two_keys_on_a_line_are_both_said(scene: Scene) -> None:
@@ -321,7 +321,7 @@ def test_a_draft_of_a_killed_run_is_called_one(scene: Scene) -> None:
     scene.make({**ENROOT, "~/.config/enroot/..credentials.hpc.onboard-draft": line(NVAPI)})
     found = looked(scene, own=[CREDENTIALS]).found
     place = "SEC-006 ~/.config/enroot/..credentials.hpc.onboard-draft"
-    assert found == {place: "a draft of a file with a key, left by a killed run of hpc-onboard"}
+    assert found == {place: "a killed run of hpc-onboard left this draft of a file with a key"}
 
 
 def test_enroots_store_of_tokens_is_found_and_an_empty_one_is_none(scene: Scene) -> None:

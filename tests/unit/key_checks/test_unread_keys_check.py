@@ -57,7 +57,8 @@ def test_dockers_file_with_another_key_is_found(scene: Scene, theirs: str, place
 def test_an_older_key_under_another_name_of_the_registry_is_found(scene: Scene) -> None:
     scene.make({"~/.apptainer": Folder(0o700), "~/.docker": Folder(0o700), APPTAINER: login("new", docker="old")})
     (text,) = found(scene, apptainers=[APPTAINER]).values()
-    assert text.startswith("the entries docker://nvcr.io and nvcr.io have different keys; this one is key ")
+    assert text.startswith("the entry docker://nvcr.io has key ")
+    assert text.endswith(", but the entry nvcr.io has a different key")
     scene.make({APPTAINER: login("new", docker="new"), "~/.docker/config.json": login("new", https="old")})
     assert list(found(scene, apptainers=[APPTAINER])) == ["KEY-009 ~/.docker/config.json"]
 
@@ -73,7 +74,7 @@ def test_a_file_in_a_home_that_jobs_cannot_read_is_found(scene: Scene) -> None:
     scene.make({"~/.netrc": LINE, "/work": Folder(), "/work/token": LINE, "~/token": Link("/work/token")})
     jobs = ["~/.netrc", "/work/token", "~/token", "~/none"]
     assert found(scene, of_jobs=jobs, home_in_jobs="ticket") == {
-        "KEY-010 ~/.netrc": "jobs have no ticket at this site, so they cannot read the home directory"
+        "KEY-010 ~/.netrc": "jobs have no Kerberos ticket at this site, so they cannot read the home directory"
     }
     assert list(found(scene, of_jobs=jobs, home_in_jobs="absent")) == ["KEY-010 ~/.netrc"]
     assert found(scene, of_jobs=jobs, home_in_jobs="rw") == found(scene, of_jobs=jobs) == {}

@@ -131,5 +131,5 @@ def test_what_goes_and_what_stays_is_said_with_its_size(
     image = ContainerImage(ContainerImage.with_defaults(asked))
     assert image.inspect(host)["size"] == size
     assert image.remarks(host) == (
-        [f"{Path(file(OLD)).name} ({stays}) was changed after the import and is not removed"] if stays else []
+        [f"{Path(file(OLD)).name} ({stays}) was changed after the import, so it is not removed"] if stays else []
     )

@@ -89,7 +89,7 @@ def credential(
         "a command for a password is kept",
         b"machine nvcr.io login $oauthtoken password $(cat key)\n",
         "blocked",
-        "from your own command",
+        "from a command or variable of yours",
     ),
     credential("our line is taken out", OTHER + LINE + OLD_LINE, "extra", left=OTHER, **NO_NVCR),
     credential("a file that holds nothing more goes", LINE, "extra", left=b"", **NO_NVCR),
@@ -108,7 +108,7 @@ def credential(
         {"~/.config": Folder(0o775)},
         NVCR,
         "blocked",
-        "others can write to ~/.config",
+        "other users can write to ~/.config",
     ),
     Case(
         "a linked file is kept",
@@ -153,7 +153,7 @@ def credential(
         {HOME: Folder(0o777)},
         {**NVCR, "path": "~/.credentials"},
         "blocked",
-        "others can write to ~",
+        "other users can write to ~",
     ),
 )
 def test_enroot_credential(scene: Scene, case: Case) -> None:

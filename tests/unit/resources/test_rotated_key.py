@@ -45,7 +45,7 @@ OTHER = b"# mine \xff\nmachine other login me password mine\r\n"
         {**THERE, FILE: Plain(OLD, 0o600)},
         {**KEY, "known": []},
         "blocked",
-        "does not know",
+        "contains an unknown key",
         left={FILE: Plain(OLD, 0o600)},
     ),
     Case(
@@ -53,7 +53,7 @@ OTHER = b"# mine \xff\nmachine other login me password mine\r\n"
         {**THERE, FILE: Plain(NEW + OLD, 0o600)},
         {**KEY, "known": []},
         "blocked",
-        "does not know",
+        "contains an unknown key",
         left={FILE: Plain(NEW + OLD, 0o600)},
     ),
     Case("what is there already is left alone", {**THERE, FILE: Plain(NEW, 0o600)}, KEY, "ok"),

@@ -66,7 +66,7 @@ def test_what_the_script_says(tmp_path: Path, accounts: Any, options: Any, line:
 @pytest.mark.parametrize(
     ("accounts", "options", "why"),
     [
-        (["p1", "p2"], {"required": "yes"}, "several Slurm accounts (p1, p2). Choose one"),
+        (["p1", "p2"], {"required": "yes"}, "several Slurm accounts (p1, p2). Set"),
         (["p1"], {"account": "gone"}, "'gone' is not one of your Slurm accounts"),
         ([], {"required": "yes"}, "you have no Slurm account"),
     ],

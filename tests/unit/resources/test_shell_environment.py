@@ -116,7 +116,7 @@ def start_up(claim: str, found: dict[str, Thing], left: Mapping[str, Thing | Non
         {"/etc": Folder(), "/etc/rc": Plain(b"x\n"), "~/.bashrc": Link("/etc/rc")},
         ENV,
         "blocked",
-        "outside your home directory",
+        "edits only files in your home directory",
     ),
     Case(
         "a link to nothing is kept",

@@ -104,5 +104,5 @@ def test_a_file_between_a_link_and_the_home_is_kept(scene: Scene) -> None:
     outcome = scene.life({"kind": "storage_link", "path": "~/a/work", "target": "/work/p"})[0]
     assert (outcome["status"], outcome["reason"].split(":")[0]) == (
         "blocked",
-        "~/a is not a folder, but a folder is needed there",
+        "~/a is not a folder, but must be one",
     )

@@ -154,7 +154,13 @@ PAIR = ["def-pi_cpu", "def-pi_gpu"]
         ([*PAIR, "rrg-b_cpu"], "", "", "def-pi_gpu", "several Slurm accounts (def-pi_cpu, def-pi_gpu, rrg-b_cpu)"),
         (PAIR[:1], "", "", "no Slurm account for jobs with GPUs (you have: def-pi_cpu). Ask your", "def-pi_cpu"),
         (PAIR[:1], "def-pi", "", "'def-pi' has no Slurm account for jobs with GPUs", "def-pi_cpu"),
-        (PAIR, "gone", "", "file: 'scheduler: {account: def-pi}', or ask", "'gone' is not one of your Slurm accounts"),
+        (
+            PAIR,
+            "gone",
+            "",
+            "Set 'scheduler: {account: def-pi}' in the accounts file, or ask",
+            "'gone' is not one of your Slurm accounts",
+        ),
         (None, "def-pi", "", "def-pi", "def-pi"),
     ],
 )

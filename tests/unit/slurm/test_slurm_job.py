@@ -82,7 +82,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
             "",
             "7|SOMETHING",
             "failed",
-            "job 7 ended with the state SOMETHING. Its output ends with: the last word",
+            "job 7 ended in state SOMETHING. Its output ends with: the last word",
         ),
         (
             AT_WORK,
@@ -100,7 +100,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
             "failed",
             "the job ended with exit code 3. Its output ends with: the last word",
         ),
-        (ENDED, "", "", "failed", "the job was cancelled, or exceeded its time limit. Its output"),
+        (ENDED, "", "", "failed", "the job was cancelled or exceeded its time limit. Its output"),
         (ENDED, f"7|CANCELLED|None|{NAME}", "", "failed", "the job was cancelled. Its output"),
         (ENDED, "", "7|CANCELLED by 20001", "failed", "the job was cancelled. Its output"),
         (ENDED, None, "7|TIMEOUT", "failed", "the job exceeded its time limit. Its output"),

@@ -184,7 +184,7 @@ def edited(home: Path) -> None:
     ("lay", "words"),
     [
         (writable, "chmod go-w ~/.ssh/config"),
-        (away, "outside your home"),
+        (away, "only files in your home"),
         (to_nothing, "which does not exist"),
         (twice, "2 hard links"),
         (taken, "was not written by hpc-onboard"),

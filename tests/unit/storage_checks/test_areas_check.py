@@ -49,7 +49,7 @@ def below(*names: str) -> dict[str, Thing]:
             "a dead link to purged storage",
             {**AREA, "~/run": Link("/scratch/simone/run")},
             PURGED,
-            {"LNK-003 ~/run": "the target was on scratch, which is purged"},
+            {"LNK-003 ~/run": "the target /scratch/simone/run does not exist: it was on scratch, which is purged"},
         ),
         *(
             (f"a dead link into {folder}, which each node has for itself", {"~/l": Link(f"{folder}/x")}, {}, {})
@@ -114,14 +114,14 @@ def below(*names: str) -> dict[str, Thing]:
             "a tree without files",
             below("a", "a/b", "a/c"),
             PURGED,
-            {"USE-003 /scratch/simone/a": "contains only 3 folders, but no files: scratch is purged after 30 days"},
+            {"USE-003 /scratch/simone/a": "this folder contains 3 folders, but no files: scratch is purged"},
         ),
         ("one empty folder says nothing", below("a"), PURGED, {}),
         (
             "folders and dead links are left",
             {**below("a"), "/scratch/simone/a/last": Link("gone")},
             PURGED,
-            {"USE-003 /scratch/simone/a": "contains only 1 folder and 1 dead link"},
+            {"USE-003 /scratch/simone/a": "this folder contains 1 folder and 1 dead link"},
         ),
         ("links to elsewhere are no sign", {**below("a", "a/b"), "/scratch/simone/a/l": Link("/gone")}, PURGED, {}),
         (
@@ -155,7 +155,7 @@ def aged(scene: Scene, path: str, accessed: float, written: float) -> None:
     [
         ("atime", 22.9, 100, None),
         ("atime", 24, 1, "1 file will be purged within 7 days, the first one on "),
-        ("atime", 31, 1, "1 file will be purged within 7 days, the first one with the next purge"),
+        ("atime", 31, 1, "1 file will be purged within 7 days, the first one at the next purge"),
         ("age", 1, 24, "1 file will be purged within 7 days, the first one on "),
         ("age", 100, 22.9, None),
         ("ctime_and_atime", 100, 100, None),  # its inode was changed a moment ago
@@ -191,7 +191,7 @@ def test_an_area_that_is_larger_than_what_is_looked_at(scene: Scene, monkeypatch
     scene.make({"/scratch/simone/c/d/e/f": Plain(b"")})
     report = run_check(scene, Areas, **PURGED)
     assert list(report.found) == ["USE-003 /scratch/simone/a"]
-    assert report.remarks == ["/scratch/simone contains too much to be checked completely: the rest is unknown"]
+    assert report.remarks == ["/scratch/simone contains too many files to check them all; the rest is unknown"]
 
 
 def test_an_area_behind_a_link_is_looked_at(scene: Scene) -> None:
@@ -258,5 +258,6 @@ def test_an_area_that_cannot_be_written_is_found_once() -> None:
             return dict(Areas(complete_options(Areas, {"written": written})).bound(host).inspect(host))
 
         assert as_nobody(look) == {
-            f"DIR-003 {root}/frozen": "the account has no write permission (mode 0555, owned by another user)"
+            f"DIR-003 {root}/frozen": "you have no write permission for this folder, "
+            "which belongs to another user (mode 0555)"
         }

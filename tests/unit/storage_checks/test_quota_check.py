@@ -122,7 +122,7 @@ def test_the_table_of_cscs_and_the_row_of_it_that_nobody_can_read(look: Look) ->
 @pytest.mark.parametrize(
     ("claim", "script", "unseen"),
     [
-        ("absent", None, "is unknown: 'quota_of_site' was not found"),
+        ("absent", None, "is unknown: the command 'quota_of_site' was not found"),
         ("says nothing", "exit 0\n", "the output of 'quota_of_site all' has an unknown format"),
         ("says something else", "echo 'Traceback: KeyError'; exit 1\n", "has an unknown format"),
         ("asks", "read -r answer && echo $answer\n", "has an unknown format"),
