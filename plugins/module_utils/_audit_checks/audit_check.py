@@ -287,3 +287,13 @@ def has_own_group(path: str) -> bool:
         return False  # the group or the file is unknown: assume other members
     user = pwd.getpwuid(os.getuid()).pw_name
     return group.gr_name == user and set(group.gr_mem) <= {user}
+
+
+def is_executable(path: str, host: Host) -> bool:
+    """Return True if a path is an executable file."""
+    try:
+        real = host.resolve(path)
+        entry = host.entry(real) if real else None
+    except AccountError:
+        return False  # without permission, a shell cannot start the program either
+    return entry is not None and entry.kind == "file" and bool(entry.mode & 0o111)

@@ -13,6 +13,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Pattern
 from .._core.host import Host
 from .._formats import environment, key_files, startup
 from .._formats.lines import split_lines
+from .._formats.settings import blank_here_documents
 from .._scan.shell_views import ShellView, TracedLine, trace_start
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import AuditCheck, read_text
@@ -27,6 +28,12 @@ PRINTS = COMMAND + r"(?:echo|printf|print|cat|date|uptime|fortune|quota|figlet|n
 SETS_PATH = (
     r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH=|path=\(?|set(?: -\w+)* PATH |setenv PATH |set path ?= ?\(?)"
 )
+_LITERAL = r"(?:[^\s$`;&|\"'()]|\$\{?HOME\}?(?=/))+"  # an absolute path, or several with colons
+REPLACES_PATH = (  # in the syntax of sh, csh and fish: PATH with literal folders only, without its former value
+    r"(?:export |typeset (?:-\w+ )*|declare (?:-\w+ )*)?PATH=[\"']?%s[\"']?[ \t]*(?:[;#]|&&|$)"
+    r"|(?:setenv PATH|set(?: -\w+)* PATH)(?: +[\"']?%s[\"']?)+[ \t]*(?:[;#]|$)"
+    r"|(?:set )?path ?= ?\((?: *%s)+ *\)"
+) % (_LITERAL, _LITERAL, _LITERAL)
 NAMED_BY_SHELL = re.compile(r"(/\S+): line (\d+):|(/\S+?):(\d+): |(~?/\S+) \(line (\d+)\):")  # bash, zsh, fish
 FISH_FOLDERS = (".config/fish/conf.d", ".config/fish/functions")
 FISH_VARIABLES = ".config/fish/fish_variables"  # the universal variables, which fish sets in every shell
@@ -212,7 +219,8 @@ class CauseFinder:
         """
         begins = re.compile(pattern)
         for path in login_shell_files(self._host) if is_above else self._files():
-            for number, line in enumerate(split_lines(read_text(self._check, self._host, path)), 1):
+            text = blank_here_documents(read_text(self._check, self._host, path))
+            for number, line in enumerate(split_lines(text), 1):
                 if is_above and startup.refers_to(line, startup.MARK):
                     break
                 if begins.match(line) and not line.lstrip().startswith("#"):

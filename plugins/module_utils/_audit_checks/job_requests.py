@@ -15,10 +15,8 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
-from .._formats.settings import find_settings
 from .._scan import tool_places
 from .._scan.search import Search
-from .._scan.setting_values import expand_path, find_home_values, find_started_programs, find_values, is_relative
 from .._scan.start_up import login_shell_files
 from .._scan.walk import Limits
 from .._slurm import job_lines
@@ -32,10 +30,9 @@ from .audit_check import (
     is_on_storage,
     read_own_variables,
     read_text,
-    real_home,
     traversal_bits,
 )
-from .missing_paths import report_lost_folder
+from .missing_paths import VSCODE, check_project_settings
 
 SCRIPT_ENDINGS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS_ENDINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
@@ -43,7 +40,6 @@ ALIASES = (".bash_aliases", ".aliases", ".zsh_aliases")  # read by what users co
 HIDDEN_FOLDERS = (".config/snakemake", ".nextflow", ".edf", ".config/dask")  # of the home, with such settings
 SHELL_FILES = ("Makefile", "makefile", "Snakefile", "justfile")  # without an ending; their lines are shell commands
 PROJECT_FILES = (".env", ".envrc", *tool_places.OF_PROJECTS)  # settings of a project, which may set variables of tools
-VSCODE = ".vscode"
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)
 GPUS = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w.-]*:)?([0-9]{1,4})\Z")
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")
@@ -110,7 +106,7 @@ class JobRequests(AuditCheck):
             return []  # a file without an ending may be anything
         has_directives = job_lines.DIRECTIVE.search(text)
         self._check_line_ends(text, shown)
-        self._check_variables(path, text, ours, host)
+        check_project_settings(self, path, text, ours, host)
         entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None
         if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
             self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
@@ -147,25 +143,6 @@ class JobRequests(AuditCheck):
             if line.endswith("\r\n") and "#SBATCH" in text:
                 self.report("ENV-010", "%s:%d" % (shown, number), "Slurm rejects job scripts with carriage returns")
                 return
-
-    def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
-        """Report lines of a project's settings that override a folder of hpc-onboard or start a missing program."""
-        for line, name in find_home_values(text, ours, [host.home, real_home(host)]):
-            why = "this line overrides hpc-onboard's %s with a folder in the home directory" % name
-            self.report("ENV-009", "%s:%d" % (host.shown(path), line), why)
-        for line, program in find_started_programs(text) if os.path.basename(os.path.dirname(path)) == VSCODE else ():
-            if is_missing(program, host):
-                why = "this file starts %s, which does not exist" % host.shown(program)
-                self.report("ENV-009", "%s:%d" % (host.shown(path), line), why)
-        for one in find_settings(text) if os.path.basename(path) in (".env", ".envrc") else ():
-            report_lost_folder(self, "%s:%d" % (host.shown(path), one.line), one.name, one.value(host.home), host)
-        file = tool_places.OF_PROJECTS.get(os.path.basename(path))
-        # those in the home directory itself are not of a project; tool_settings checks them
-        for setting in find_values(file, text) if file and os.path.dirname(path) != host.home else ():
-            name, folder = setting.name, expand_path(setting.value, host.home)
-            if name in ours and folder != ours[name].rstrip("/") and (folder or is_relative(setting.value)):
-                why = "%s is set to a different folder than hpc-onboard's %s" % (setting.key, name)
-                self.report("ENV-009", "%s:%d" % (host.shown(path), setting.line), why)
 
     # -- findings ------------------------------------------------------------------------------
 

@@ -1,17 +1,28 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find paths in settings files and scripts that do not exist: of programs, certificates, folders and mounts."""
+"""Find paths in settings files and scripts that do not exist: of programs, certificates, folders and mounts.
+
+Settings of a project are also compared with the folders that hpc-onboard sets.
+"""
 
 import os
 import re
-from typing import List, Tuple
+from typing import List, Mapping, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats.lines import split_lines
+from .._formats.settings import find_settings
 from .._scan import tool_places
 from .._scan.search import Search
-from .._scan.setting_values import expand_path
+from .._scan.setting_values import (
+    expand_path,
+    find_assignments,
+    find_home_values,
+    find_started_programs,
+    find_values,
+    is_relative,
+)
 from .audit_check import (
     AuditCheck,
     cannot_exist,
@@ -21,8 +32,10 @@ from .audit_check import (
     is_of_system,
     is_on_storage,
     read_text,
+    real_home,
 )
 
+VSCODE = ".vscode"  # the folder of VS Code's settings in a project
 MOST = 50  # files of one folder that are read
 PIP_FOLDERS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
 CREATED_BY_PIP = ("target", "prefix", "root")  # if the parent folder exists
@@ -118,3 +131,33 @@ def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, ho
 
 def names_in(folder: str, host: Host) -> List[str]:
     return host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
+
+
+def check_project_settings(check: AuditCheck, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
+    """Report lines of a project's settings that override a folder of hpc-onboard or name something that is missing.
+
+    path, text: of the settings file. ours: variable -> value that hpc-onboard sets.
+    """
+
+    def shown(line: int) -> str:
+        return "%s:%d" % (host.shown(path), line)
+
+    for line, name in find_home_values(text, ours, [host.home, real_home(host)]):
+        why = "this line overrides hpc-onboard's %s with a folder in the home directory" % name
+        check.report("ENV-009", shown(line), why)
+    folder, file_name = os.path.split(path)
+    if os.path.basename(folder) == VSCODE:
+        for line, program in find_started_programs(text):
+            if is_missing(program, host):
+                check.report("ENV-009", shown(line), "this file starts %s, which does not exist" % host.shown(program))
+        for line, name, value in find_assignments(text):
+            report_lost_folder(check, shown(line), name, expand_path(value, host.home), host)
+    for one in find_settings(text) if file_name in (".env", ".envrc") else ():
+        report_lost_folder(check, shown(one.line), one.name, one.value(host.home), host)
+    file = tool_places.OF_PROJECTS.get(file_name)
+    # those in the home directory itself are not of a project; the check of the tools' settings reads them
+    for setting in find_values(file, text) if file and folder != host.home else ():
+        name, value = setting.name, expand_path(setting.value, host.home)
+        if name in ours and value != ours[name].rstrip("/") and (value or is_relative(setting.value)):
+            why = "%s is set to a different folder than hpc-onboard's %s" % (setting.key, name)
+            check.report("ENV-009", shown(setting.line), why)

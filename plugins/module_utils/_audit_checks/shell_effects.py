@@ -14,7 +14,7 @@ from .._core.host import Host
 from .._fixes import offers
 from .._formats import environment, section, startup
 from .._formats.settings import find_job_overrides, find_overrides
-from .._scan.hazards import DROPPED_OUTPUT, HAZARDS, LIMITS, SEARCH_PATHS
+from .._scan.hazards import DROPPED_OUTPUT, HAZARDS, LIMITS, SEARCH_PATHS, SEARCHES_HERE
 from .._scan.shell_views import ShellView
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import (
@@ -23,12 +23,13 @@ from .audit_check import (
     NOT_ON_PATH,
     PATH_REPLACED,
     AuditCheck,
+    is_executable,
     is_in,
     read_own_variables,
     read_text,
     real_home,
 )
-from .effect_places import COMMAND, CauseFinder, Place
+from .effect_places import COMMAND, REPLACES_PATH, CauseFinder, Place
 
 LAUNCHERS = ("sbatch", "srun", "salloc", "enroot", "apptainer", "singularity")
 """Programs that start jobs and containers. In every shell, these names should start the site's programs."""
@@ -68,6 +69,7 @@ def check_effects(
     _check_launchers(check, host, views, causes)
     _check_hazards(check, host, views, causes)
     _check_current_folder(check, host, views, causes)
+    _check_replaced_path(check, host, causes)
     for view in views:
         if view.umask is not None and not view.umask & EVERY_USER_WRITES:
             place = causes.locate_command(view, r"umask \s*0?\d")
@@ -259,7 +261,7 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
             _report_hazard(check, host, place, "every command starts in a folder other than the home directory")
         for name in [name for name in HAZARDS if name in view.environment]:
             _report_hazard(check, host, causes.locate_variable(view, name, False), "%s: %s" % (name, HAZARDS[name]))
-        for name in [name for name in SEARCH_PATHS if "." in view.environment.get(name, "").split(":")]:
+        for name in [name for name in SEARCH_PATHS if SEARCHES_HERE.search(view.environment.get(name, ""))]:
             text = "%s contains the current folder, so programs load code from any folder in which they start" % name
             _report_hazard(check, host, causes.locate_variable(view, name, False), text)
         folder = view.environment.get("TMPDIR", "")
@@ -290,11 +292,9 @@ def _check_current_folder(check: AuditCheck, host: Host, views: Sequence[ShellVi
                 return
 
 
-def is_executable(path: str, host: Host) -> bool:
-    """Return True if a path is an executable file."""
-    try:
-        real = host.resolve(path)
-        entry = host.entry(real) if real else None
-    except AccountError:
-        return False  # without permission, a shell cannot start the program either
-    return entry is not None and entry.kind == "file" and bool(entry.mode & 0o111)
+def _check_replaced_path(check: AuditCheck, host: Host, causes: CauseFinder) -> None:
+    """Report a line that sets PATH to literal folders only, unless its effect on a program is reported already."""
+    place = None if "ENV-005" in check.rules_broken() else causes.search(REPLACES_PATH)
+    if place:
+        text = "this line removes the folders that the site and its modules added to PATH before"
+        check.report("ENV-005", place.shown(host), text, case=PATH_REPLACED)

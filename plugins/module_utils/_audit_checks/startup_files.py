@@ -19,12 +19,14 @@ from .._formats.lines import split_lines
 from .._scan import shell_views
 from .._scan.shell_views import ShellView, ShellWay, build_query, read_view, start_and_read_errors, start_shell
 from .._scan.start_up import login_shell_files
-from .audit_check import AuditCheck, read_text
+from .audit_check import AuditCheck, is_executable, read_text
 from .effect_places import PRINTS, CauseFinder
-from .shell_effects import LAUNCHERS, check_effects, is_executable
+from .shell_effects import LAUNCHERS, check_effects
 
 TOTAL_SECONDS = 24.0  # for all shells together
 REPLACES_SHELL = r"(?:exec|exit|logout|tmux|screen|zellij|byobu)\b"
+ENDS_SHELL = r"(?:exit|logout|set -\w*e|(?:set -o|setopt) (?i:err_?(?:exit|return)))\b"
+TESTS_TERMINAL = re.compile(r"\btty\b|-t [012]\b")
 SANDBOX_ERRORS = re.compile(
     r"(?i)read-only|permission denied|not permitted|job control|terminal process group|/dev/shm"
 )
@@ -132,6 +134,16 @@ class StartupFiles(AuditCheck):
         text = "%s does not run: a start-up file exits, or replaces the shell with another program"
         self.report("ENV-004", place.shown(host) if place else way.file, text % way.description, "high")
 
+    def _report_end(self, way: ShellWay, host: Host) -> None:
+        """Report a shell at a terminal that ends before its first prompt, if a line that ends it is found.
+
+        A line that tests for a terminal ends the shell only here, because the audit has none.
+        """
+        place = self._causes.locate_command(ShellView(way, {}, None, {}), ENDS_SHELL)
+        if place and not place.is_of_site and not TESTS_TERMINAL.search(place.text(self, host)):
+            text = "%s ends before its first prompt, because of this line"
+            self.report("ENV-004", place.shown(host), text % way.description)
+
     def _check_errors(self, way: ShellWay, errors: str, host: Host, deadline: float) -> None:
         """Report the first error of the user's start-up files, without its text, which may contain a key."""
         if "ENV-003" in self.rules_broken():
@@ -238,6 +250,8 @@ class StartupFiles(AuditCheck):
             self._check_errors(way, errors, host, deadline)
             if output and "ENV-004" not in self.rules_broken():
                 self._check_duration(way, output, host, deadline)
+                if not output.why and read_view(way, output) is None:
+                    self._report_end(way, host)
         return read_view(way, output) if output else None
 
 

@@ -87,7 +87,8 @@ class ToolSettings(AuditCheck):
         for setting in find_settings(text):
             self._set_by_user.add(setting.name)
             where, value = "%s:%d" % (host.shown(path), setting.line), setting.value(host.home)
-            self._check_outranked(setting.name, value, where, ours, host)
+            if setting.begins_line or self._is_in_effect(setting.name, host):
+                self._check_outranked(setting.name, value, where, ours, host)
             inside = IN_CONTAINER.sub("", setting.name)  # the name that programs in a container see
             if inside in ours and inside != setting.name and value != ours[inside]:
                 text = "in a container, this line overrides hpc-onboard's %s" % inside
@@ -105,6 +106,13 @@ class ToolSettings(AuditCheck):
                 self._report_in_home(where, setting.name, value, host)
             elif setting.is_certain(host.home) and setting.name not in ours and value not in ours.values():
                 report_lost_folder(self, where, setting.name, value, host)
+
+    def _is_in_effect(self, name: str, host: Host) -> bool:
+        """Return True if the login shell sets a variable: the condition before its line, if there is one, is true."""
+        try:
+            return name in host.account.environment()
+        except AccountError:
+            return False  # the check of the start-up files says why it is unknown
 
     def _check_outranked(self, name: str, folder: str, where: str, ours: Mapping[str, str], host: Host) -> None:
         """Report a variable that has no effect because one of hpc-onboard's has precedence. folder: its value."""
@@ -186,6 +194,8 @@ class ToolSettings(AuditCheck):
         for setting in find_values(file, read_text(self, host, path)):
             name, key, folder = setting.name, setting.key, expand_path(setting.value, host.home)
             where = "%s:%d" % (host.shown(path), setting.line)
+            if not file.variables:
+                self._check_outranked(name, folder, where, ours, host)
             if name in ours and not folder and is_relative(setting.value):
                 self.report(
                     "ENV-009", where, "%s is a relative path, so the tool creates this folder wherever it runs" % key

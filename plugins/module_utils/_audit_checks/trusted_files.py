@@ -23,7 +23,6 @@ from .audit_check import FOREIGN_OWNER, AuditCheck, folders_down_to, has_own_gro
 from .trusted_places import (
     FILES,
     FOLDERS,
-    NESTED_FOLDERS,
     OPEN_LOGINS,
     PROGRAMS,
     PYTHON_FOLDERS,
@@ -35,6 +34,7 @@ MOST = 300  # files of one folder that are checked
 GROUP_WRITES, EVERY_USER_WRITES = 0o020, 0o002
 EVERY_USER = "every user has write permission (mode %04o)"
 LIMITS = Limits(entries=2000, seconds=3.0, depth=2)  # of the search for setuid programs in one area
+TREE_LIMITS = Limits(entries=8000, seconds=3.0, depth=6)  # of the walk through all folders of FOLDERS together
 PATH_VARIABLES = (
     r"(?:PATH|path|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|ZDOTDIR|LD_LIBRARY_PATH|LD_PRELOAD|MODULEPATH|PERL5LIB|R_LIBS"
     r"|R_LIBS_USER|JULIA_LOAD_PATH|NODE_PATH|GIT_CONFIG_GLOBAL|FPATH|fpath|ZSH|ZSH_CUSTOM|PIP_CONFIG_FILE|CONDARC"
@@ -107,11 +107,13 @@ class TrustedFiles(AuditCheck):
         for text in texts.values():
             yield from key_files.find_sourced_files(text, host.home)
         yield from (host.home + "/" + name for name in FILES + FOLDERS)
+        walk = Walk(host, TREE_LIMITS)
         for name in FOLDERS:
-            yield from [path for path in self._below(host.home + "/" + name, host) if not path.endswith(".pub")]
-        for name in NESTED_FOLDERS:
-            for path in self._below(host.home + "/" + name, host):
-                yield from self._below(path, host)
+            real = host.resolve(host.home + "/" + name) if self._entry(host.home + "/" + name, host) else None
+            for entry in walk.below(real) if real else ():
+                # of the others, only their owner can change the content
+                if _needs_check(entry.status) and not entry.path.endswith(".pub"):
+                    yield host.home + "/" + name + entry.path[len(real or "") :]
         for name in INCLUDES:
             yield from find_included(name, search.read_text(host.home + "/" + name), host)
         for folder, endings in SERVICES:
@@ -233,6 +235,15 @@ def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
     """Return the absolute paths in the lines that a pattern matches; ~, %h and $HOME are replaced."""
     found = [path for line in lines.findall(text) for path in ABSOLUTE_PATH.findall(line)]
     return [os.path.normpath(re.sub(r"^(?:~|%h|\$HOME|\$\{HOME\})(?=/)", lambda _found: home, path)) for path in found]
+
+
+def _needs_check(status: os.stat_result) -> bool:
+    """Return True for a link, and for a file or folder that another user may own or change."""
+    return (
+        stat.S_ISLNK(status.st_mode)
+        or status.st_uid != os.getuid()
+        or bool(status.st_mode & (GROUP_WRITES | EVERY_USER_WRITES | stat.S_ISUID | stat.S_ISGID))
+    )
 
 
 def _folders_to_check(folder: str, home: str) -> List[str]:

@@ -8,6 +8,7 @@ According to the documentation of its program, each can start a program or decid
 import re
 
 from .._scan.start_up import FOLDER
+from .._scan.tool_places import ENROOT
 
 FILES = (  # in the home directory
     FOLDER + "/env.sh",
@@ -83,52 +84,18 @@ FILES = (  # in the home directory
     ".nextflow/config",
     ".bash_logout",
 )
-FOLDERS = (  # whose files run, whatever their names
-    ".ssh",
-    ".config/systemd/user",
-    ".config/autostart",
-    ".config/environment.d",
-    ".config/fish/conf.d",
-    ".config/fish/functions",
-    ".bashrc.d",
-    ".config/enroot/hooks.d",
-    "enroot/hooks.d",
-    ".ipython/profile_default/startup",
-    ".config/enroot/mounts.d",
-    ".config/enroot/environ.d",
-    "enroot/mounts.d",
-    "enroot/environ.d",
-    ".config/plasma-workspace/env",
-    ".oh-my-zsh/custom",
-    ".vim/plugin",
-    ".vim/autoload",
-    ".config/nvim/plugin",
-    ".docker/cli-plugins",
-    ".local/share/bash-completion/completions",
-    ".config/fish/completions",
-    ".local/share/jupyter/kernels",
-    ".jupyter",
-    ".emacs.d",
-    ".emacs.d/lisp",
-    ".config/nvim",
-    ".config/nvim/lua",
-    ".config/nvim/after",
-    ".vim/after",
-    ".vim/pack",
-    ".vim/bundle",
-    ".tmux/plugins",
-    ".oh-my-zsh",
-    ".oh-my-zsh/plugins",
-    ".oh-my-bash",
-    ".vscode-server/extensions",
-    ".cursor-server/extensions",
-    ".R",
-    ".config/snakemake",
-    ".enroot/hooks.d",
-    ".enroot/environ.d",
-    ".gnupg",
+FOLDERS = (  # whose files run, whatever their names, also in their subfolders
+    *(".ssh", ".gnupg", ".jupyter", ".docker/cli-plugins", ".local/share/jupyter/kernels"),
+    *(".local/share/bash-completion", ".R", ".config/snakemake", ".config/easybuild", ".spack", ".lmod.d"),
+    *(".config/systemd/user", ".config/autostart", ".config/environment.d", ".config/plasma-workspace/env"),
+    *(".bashrc.d", ".profile.d", ".config/bash", ".config/zsh", ".config/fish", ".zsh", ".oh-my-bash"),
+    *(".zinit", ".zplug", ".antigen", ".local/share/zinit", ".zim", ".zprezto", ".oh-my-zsh"),
+    *(folder + name for folder in ENROOT for name in ("/hooks.d", "/mounts.d", "/environ.d")),
+    *(".git-templates", ".config/git", ".ipython/profile_default/startup", ".ipython/extensions"),
+    *(".config/ranger", ".mutt"),
+    *(".tmux/plugins", ".config/tmux", ".vim", ".config/nvim", ".emacs.d", ".config/emacs", ".local/share/nvim/site"),
+    *(".vscode-server/extensions", ".cursor-server/extensions"),  # large, so they come last
 )
-NESTED_FOLDERS = (".config/systemd/user", ".local/share/jupyter/kernels")  # whose subfolders contain such files as well
 PYTHON_FOLDERS = ".local/lib"  # with a folder per Python version, whose site-packages have the files below
 RUN_BY_PYTHON = re.compile(r"(?:user|site)customize\.py\Z|.*\.pth\Z")  # at every start of Python
 SERVICES = (

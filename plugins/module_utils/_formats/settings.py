@@ -19,6 +19,7 @@ EXPORT = re.compile(
 BARE = re.compile(r"^[ \t]*(\w+)=(.*)")
 VALUE = re.compile(r"""[ \t]*(?:'([^']*)'|"([^"]*)"|([^\s;&|#'"]*))[ \t]*(?:[;&|#].*)?$""")
 NEXT = re.compile(r"""((?:'[^']*'|"[^"]*"|[^\s;&|#'"])*)[ \t]+(\w+)=(.*)""")  # a value, and the next name of an export
+HERE_DOCUMENT = re.compile(r"(?<!<)<<-?[ \t]*\\?[\"']?(\w+)")
 PLAIN = re.compile(r"[\w@%+:,./-]+\Z")
 
 
@@ -55,14 +56,32 @@ class Setting(NamedTuple):
 
 
 def find_settings(text: str) -> Iterator[Setting]:
-    """Yield the settings of each line, the exported ones first."""
-    for number, line in enumerate(split_lines(text), 1):
+    """Yield the settings of each line, the exported ones first, without the lines of here-documents."""
+    for number, line in enumerate(split_lines(blank_here_documents(text)), 1):
         for pattern in (EXPORT, BARE):
             found = None if line.lstrip().startswith("#") else pattern.search(line)
             if found:
                 begins_line = found.start() == 0 and not line[0].isspace()
                 for name, text in _split_pairs(found.group(1), found.group(2)):
                     yield Setting(number, line, name, text, pattern is EXPORT, begins_line)
+
+
+def blank_here_documents(text: str) -> str:
+    """Return a shell's text with an empty line in place of each line of a here-document, which the shell does not run.
+
+    A word after << whose closing line is missing does not begin a here-document: it may be a shift, as in 1<<n.
+    """
+    lines, end = split_lines(text), ""
+    if "<<" not in text:
+        return text
+    for number, line in enumerate(lines):
+        found = None if end or line.lstrip().startswith("#") else HERE_DOCUMENT.search(line)
+        if end:
+            end = "" if line.strip() == end else end
+            lines[number] = "\n"
+        elif found and any(later.strip() == found.group(1) for later in lines[number + 1 :]):
+            end = found.group(1)
+    return "".join(lines)
 
 
 def _split_pairs(name: str, text: str) -> Iterator[Tuple[str, str]]:

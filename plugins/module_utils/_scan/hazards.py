@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Settings in start-up files that affect every program: variables that many programs read, and resource limits."""
 
+import re
+
 HAZARDS = {  # variables -> what they change in all programs that read them
     "CDPATH": "'cd' in scripts may enter a different folder and print its path",
     "GREP_OPTIONS": "'grep' in scripts runs with additional options",
@@ -22,6 +24,11 @@ HAZARDS = {  # variables -> what they change in all programs that read them
     "PYTHONOPTIMIZE": "Python programs skip their assert statements",
 }
 SEARCH_PATHS = ("PYTHONPATH", "LD_LIBRARY_PATH", "PERL5LIB")  # programs load code from the folders of these variables
+SEARCHES_HERE = re.compile(r"^:.|(?:^|:)\.(?:\Z|:)")
+"""A list of folders with the current folder in it: "." anywhere, or an empty entry in front of all others.
+
+An empty entry at the end is not reported: it comes from NAME=FOLDER:$NAME, which many start-up files contain.
+"""
 DROPPED_OUTPUT = r"[ \t]*exec[ \t]+(?:[12&]?>>?[ \t]*(?![&\s>])|[12]>&-)"  # lines after which a shell prints nothing
 LIMITS = (
     r"\s*%s(?:ulimit\s+(?:-[HS]\s+)*(?:-[HS]?[ftvdm]\s+\d|-[HS]?n\s+\d{1,3}\b|-[HS]?u\s+\d{1,2}\b)"

@@ -13,6 +13,7 @@ KEY_VALUE = re.compile(  # KEY = VALUE, KEY: VALUE, KEY VALUE or, in .pam_enviro
     r"^[ \t]*(?:export[ \t]+)?[\"']?([A-Za-z_][\w.-]*)[\"']?[ \t]*(?:[=:]|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$"
 )
 ASSIGNMENT = re.compile(r"\b([A-Z][A-Z0-9_]{4,40})\b[\"'\])]*(?:[ \t]*[=:,][ \t]*|[ \t]+(?=[\"'/~$]))([^\n]{3,400})")
+QUOTED = re.compile(r"\s*([\"'])(.*?)\1")
 RELATIVE = re.compile(r"[\"']?[\w.-][\w./-]*[\"']?\Z")
 STARTED_PROGRAM = re.compile(  # in settings of systemd, Jupyter and VS Code
     r"^[ \t]*Exec\w*=[-@:+!]*(/[^\s%$]+)|\"argv\"\s*:\s*\[\s*\"(/[^\"]+)\""
@@ -77,7 +78,9 @@ def is_relative(value: str) -> bool:
 
 def expand_path(value: str, home: str) -> str:
     """Return the path in a setting as an absolute path; empty if the value is not a path, or has unknown variables."""
-    value = re.sub(r"\$\{\w+:?-([^{}]*)\}", r"\1", value.strip().strip("\"'"))  # ${NAME:-default} -> default
+    quoted = QUOTED.match(value)
+    value = quoted.group(2) if quoted else value.strip().strip("\"'")
+    value = re.sub(r"\$\{\w+:?-([^{}]*)\}", r"\1", value)  # ${NAME:-default} -> default
     for prefix in ("~/", "$HOME/", "${HOME}/", "@{HOME}/"):
         if value.startswith(prefix):
             value = home + "/" + value[len(prefix) :]
