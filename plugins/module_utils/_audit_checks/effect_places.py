@@ -28,12 +28,7 @@ PRINTS = COMMAND + r"(?:echo|printf|print|cat|date|uptime|fortune|quota|figlet|n
 SETS_PATH = (
     r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH=|path=\(?|set(?: -\w+)* PATH |setenv PATH |set path ?= ?\(?)"
 )
-_LITERAL = r"(?:[^\s$`;&|\"'()]|\$\{?HOME\}?(?=/))+"  # an absolute path, or several with colons
-REPLACES_PATH = (  # in the syntax of sh, csh and fish: PATH with literal folders only, without its former value
-    r"(?:export |typeset (?:-\w+ )*|declare (?:-\w+ )*)?PATH=[\"']?%s[\"']?[ \t]*(?:[;#]|&&|$)"
-    r"|(?:setenv PATH|set(?: -\w+)* PATH)(?: +[\"']?%s[\"']?)+[ \t]*(?:[;#]|$)"
-    r"|(?:set )?path ?= ?\((?: *%s)+ *\)"
-) % (_LITERAL, _LITERAL, _LITERAL)
+_LITERAL = r"(?:[^\s$`;&|\"'()]|\$\{?HOME\}?(?=/))+"  # a folder, or several with colons, without other variables
 NAMED_BY_SHELL = re.compile(r"(/\S+): line (\d+):|(/\S+?):(\d+): |(~?/\S+) \(line (\d+)\):")  # bash, zsh, fish
 FISH_FOLDERS = (".config/fish/conf.d", ".config/fish/functions")
 FISH_VARIABLES = ".config/fish/fish_variables"  # the universal variables, which fish sets in every shell
@@ -233,6 +228,18 @@ class CauseFinder:
         dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))
         if dialect:
             yield env_file(self._host, dialect)
+
+
+def replaces_folders(name: str) -> str:
+    """Return a pattern for a line that sets a list of folders, such as PATH, to literal folders only.
+
+    Such a line removes the former folders. The line may be in the syntax of sh, csh or fish. name: of the variable.
+    """
+    one, last = r"[\"']?%s[\"']?" % _LITERAL, r"[ \t]*(?:[;#]|&&|$)"
+    of_sh = r"(?:export |(?:typeset|declare) (?:-\w+ )*)?%s=%s%s" % (name, one, last)
+    of_csh_or_fish = r"(?:setenv|set(?: -\w+)*) %s(?: +%s)+%s" % (name, one, last)
+    as_list = r"(?:set )?%s ?= ?\((?: *%s)+ *\)" % (name.lower(), one)
+    return "|".join((of_sh, of_csh_or_fish, as_list))
 
 
 def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:

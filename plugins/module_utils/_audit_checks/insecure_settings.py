@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Settings that make a program connect to a server without checking the server's certificate or key.
 
-The names are from the documentation of git, conda, pip, uv, npm, curl, wget, Node, Python, enroot, containers and ssh.
+The names are from the documentation of the tools.
 """
 
 import re
@@ -25,6 +25,7 @@ _CONTAINERS = re.compile(r"\s*insecure\s*=\s*true\b")
 _UV = re.compile(r"\s*allow-insecure-host\s*=\s*\[?\s*[\"']")
 _NPM = re.compile(r"\s*strict-ssl\s*=\s*" + OFF)
 _WGET = re.compile(r"\s*check[-_]certificate\s*=\s*" + OFF)
+_LFTP = re.compile(r"\s*set\s+ssl:verify-certificate(?:/\S+)?\s+" + OFF)
 _ENROOT = re.compile(r"\s*ENROOT_ALLOW_HTTP\s+(?:y|yes|true|1)\b")
 BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (  # file, and its lines that turn a check off
     (".gitconfig", _GIT),
@@ -44,6 +45,16 @@ BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (  # file, and its lines that tu
     (".config/enroot/enroot.config", _ENROOT),
     ("enroot/enroot.config", _ENROOT),
     (".ssh/config", _SSH),
+    (".aria2/aria2.conf", re.compile(r"\s*check-certificate\s*=\s*" + OFF)),
+    (".boto", re.compile(r"\s*https_validate_certificates\s*=\s*" + OFF, re.I)),
+    (".config/docker/daemon.json", re.compile(r".*\"insecure-registries\"\s*:\s*\[\s*\"")),
+    (".config/rclone/rclone.conf", re.compile(r"\s*no_check_certificate\s*=\s*true\b")),
+    (".gemrc", re.compile(r"\s*:?ssl_verify_mode\s*:\s*0\b")),
+    (".julia/config/startup.jl", re.compile(r"\s*ENV\[\"JULIA_SSL_NO_VERIFY_HOSTS\"\]\s*=\s*\"[^\"]")),
+    (".lftprc", _LFTP),
+    (".lftp/rc", _LFTP),
+    (".Rprofile", re.compile(r"[^#]*download\.file\.extra\s*=\s*[\"'].*(?:-k\b|--insecure|--no-check-certificate)")),
+    (".s3cfg", re.compile(r"\s*check_ssl_certificate\s*=\s*" + OFF, re.I)),
 )
 BY_FOLDER = (  # folder, ending of its files, and lines of these files
     (".config/containers/registries.conf.d", ".conf", _CONTAINERS),
@@ -61,8 +72,13 @@ BY_POINTER = {  # variable that contains the path of a settings file -> lines of
 VARIABLES = re.compile(
     r"[^#]*\b(?:GIT_SSL_NO_VERIFY[= ]+[\"']?(?:1|true)|(?:NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY)[= ]+[\"']?0"
     r"|(?:(?:APPTAINER|SINGULARITY)_NOHTTPS|ENROOT_ALLOW_HTTP)[= ]+[\"']?(?:1|[ty])"
-    r"|(?:PIP_TRUSTED_HOST|UV_INSECURE_HOST)[= ]+[\"']?\w|GIT_SSH_COMMAND%s"
-    r"|alias\s+\w+[= ].*(?:curl\s[^|;]*(?:-k\b|--insecure)|wget\s[^|;]*--no-check-certificate))" % _OF_SSH
+    r"|(?:PIP_TRUSTED_HOST|UV_INSECURE_HOST|JULIA_SSL_NO_VERIFY_HOSTS)[= ]+[\"']?[\w*]|GIT_SSH_COMMAND%s"
+    r"|(?:RCLONE_NO_CHECK_CERTIFICATE|WANDB_INSECURE_DISABLE_SSL)[= ]+[\"']?(?:1|[ty])"
+    r"|(?:CONDA_SSL_VERIFY|NPM_CONFIG_STRICT_SSL|npm_config_strict_ssl)[= ]+%s"
+    r"|(?:PERL_LWP_SSL_VERIFY_HOSTNAME[= ]+[\"']?0|CURL_CA_BUNDLE(?:=| +)(?:\"\"|'')?\s*$)"
+    r"|alias\s+\w+[= ].*(?:curl\s[^|;]*(?:-k\b|--insecure)|wget\s[^|;]*--no-check-certificate"
+    r"|\b(?:ssh|scp|sftp|rsync)\b%s|git\s[^|;]*http\.sslVerify=false|pip3?\s[^|;]*--trusted-host))"
+    % (_OF_SSH, OFF, _OF_SSH)
 )
 """Lines of start-up files with the same effect."""
 

@@ -17,22 +17,10 @@ from .._formats.settings import find_job_overrides, find_overrides
 from .._scan.hazards import DROPPED_OUTPUT, HAZARDS, LIMITS, SEARCH_PATHS, SEARCHES_HERE
 from .._scan.shell_views import ShellView
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
-from .audit_check import (
-    CURRENT_FOLDER,
-    NAME_TAKEN,
-    NOT_ON_PATH,
-    PATH_REPLACED,
-    AuditCheck,
-    is_executable,
-    is_in,
-    read_own_variables,
-    read_text,
-    real_home,
-)
-from .effect_places import COMMAND, REPLACES_PATH, CauseFinder, Place
+from .audit_check import AuditCheck, is_in, read_own_variables, read_text, real_home
+from .effect_places import COMMAND, CauseFinder, Place, replaces_folders
+from .path_effects import check_path, check_programs
 
-LAUNCHERS = ("sbatch", "srun", "salloc", "enroot", "apptainer", "singularity")
-"""Programs that start jobs and containers. In every shell, these names should start the site's programs."""
 EVERY_USER_WRITES = 0o002  # the permission that a umask must remove from new files
 
 
@@ -62,14 +50,9 @@ def check_effects(
     if is_read:
         # A shell without the variables did not read the file; a finding about its PATH would repeat that.
         complete = [view for view in views if not _was_started(host, view) or not set(ours) - set(view.environment)]
-        if programs and not any(view.environment.get("PATH") for view in complete):
-            check.skip("hpc-onboard cannot check whether its scripts are on PATH, because the login shell has no PATH")
-        for path in programs:
-            _check_program(check, path, complete, host, causes)
-    _check_launchers(check, host, views, causes)
+        check_programs(check, programs, complete, host, causes)
+    check_path(check, host, views, causes)
     _check_hazards(check, host, views, causes)
-    _check_current_folder(check, host, views, causes)
-    _check_replaced_path(check, host, causes)
     for view in views:
         if view.umask is not None and not view.umask & EVERY_USER_WRITES:
             place = causes.locate_command(view, r"umask \s*0?\d")
@@ -176,80 +159,7 @@ def _warn_of_unused_folder(host: Host, folder: str) -> str:
     return "; without this line, %s is no longer used, and its content remains" % host.shown(folder) if is_used else ""
 
 
-# -- scripts -----------------------------------------------------------------------------------
-
-
-def _check_program(check: AuditCheck, path: str, views: Sequence[ShellView], host: Host, causes: CauseFinder) -> None:
-    """Report a script that a shell does not find, or for which a shell starts something else."""
-    for view in views:
-        if not view.environment.get("PATH"):
-            continue
-        if _check_path(check, path, view, host, causes) or _check_alias(check, path, view, host, causes):
-            return
-
-
-def _check_path(check: AuditCheck, path: str, view: ShellView, host: Host, causes: CauseFinder) -> bool:
-    """Report a script whose folder is not on PATH, or that another program precedes; return True if reported."""
-    folder, name = os.path.split(path)
-    folders = [os.path.normpath(part) for part in view.environment["PATH"].split(":") if part.startswith("/")]
-    on_path = [host.resolve(part) for part in folders]
-    if host.resolve(folder) not in on_path:
-        text = "%s is not on PATH in %s" % (host.shown(folder), view.way.description)
-        place = causes.locate_path_loss(view, folder)
-        if place:
-            check.report("ENV-005", place.shown(host), "after this line, " + text, case=PATH_REPLACED)
-        else:
-            check.report("ENV-005", host.shown(path), text, case=NOT_ON_PATH)
-        return True
-    for earlier in folders[: on_path.index(host.resolve(folder))]:
-        other = os.path.join(earlier, name)
-        if is_executable(other, host):
-            text = "this program comes before %s on PATH in %s" % (host.shown(path), view.way.description)
-            check.report("ENV-005", host.shown(other), text)
-            return True
-    return False
-
-
-def _check_alias(check: AuditCheck, path: str, view: ShellView, host: Host, causes: CauseFinder) -> bool:
-    """Report an alias or a function with the name of a script; return True if reported."""
-    name = os.path.basename(path)
-    meaning = view.programs.get(name, "")
-    if not meaning or meaning.startswith("/"):
-        return False
-    text = "an alias or a function of the same name hides %s in %s" % (host.shown(path), view.way.description)
-    place = causes.locate_definition(view, name)
-    check.report("ENV-005", place.shown(host) if place else view.way.file, text, case=NAME_TAKEN)
-    return True
-
-
-def _check_launchers(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
-    """Report the user's own program, alias or function with the name of a program that starts jobs or containers."""
-    for name in LAUNCHERS:
-        for view in views:
-            other = view.programs.get(name, "")
-            if is_in(other, host.real(host.home)) and _hides_program(view, other):
-                text = "this program comes before the site's %s on PATH in %s"
-                shown = host.shown(host.home + other[len(host.real(host.home)) :])
-                check.report("ENV-005", shown, text % (name, view.way.description))
-                break
-            place = causes.locate_definition(view, name) if other and not _is_on_path(view, other) else None
-            if place and not place.is_of_site:
-                text = "an alias, a function or a hashed path hides the site's %s in %s" % (name, view.way.description)
-                check.report("ENV-005", place.shown(host), text, case=NAME_TAKEN)
-                break
-
-
-def _is_on_path(view: ShellView, program: str) -> bool:
-    """Return True if a shell finds the program in a folder of PATH; 'hash NAME=PATH' needs no such folder."""
-    folders = [folder.rstrip("/") for folder in view.environment.get("PATH", "").split(":")]
-    return program.startswith("/") and os.path.dirname(program) in folders
-
-
-def _hides_program(view: ShellView, program: str) -> bool:
-    """Return True if another folder of PATH contains a program of the same name."""
-    folder, name = os.path.split(program)
-    others = [part for part in view.environment.get("PATH", "").split(":") if part.startswith("/") and part != folder]
-    return any(os.access(os.path.join(other, name), os.X_OK) for other in others)
+# -- other settings ---------------------------------------------------------------------------
 
 
 def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
@@ -264,37 +174,22 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
         for name in [name for name in SEARCH_PATHS if SEARCHES_HERE.search(view.environment.get(name, ""))]:
             text = "%s contains the current folder, so programs load code from any folder in which they start" % name
             _report_hazard(check, host, causes.locate_variable(view, name, False), text)
+        homes = (host.home, real_home(host), host.real(host.home))
+        if view.environment.get("HOME", host.home) not in homes:
+            text = "HOME is not your home directory, so programs do not find your settings and keys"
+            _report_hazard(check, host, causes.locate_variable(view, "HOME", False), text)
         folder = view.environment.get("TMPDIR", "")
-        if any(is_in(folder, home) for home in (host.home, real_home(host), host.real(host.home))):
+        if any(is_in(folder, home) for home in homes):
             text = "TMPDIR is in the home directory, which is small, and every job writes to TMPDIR"
             _report_hazard(check, host, causes.locate_variable(view, "TMPDIR", False), text)
     text = "this line limits every program that you start, including jobs"
     _report_hazard(check, host, causes.search(LIMITS % COMMAND), text)
     text = "after this line, the shell and its programs do not print output or errors"
     _report_hazard(check, host, causes.search(DROPPED_OUTPUT), text)
+    text = "this line removes the site's folders from MODULEPATH, so 'module' does not find the site's modules"
+    _report_hazard(check, host, causes.search(replaces_folders("MODULEPATH")), text)
 
 
 def _report_hazard(check: AuditCheck, host: Host, place: Optional[Place], text: str) -> None:
     if place and not place.is_of_site:
         check.report("ENV-011", place.shown(host), text)
-
-
-def _check_current_folder(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
-    """Report a PATH that contains the current folder."""
-    for view in views:
-        folders = view.environment.get("PATH", "/").split(":")
-        if not all(folder.startswith("/") for folder in folders):
-            place = causes.locate_current_folder(view)
-            if place or "." in folders:  # a site's file may leave an empty entry
-                text = "PATH contains the current folder in %s: a program there can start instead of the usual one"
-                shown = place.shown(host) if place else "$PATH"
-                check.report("ENV-005", shown, text % view.way.description, case=CURRENT_FOLDER)
-                return
-
-
-def _check_replaced_path(check: AuditCheck, host: Host, causes: CauseFinder) -> None:
-    """Report a line that sets PATH to literal folders only, unless its effect on a program is reported already."""
-    place = None if "ENV-005" in check.rules_broken() else causes.search(REPLACES_PATH)
-    if place:
-        text = "this line removes the folders that the site and its modules added to PATH before"
-        check.report("ENV-005", place.shown(host), text, case=PATH_REPLACED)

@@ -21,7 +21,8 @@ from .._scan.shell_views import ShellView, ShellWay, build_query, read_view, sta
 from .._scan.start_up import login_shell_files
 from .audit_check import AuditCheck, is_executable, read_text
 from .effect_places import PRINTS, CauseFinder
-from .shell_effects import LAUNCHERS, check_effects
+from .path_effects import LAUNCHERS
+from .shell_effects import check_effects
 
 TOTAL_SECONDS = 24.0  # for all shells together
 REPLACES_SHELL = r"(?:exec|exit|logout|tmux|screen|zellij|byobu)\b"

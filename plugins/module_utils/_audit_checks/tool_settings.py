@@ -43,6 +43,7 @@ from .missing_paths import (
 
 VARIABLE_FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
 IN_CONTAINER = re.compile(r"(?:APPTAINER|SINGULARITY)ENV_")
+MKDIR = re.compile(r"\bmkdir\b[^\n;&|#]*")
 CONDA_CACHE = "CONDA_PKGS_DIRS"  # a variable with the meaning of conda's settings of folders
 CONDA_FOLDERS = re.compile(r"CONDA_(?:PKGS|ENVS)_(?:DIRS|PATH)\Z")
 
@@ -84,6 +85,7 @@ class ToolSettings(AuditCheck):
 
     def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
         """Report the variables of a start-up file that conflict with hpc-onboard's or point to a missing folder."""
+        created = "".join(MKDIR.findall(text))
         for setting in find_settings(text):
             self._set_by_user.add(setting.name)
             where, value = "%s:%d" % (host.shown(path), setting.line), setting.value(host.home)
@@ -100,6 +102,8 @@ class ToolSettings(AuditCheck):
                 self._report_insecure(value, lines, host)
             if setting.name == tool_places.CONDARC and value:
                 self._condarcs.append(value)
+            if any(word in created for word in ("$" + setting.name, "${%s}" % setting.name, value) if word):
+                continue  # the file creates the folder itself
             if value.startswith("/") and setting.name not in ours and tool_places.NAMES_EXISTING.match(setting.name):
                 report_missing(self, where, setting.name, value, host)
             elif CONDA_FOLDERS.match(setting.name) and setting.name not in ours and is_in(value or "/", host.home):

@@ -21,6 +21,12 @@ HAZARDS = {  # variables -> what they change in all programs that read them
     "PERL5OPT": "every Perl program runs with additional options",
     "RUBYOPT": "every Ruby program runs with additional options",
     "TMOUT": "after this number of seconds without input, bash logs you out and 'read' in scripts fails",
+    "CUDA_VISIBLE_DEVICES": "programs use only these GPUs, not those that Slurm assigns to the job",
+    "HIP_VISIBLE_DEVICES": "programs use only these GPUs, not those that Slurm assigns to the job",
+    "ROCR_VISIBLE_DEVICES": "programs use only these GPUs, not those that Slurm assigns to the job",
+    "PIP_TARGET": "'pip install' writes to this folder, even in a virtual environment",
+    "PIP_PREFIX": "'pip install' writes to this folder, even in a virtual environment",
+    "PIP_USER": "'pip install' writes to the home directory, and fails in a virtual environment",
     "PYTHONOPTIMIZE": "Python programs skip their assert statements",
 }
 SEARCH_PATHS = ("PYTHONPATH", "LD_LIBRARY_PATH", "PERL5LIB")  # programs load code from the folders of these variables

@@ -109,7 +109,8 @@ WITH_EXISTING = (
 CREATED = ("PYTHONUSERBASE", "R_LIBS_USER", "ZDOTDIR")  # with folders created later, if the parent folder exists
 NAMES_EXISTING = re.compile(  # variables of start-up files with the path of a file or a folder that must exist
     r"(?:REQUESTS_CA_BUNDLE|SSL_CERT_(?:FILE|DIR)|CURL_CA_BUNDLE|NODE_EXTRA_CA_CERTS|GIT_SSL_CAINFO|PIP_CERT"
-    r"|PYTHONSTARTUP|GIT_CONFIG_GLOBAL|PIP_CONFIG_FILE|UV_CONFIG_FILE|CONDARC|SHELL|BASH_ENV|%s)\Z" % "|".join(CREATED)
+    r"|PYTHONSTARTUP|GIT_CONFIG_GLOBAL|PIP_CONFIG_FILE|UV_CONFIG_FILE|CONDARC|SHELL|BASH_ENV|TMPDIR|%s)\Z"
+    % "|".join(CREATED)
 )
 MOUNTS = re.compile(r"^[ \t]*(/[\w./+@%-]+)[ \t]+/\S*", re.MULTILINE)  # of enroot's fstab files
 HUB = ("HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_XET_CACHE")
