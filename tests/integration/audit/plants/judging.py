@@ -73,6 +73,15 @@ def reported(findings: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding["severity"] != "info"]
 
 
+def why_missed(one: Laid, findings: Iterable[Finding]) -> str:
+    """Return which part of a missed drift's findings is wrong; no part names the drift."""
+    findings = [finding for finding in findings if any(_names(one, finding, file) for file in one.files)]
+    rules = listed(one.thing["rule"])
+    if not findings:
+        return "nothing about its file"
+    return "another rule" if rules and not any(f["rule"] in rules for f in findings) else "a lower severity"
+
+
 def _fits(one: Laid, finding: Finding) -> bool:
     """Return True if the finding is severe enough, of a right rule, and names a right file."""
     rules = listed(one.thing["rule"])

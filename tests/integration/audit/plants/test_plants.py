@@ -20,7 +20,7 @@ from tests.effort import exhaustive
 from tests.integration.audit.audit_scene import Scene
 from tests.integration.runs import REPOSITORY
 
-from .judging import OWNERS, SEVERITIES, Verdict, beyond_controls, judge, listed, reported
+from .judging import OWNERS, SEVERITIES, Verdict, beyond_controls, judge, listed, reported, why_missed
 from .plants import Laid, compute, lay, set_up, things, with_accounts
 
 HALF = os.environ.get("HPC_ONBOARD_PLANTS", "open")
@@ -58,7 +58,9 @@ def test_the_numbers_of_today(bed: Any, tmp_path: Path, say: Callable[[str], Non
     drifts = [one for one in laid if one.thing in plants]
     verdicts = [judge(one, own[one.account.name]) for one in drifts]
     false = {one.thing["id"]: reported(own[one.account.name]) for one in laid if one.thing in innocents}
+    reasons = Counter(why_missed(one.laid, own[one.laid.account.name]) for one in verdicts if not one.found)
     text = "\n".join(summary(half, verdicts, {name: found for name, found in false.items() if found}, len(false)))
+    text += "".join(f"\n  missed, reported: {reason}: {number}" for reason, number in reasons.items())
     if half != "held":
         text += "".join(f"\n  instead: {one}" for one in instead(verdicts, own))
     text += "\n" + unmeasured(laid, audit.report)
