@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene, Thing
-from ansible_collections.hpc.onboard.plugins.module_utils._scan import launcher_text
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.existing_setup import ExistingSetup
+from ansible_collections.hpc.onboard.plugins.module_utils._scan import launcher_text
 from audit_check_runs import run_check
 
 SIF = Plain(b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC\x0001")
