@@ -95,6 +95,8 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ),
         (".edf/a.toml", 'image = "/nowhere/a.sqsh"\n', "JOB-006 ~/.edf/a.toml:1"),
         (".edf/a.toml", 'image = "nvcr.io#nvidia/pytorch:24.03-py3"\n', ""),
+        ("p/.vscode/settings.json", '{"env": {"HF_HOME": "/gone/hf"}}', "ENV-009 ~/p/.vscode/settings.json:1"),
+        ("a.job", HEAD + "-p gpu\nexport HF_HOME=/gone/hf DATA_DIR=/gone/x\n", "ENV-009 ~/a.job:3"),
         ("paper/.envrc", "export HF_HOME=/gone/hf\nexport EDITOR=/gone/vi\n", "ENV-009 ~/paper/.envrc:1"),
         ("disks.py", 'partition = "sda1"\naccount = "gone"\n', ""),
         ("go.sh", "#!/bin/bash\nsrun -p gone --pty bash -c 'ls -p x'\n", "JOB-002 ~/go.sh:2"),

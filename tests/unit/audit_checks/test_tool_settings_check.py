@@ -131,6 +131,14 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         ("bin/q", "#!/usr/bin/env\r", "a carriage return ends this line"),
         (".bashrc", "export CONDA_PKGS_DIRS=~/pkgs", "CONDA_PKGS_DIRS is set to ~/pkgs in the home directory"),
         (".bashrc", "export NODE_TLS_REJECT_UNAUTHORIZED=0", UNCHECKED),
+        (".bashrc", "if false; then\n  export HF_HOME=/models\nfi", ""),
+        (".bashrc", "help() { cat <<END\nexport HF_HOME=/models\nEND\n}", ""),
+        (".bashrc", "export TMPDIR=/gone/tmp", "TMPDIR refers to /gone/tmp, which does not exist"),
+        (".bashrc", "export TMPDIR=/gone/tmp; mkdir -p $TMPDIR", ""),
+        (".bashrc", "export CURL_CA_BUNDLE=", UNCHECKED),
+        (".bashrc", "alias ssh='ssh -o StrictHostKeyChecking=no'", UNCHECKED),
+        (".s3cfg", "check_ssl_certificate = False", UNCHECKED),
+        ("enroot/environ.d/1.env", "HF_HOME=/models", f"HF_HOME {OUTRANKS}"),
     ],
 )
 def test_what_competes_is_found(scene: Scene, file: str, line: str, finding: str) -> None:

@@ -47,6 +47,11 @@ EVERY = "every user has write permission (mode %s)"
             | {f"~/.local/lib/python3.9/site-packages/{name}": Plain(b"", 0o666) for name in ("a.pth", "a.py")},
             {"SEC-010 ~/.local/lib/python3.9/site-packages/a.pth": EVERY % "0666"},
         ),
+        (
+            {f"~/.vim{part}": Folder() for part in ("", "/pack", "/pack/a", "/pack/a/start", "/pack/a/start/b")}
+            | {"~/.vim/pack/a/start/b/b.vim": Plain(b"", 0o666)},
+            {"SEC-010 ~/.vim/pack/a/start/b/b.vim": EVERY % "0666"},
+        ),
         ({"~/data.txt": Plain(b"", 0o666), "~/notes": Folder(0o777)}, {}),
         ({"~/.ssh": Folder(0o770)}, {"SEC-010 ~/.ssh": "the group has write permission (mode 0770)"}),
         (
