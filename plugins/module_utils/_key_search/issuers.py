@@ -10,14 +10,17 @@ and detect-secrets. NGC, wandb and Hugging Face are in key_forms.py. Formats tha
 
 import base64
 import binascii
+import json
 import re
 import string
+import time
 import zlib
 from functools import lru_cache
 from typing import Callable, NamedTuple, Optional, Pattern, Tuple
 
 from .._formats.key_forms import HF, NVAPI, WANDB_NOW, Form, title
 
+_SUBJECT_IN_EXAMPLES = "1234567890"  # of the token on jwt.io, which documentation and tests copy
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
 
@@ -46,6 +49,18 @@ def is_macaroon(key: str) -> bool:
     except binascii.Error:
         return False
     return content[:2] == b"\x02\x01" and content[3 : 3 + content[2]] in (b"pypi.org", b"test.pypi.org")
+
+
+def is_in_force(payload: str) -> bool:
+    """Return True if the payload of a JSON web token (RFC 7519) is one of a real token that has not expired."""
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)).decode("utf-8"))
+    except ValueError:  # not base64, UTF-8 or JSON
+        return False
+    if not isinstance(claims, dict) or claims.get("sub") == _SUBJECT_IN_EXAMPLES:
+        return False
+    expires = claims.get("exp")
+    return expires is None or (isinstance(expires, (int, float)) and expires > time.time())
 
 
 def from_form(form: Form) -> Issuer:
@@ -110,12 +125,13 @@ ISSUERS: Tuple[Issuer, ...] = (
     Issuer("an Artifactory token", r"AKCp[A-Za-z0-9]{69}"),
     Issuer("a Discord webhook", r"(?<=/webhooks/)\d{17,20}/[A-Za-z0-9_-]{60,80}"),
     Issuer("a New Relic key", r"NRAK-[A-Z0-9]{27}"),
+    Issuer("a JSON web token", r"(?<=\.)eyJ[A-Za-z0-9_-]{17,3000}(?=\.)", is_in_force),
     Issuer("an age key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
 )
 
 _AROUND = "A-Za-z0-9_-"  # characters that must not be next to a key: they would make it part of a longer word
 _ESCAPED = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=[ \"']-p)"  # exceptions: escapes in JSON and URLs, option -p
-POSSIBLE = "|".join(re.sub(r"\(\?<=.*?\)", "", issuer.pattern) for issuer in ISSUERS)
+POSSIBLE = "|".join(re.sub(r"\(\?<?=.*?\)", "", issuer.pattern) for issuer in ISSUERS)
 """Pattern of a word that may be a key, whatever surrounds it."""
 
 

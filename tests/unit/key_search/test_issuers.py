@@ -104,6 +104,23 @@ def test_a_known_key_is_found_whatever_is_around_it() -> None:
             assert [(one.value, one.what) for one in find_keys(text, lambda w: known.get(w, ""))][:1] == [(key, what)]
 
 
+@pytest.mark.parametrize(
+    ("claims", "found"),
+    [
+        ({"sub": "ada", "exp": 4102444800}, [(1, "a JSON web token")]),
+        ({"sub": "ada", "scope": "all of it"}, [(1, "a JSON web token")]),
+        ({"sub": "ada", "exp": 1500000000}, []),
+        ({"sub": "1234567890", "name": "John Doe", "iat": 1516239022}, []),
+        (["ada", "and more of that kind"], []),
+    ],
+)
+def test_a_web_token_counts_until_it_expires(claims: object, found: list[tuple[int, str]]) -> None:
+    parts = [json.dumps(part).encode() for part in ({"alg": "HS256"}, claims)] + [random.Random(1).randbytes(32)]
+    token = ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
+    for place in ("export SLURM_JWT={}", '"token": "{}"', "Authorization: Bearer {}"):
+        assert whats(place.format(token)) == found
+
+
 def test_an_id_of_aws_counts_with_its_secret_alone() -> None:
     name, secret = drawn("awsid"), drawn("awssecret")
     text = f'{{\n "aws_access_key_id": "{name}",\n "aws_secret_access_key": "{secret}"\n}}'
