@@ -98,8 +98,9 @@ KEY_RULES = {
         title="A legacy key is in use",
         severity="low",
         reported_by=CHECKS,
-        why="You use a legacy key, a type of key that its issuer still accepts but no longer creates. A legacy key"
-        " never expires, and its scope cannot be limited. Anyone who gets the key can use all of your permissions.",
+        why="You use a legacy key, an old type of key that its issuer still accepts but has replaced with personal"
+        " keys. A legacy key never expires, and its scope cannot be limited. Anyone who gets the key can use all of"
+        " your permissions.",
         fix="Create a personal key on the issuer's page, then run `hpc-onboard rotate` to replace the legacy key.",
         found_class="at_risk",
         found_cause="unknown",
