@@ -82,7 +82,7 @@ EXPOSURE_RULES = {
         " repository. If the file was pushed, the key may also be in copies that you cannot find. Deleting the"
         " file later does not remove the key from these copies.",
         fix="First, replace the key in the file with `hpc-onboard rotate`, because the key may already have been"
-        " copied. Then remove the file from Git (`git rm --cached FILE`) and add it to `.gitignore`.",
+        " copied. Then remove the file from Git (`git rm --cached FILE`) and add the file's name to `.gitignore`.",
         advice="Remove the key from {place} and from the Git history. Then replace the key: {rotate}",
     ),
     "SEC-006": Rule(
@@ -93,8 +93,8 @@ EXPOSURE_RULES = {
         " key. The copy is in the same folder as its original, and is usually a backup or an editor's swap file."
         " `hpc-onboard rotate` does not replace the key in such a copy. Often, more users can read the copy than the"
         " original. The rule also reports a draft of a key file that an interrupted run of hpc-onboard left, and"
-        " `config.BAK`, the backup file of the ngc program, if it contains an old key. SEC-004 reports keys in all"
-        " other text files and their copies.",
+        " `config.BAK`, the backup file of the ngc program, if this file contains a different key than"
+        " `~/.ngc/config`. SEC-004 reports keys in all other text files and their copies.",
         fix="Run `hpc-onboard fix ACCOUNT`, which removes a copy if the original contains all lines of the copy, and"
         " removes drafts of hpc-onboard. In any other copy, the command overwrites only the keys that are in your"
         " keyring. If a key was never in your keyring, the copy may be the only file that contains it. In this case,"
@@ -120,11 +120,11 @@ EXPOSURE_RULES = {
         title="An environment variable overrides a key file",
         severity="high",
         reported_by=CHECKS,
-        why="A start-up file of your shell sets a variable with a key (such as `WANDB_API_KEY`, `HF_TOKEN`,"
-        " `NGC_API_KEY` or `APPTAINER_DOCKER_PASSWORD`), or with the path of a different key file (such as `NETRC` or"
-        " `HF_TOKEN_PATH`). A program that reads this variable ignores the key file that hpc-onboard writes. The"
-        " program may therefore use an old key, although the key file contains the current one. A variable with a key"
-        " also exposes the key to every program that you start.",
+        why="A start-up file of your shell or of the site sets a variable with a key (such as `WANDB_API_KEY`,"
+        " `HF_TOKEN`, `NGC_API_KEY` or `APPTAINER_DOCKER_PASSWORD`), or with the path of a different key file (such"
+        " as `NETRC` or `HF_TOKEN_PATH`). A program that reads this variable ignores the key file that hpc-onboard"
+        " writes. The program may therefore use an old key, although the key file contains the current one. A"
+        " variable with a key also exposes the key to every program that you start.",
         fix="If the variable contains a key from your keyring, run `hpc-onboard fix ACCOUNT`, which removes the"
         " variable if nothing else depends on it. Otherwise, remove the variable from the start-up file that the"
         " finding names. Then log in again, and check that `env | grep -iE 'key|token'` no longer shows the variable."

@@ -56,8 +56,8 @@ FILE_RULES = {
         reported_by=CHECKS,
         why="The site deletes files in a storage area if they have not been used for the number of days that the"
         " cluster's profile names. The rule reports how many of your files the site will delete within 7 days. The"
-        " rule also reports a folder in which only empty folders or broken links are left, because its files were"
-        " probably deleted. Most sites forbid running `touch` on files only to prevent their deletion.",
+        " rule also reports a folder in which only empty folders or broken links are left, because the folder's files"
+        " were probably deleted. Most sites forbid running `touch` on files only to prevent their deletion.",
         fix="Copy the files that you need from the purged storage area to permanent storage: `rsync -a SOURCE"
         " TARGET`. If you still need deleted files, create or download them again.",
         found_class="at_risk",
@@ -95,8 +95,8 @@ FILE_RULES = {
         title="Your own file differs on the account",
         severity="medium",
         reported_by="the Ansible role `own_files`",
-        why="A file on the account differs from the declared file on your machine. Either the file was changed on the"
-        " account, or it existed before onboarding.",
+        why="A file on the account differs from the declared file on your machine. Either the file on the account was"
+        " changed, or this file existed before onboarding.",
         fix="If only the file on your machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."
         " Otherwise, first copy the lines that you want to keep from the file on the account to the file on your"
         " machine. Then move the file on the account away (`mv -n ~/.condarc ~/.condarc.mine`), and run `hpc-onboard"

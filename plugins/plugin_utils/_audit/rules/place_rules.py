@@ -31,9 +31,9 @@ PLACE_RULES = {
         title="The target of a link does not exist",
         severity="high",
         reported_by=f"the Ansible role `storage_links` and by {CHECKS}",
-        why="The target of a link was purged, or its file system was moved or is not mounted. A job fails when it"
-        " first writes to the missing target. The audit does not report links to folders of a single node or job"
-        " (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because the target of such a"
+        why="The target of a link was purged, or the target's file system was moved or is not mounted. A job fails"
+        " when it first writes to the missing target. The audit does not report links to folders of a single node or"
+        " job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because the target of such a"
         " link may exist on another login node.",
         fix="Check the link's target with `ls -ld TARGET` on the account. If a role of hpc-onboard created the link,"
         " run `hpc-onboard onboard ACCOUNT`, which creates the missing folder. If this command fails, ask the site"
@@ -69,8 +69,8 @@ PLACE_RULES = {
         title="A folder is missing",
         severity="medium",
         reported_by="the Ansible role `storage_links`",
-        why="Your folder in a storage area does not exist, so links and caches that use the folder have no target."
-        " When a site purges files, it may also remove empty folders.",
+        why="Your folder in a storage area does not exist. Links to the folder are therefore broken, and programs"
+        " cannot use caches in the folder. When a site purges files, it may also remove empty folders.",
         fix="Run `hpc-onboard onboard ACCOUNT` to create the missing folder.",
     ),
     "DIR-002": Rule(
@@ -80,7 +80,8 @@ PLACE_RULES = {
         why="The mode, group or type of a folder differs from your settings. As a result, your colleagues may have no"
         " access to the folder, or other users may have access to it.",
         fix="If you want to keep the folder's current mode or group, declare it in the accounts file. Otherwise, run"
-        " `hpc-onboard onboard ACCOUNT`, which restores the declared mode and group.",
+        " `hpc-onboard onboard ACCOUNT`, which restores the declared mode and group. If a file has the declared name"
+        " of the folder, first move the file away (`mv -n FILE FILE.mine`).",
     ),
     "DIR-003": Rule(
         title="Your home directory, or your folder in a storage area, is not writable",
@@ -106,8 +107,8 @@ PLACE_RULES = {
         " is small and often slow. Once the cache has filled the quota, programs can no longer write to the home"
         " directory. Even a login can then fail. If the site wants caches in a different place, the rule reports each"
         " cache of at least 1 MB (50 MB for a tool that has no variable for the cache's folder). At any site, the"
-        " rule reports a cache of at least 1 GB or 20,000 files. If 5 % of the home directory's size or number of"
-        " files in the cluster's profile is lower, the rule uses this limit instead. The rule also reports Python"
+        " rule reports a cache of at least 1 GB or 20,000 files. For a small home directory, the limit is instead 5 %"
+        " of the size or of the number of files that the cluster's profile names. The rule also reports Python"
         " environments and other data of tools in the home directory, with the same limits.",
         fix="Run `hpc-onboard onboard ACCOUNT`, which sets a new folder for the cache with the tool's variable, such"
         " as `APPTAINER_CACHEDIR`, `ENROOT_CACHE_PATH`, `PIP_CACHE_DIR` or `HF_HOME`. Then run `hpc-onboard fix"
@@ -126,7 +127,7 @@ PLACE_RULES = {
         severity="medium",
         reported_by=f"the Ansible role `shell_environment` and by {CHECKS}",
         why="hpc-onboard's settings file for shells (such as `~/.config/hpc.onboard/env.sh`) was changed, or the line"
-        " in a start-up file that reads this file was changed. As a result, shells may start with only some of the"
+        " that reads this file was changed in a start-up file. As a result, shells may start with only some of the"
         " settings, and the settings of bash, zsh and fish may differ.",
         fix="Move the lines that you added to hpc-onboard's settings file to your own start-up file, such as"
         " `~/.bashrc`. Then run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which restores the"
@@ -159,7 +160,7 @@ PLACE_RULES = {
         " command at all, the severity is high.",
         fix="To measure how long your start-up files take, run `time bash -lic exit` on the account. Load modules and"
         " conda only in the jobs and scripts that need them. If a start-up file ends the shell, remove the command"
-        " that does so.",
+        " that ends the shell.",
         advice="Remove commands that are slow or end the shell from {place}.",
     ),
     "ENV-005": Rule(
@@ -192,10 +193,11 @@ PLACE_RULES = {
         title="The shell settings of hpc-onboard are missing",
         severity="medium",
         reported_by="the Ansible role `shell_environment`",
-        why="hpc-onboard's settings file for shells does not exist, or no line in a start-up file reads it. Without"
-        " hpc-onboard's settings, caches are in the home directory, and your scripts are not on PATH.",
+        why="hpc-onboard's settings file for shells (such as `~/.config/hpc.onboard/env.sh`) does not exist, or no"
+        " line in a start-up file reads this file. Without hpc-onboard's settings, caches are in the home directory,"
+        " and your scripts are not on PATH.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which writes hpc-onboard's settings file and"
-        " the line in the start-up file that reads it.",
+        " adds the line to the start-up file that reads these settings.",
     ),
     "ENV-007": Rule(
         title="A variable of hpc-onboard is missing or different in a shell",
@@ -208,7 +210,7 @@ PLACE_RULES = {
         fix="Remove the line that the finding names, or run `hpc-onboard fix ACCOUNT`, which removes the line if"
         " nothing else depends on it. If you want to keep the line's value, declare the value in the accounts file"
         " instead. If the line points to a folder with files, the finding also names this folder. Once the line is"
-        " removed, no program uses the folder, and later audits do not report it.",
+        " removed, no program uses the folder, and later audits do not report the folder.",
         found_class="changed",
         advice="Remove this line, or declare its value in the accounts file: {place}.",
         cases={

@@ -54,7 +54,7 @@ RUN_RULES = {
         why="hpc-onboard created a resource on the account, but your settings no longer declare the resource. The"
         " resource does no harm, but it is no longer updated.",
         fix="To remove the undeclared resource, run `hpc-onboard offboard ACCOUNT --only undeclared`. To keep the"
-        " resource up to date, declare it again.",
+        " resource up to date, declare the resource again in the accounts file.",
     ),
     "RUN-001": Rule(
         title="A part of an account could not be checked",

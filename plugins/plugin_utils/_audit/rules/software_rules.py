@@ -12,13 +12,13 @@ SOFTWARE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="The rule reports a conda installation in the home directory if the site forbids or discourages conda, or"
-        " wants conda in a different folder. It also reports a conda installation on purged storage. A conda"
+        " wants conda in a different folder. The rule also reports a conda installation on purged storage. A conda"
         " installation has thousands of small files, which slow down a parallel file system for all users. On purged"
         " storage, the site deletes these files one by one, so conda environments slowly break.",
-        fix="First, save each conda environment (`conda env export -n NAME > NAME.yml`). If the site allows conda, set"
-        " a different folder for conda in the accounts file, run `hpc-onboard onboard ACCOUNT --tags conda`, and"
+        fix="First, save each conda environment (`conda env export -n NAME > NAME.yml`). If the site allows conda,"
+        " set a different folder for conda in the accounts file, run `hpc-onboard onboard ACCOUNT --tags conda`, and"
         " create the environments again. Otherwise, use containers or the site's own Python. Then remove the old"
-        " conda folder. Do not move this folder, because the programs in it contain its path.",
+        " conda folder. Do not move the old folder, because the programs in this folder contain its path.",
         advice="First, save each environment (conda env export -n NAME > NAME.yml). Create the environments again in a"
         " folder that the site allows, then remove {place}. Do not move {place}, because the programs in it"
         " contain its path.",
@@ -37,8 +37,8 @@ SOFTWARE_RULES = {
         reported_by=CHECKS,
         why="The block that `conda init` or `mamba shell init` adds to a start-up file runs conda or mamba in each"
         " new shell and overrides the site's modules. Some sites forbid this block.",
-        fix="To remove the block, run `conda init --reverse` (for mamba, `mamba shell deinit`) on the account."
-        " hpc-onboard adds conda to PATH without such a block.",
+        fix="To remove the `conda init` block, run `conda init --reverse` (for mamba, `mamba shell deinit`) on the"
+        " account. hpc-onboard adds conda to PATH without such a block.",
         advice="Remove the 'conda init' block from {place}: conda init --reverse",
     ),
     "PKG-003": Rule(
@@ -116,8 +116,8 @@ SOFTWARE_RULES = {
         severity="low",
         reported_by=CHECKS,
         why="The cluster's profile, your job script or a variable such as `SBATCH_PARTITION` names a partition that"
-        " Slurm does not list for you. The partition was removed or renamed, or is reserved for other users. If"
-        " jobs of hpc-onboard use the partition, Slurm refuses them, and the severity is medium.",
+        " Slurm does not list for you. The partition was removed or renamed, or is reserved for other users. If jobs"
+        " of hpc-onboard use the partition, Slurm refuses these jobs, and the severity is medium.",
         fix="Run `sinfo -s` on the account to list the partitions, and use one of them for your job. If the cluster's"
         " profile names the missing partition, inform the profile's maintainers.",
         found_class="changed",
@@ -131,7 +131,7 @@ SOFTWARE_RULES = {
         reported_by=CHECKS,
         owner="group",
         why="The cluster's profile or your job script requests a quality of service (QOS), but your Slurm account is"
-        " not allowed to use this QOS. Slurm refuses such jobs.",
+        " not allowed to use this QOS. Slurm refuses jobs that request this QOS.",
         fix="To list the QOS that you can use, run `sacctmgr show assoc user=$USER format=account,qos` on the account."
         " Use one of the listed QOS, or ask the site for access to the requested QOS.",
         found_class="changed",
@@ -146,8 +146,9 @@ SOFTWARE_RULES = {
         title="You have several Slurm accounts, but have not chosen one",
         severity="low",
         reported_by=CHECKS,
-        why="You have several Slurm accounts, but the accounts file does not say which one to use. Slurm charges your"
-        " jobs to its default account, or refuses them if the site requires you to choose an account.",
+        why="You have several Slurm accounts, but the accounts file does not say which Slurm account to use. Slurm"
+        " charges your jobs to your default Slurm account, or refuses the jobs if the site requires you to choose a"
+        " Slurm account.",
         fix="Choose a Slurm account in the accounts file (`scheduler: {account: NAME}`), then run `hpc-onboard onboard"
         " ACCOUNT`. Some sites have separate Slurm accounts for jobs with and without GPUs (`def-pi_gpu`,"
         " `def-pi_cpu`). At such a site, write the name without the suffix (`def-pi`), and hpc-onboard uses the"
@@ -185,7 +186,7 @@ SOFTWARE_RULES = {
         severity="high",
         reported_by="the Ansible role `container_images`",
         why="Your settings declare a container image that does not exist. Either the image was never imported, or the"
-        " site has deleted it from purged storage. Jobs that use the image fail.",
+        " site has deleted the image from purged storage. Jobs that use the image fail.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images` to import the missing image. The import takes"
         " several minutes and continues in the background.",
     ),
@@ -216,9 +217,9 @@ SOFTWARE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="enroot's folder for containers (`~/.local/share/enroot`), or another folder in the home directory,"
-        " contains unpacked containers. Such containers take up gigabytes in many files. No program can create the"
-        " containers again. If no variable points to a folder with containers, the container program cannot find"
-        " them.",
+        " contains unpacked containers. These containers take up gigabytes in many files, and no program can create"
+        " them again. If no variable points to a folder with containers, the container program cannot find the"
+        " containers.",
         fix="Move each container to a storage area with the container's own program. For enroot, run `enroot export -o"
         " NAME.sqsh NAME`, set `ENROOT_DATA_PATH` to a folder in a storage area, and run `enroot create -n NAME"
         " NAME.sqsh`. Then remove the old folder.",
