@@ -14,9 +14,10 @@ EXPOSURE_RULES = {
         why="Group members or all users of the cluster can read or change a file that contains a key or a token. A"
         " login node has hundreds of users. Even if the file was readable for only a minute, one of them may have"
         " copied the key. Anyone who has the key can pull images, run up costs and publish in your name.",
-        fix="If a role writes the file with the key, run `hpc-onboard onboard ACCOUNT`, which sets the file's mode to"
-        " 0600. For any other file with a key, run `hpc-onboard fix ACCOUNT`, which removes the access of other"
-        " users. If other users could read the key for a long time, replace the key with `hpc-onboard rotate`.",
+        fix="If a role of hpc-onboard writes the file with the key, run `hpc-onboard onboard ACCOUNT`, which sets the"
+        " file's mode to 0600. For any other file with a key, run `hpc-onboard fix ACCOUNT`, which removes the access"
+        " of other users. If other users could read the key for a long time, replace the key with `hpc-onboard"
+        " rotate`.",
         advice="Remove other users' access to {place} (chmod go-rwx). Only the owner of the file can change its mode.",
     ),
     "SEC-002": Rule(
@@ -26,9 +27,9 @@ EXPOSURE_RULES = {
         why="Other users can write to a folder that contains a key, or can list a folder that should be private. A"
         " user who can write to a folder can replace the files in it, even without write permission for these"
         " files. hpc-onboard does not write keys to a folder that other users can write to.",
-        fix="If a role creates the folder that contains the key, run `hpc-onboard onboard ACCOUNT`, which restores the"
-        " folder's mode. For any other folder that contains a key, run `hpc-onboard fix ACCOUNT`, which removes"
-        " the write permission of other users.",
+        fix="If a role of hpc-onboard creates the folder that contains the key, run `hpc-onboard onboard ACCOUNT`,"
+        " which restores the folder's mode. For any other folder that contains a key, run `hpc-onboard fix ACCOUNT`,"
+        " which removes the write permission of other users.",
         advice="Remove other users' write permission from {place} (chmod go-w), or store the key in a different"
         " folder.",
     ),
@@ -36,11 +37,12 @@ EXPOSURE_RULES = {
         title="An access control list gives other users access to a key",
         severity="critical",
         reported_by=KEEPERS_AND_CHECKS,
-        why="An access control list (ACL) gives other users access to a key, although the mode of the file looks"
-        " private. In the output of `ls -l`, only a `+` after the mode shows that a file has an ACL. New files"
+        why="An access control list (ACL) gives other users access to a file with a key, although the file's mode"
+        " looks private. In the output of `ls -l`, only a `+` after the mode shows that a file has an ACL. New files"
         " often inherit an ACL from a project folder.",
-        fix="To remove the ACL of a file that contains a key, run `hpc-onboard fix ACCOUNT`. To remove the default ACL"
-        " of a folder, which new files inherit, run `setfacl -k FOLDER` on the account.",
+        fix="If a role of hpc-onboard writes the file with the key, run `hpc-onboard onboard ACCOUNT`, which removes"
+        " the file's ACL. For any other file with a key, run `hpc-onboard fix ACCOUNT`. To remove the default ACL of"
+        " a folder, which new files inherit, run `setfacl -k FOLDER` on the account.",
         advice="If other users do not need access to {place}, remove its ACL: run setfacl -b on a file, or setfacl -k"
         " on a folder.",
     ),
@@ -48,18 +50,20 @@ EXPOSURE_RULES = {
         title="A file contains a key that does not belong there",
         severity="high",
         reported_by=CHECKS,
-        why="A shell's start-up file or history, a job script, a notebook, a log or another text file contains a key."
-        " Users often copy such files, share them, and send them to support teams. A rotation (`hpc-onboard"
-        " rotate`) does not replace the key in such a file. The audit recognises the keys in your keyring, and"
-        " recognises other keys by their issuer's format and checksum. The audit ignores lines that contain"
-        " `hpc.onboard:allow`.",
+        why="A text file contains a key that should be only in a key file, such as `~/.netrc`. Examples of such text"
+        " files are a shell's start-up file or history, a job script, a notebook and a log. Users often copy these"
+        " files, share them, and send them to support teams. `hpc-onboard rotate` does not replace the key in a text"
+        " file. The rule also covers copies of text files, but SEC-006 reports copies of key files and of start-up"
+        " files. The audit recognises keys from your keyring, keys in the format of a known service, random-looking"
+        " values of settings such as `api_key`, and private keys without a passphrase. The audit ignores lines that"
+        " contain `hpc.onboard:allow`.",
         fix="Run `hpc-onboard fix ACCOUNT`, which removes a variable whose value is a current or replaced key from"
-        " your keyring. The command removes the variable only if the variable's program also finds the key in a"
-        " file, such as `~/.netrc` for `WANDB_API_KEY`. In a shell history, the command overwrites keys from your"
-        " keyring. Remove every other key by hand. If a key was never in your keyring, the file may contain its"
-        " only copy, so first store the key with `keyring set hpc.onboard NAME`. If an application reads the file"
-        " (such as `.env` or a compose file), first give the application its key in another way. Finally, replace"
-        " the key with `hpc-onboard rotate`.",
+        " your keyring. The command removes the variable only if the variable's program also finds the key in a file,"
+        " such as `~/.netrc` for `WANDB_API_KEY`. In a shell history, the command overwrites keys from your keyring."
+        " Remove every other key from the text file by hand. If a key was never in your keyring, the file may contain"
+        " its only copy, so first store the key with `keyring set hpc.onboard NAME`. If an application reads the file"
+        " (such as `.env` or a compose file), first give the application its key in another way. Finally, replace the"
+        " key with `hpc-onboard rotate`.",
         advice="Make sure that the program gets its key in another way. Then remove the key from {place} by hand.",
         cases={
             "unknown_key": "{keep} Then remove the key from {place}.",
@@ -78,20 +82,24 @@ EXPOSURE_RULES = {
         " repository. If the file was pushed, the key may also be in copies that you cannot find. Deleting the"
         " file later does not remove the key from these copies.",
         fix="First, replace the key in the file with `hpc-onboard rotate`, because the key may already have been"
-        " copied. Then remove the file from Git (`git rm --cached FILE`) and add it to `.gitignore`.",
+        " copied. Then remove the file from Git (`git rm --cached FILE`) and add the file's name to `.gitignore`.",
         advice="Remove the key from {place} and from the Git history. Then replace the key: {rotate}",
     ),
     "SEC-006": Rule(
         title="A leftover copy of a file contains a key",
         severity="high",
         reported_by=KEEPERS_AND_CHECKS,
-        why="A backup copy (`.bak`, `~`) or an editor's swap file is in the same folder as its original and contains a"
-        " key. A rotation (`hpc-onboard rotate`) does not replace the key in the copy. Often, more users can read"
-        " the copy than the original.",
-        fix="Run `hpc-onboard fix ACCOUNT`, which removes a leftover copy if the original contains all lines of the"
-        " copy. In any other copy, the command overwrites only the keys that are in your keyring. If a key was"
-        " never in your keyring, the copy may be the only file that contains it. In this case, store the key with"
-        " `keyring set hpc.onboard NAME`, then remove the copy by hand.",
+        why="A copy of a key file (such as `~/.netrc.bak`) or of a start-up file (such as `~/.bashrc~`) contains a"
+        " key. The copy is in the same folder as its original, and is usually a backup or an editor's swap file."
+        " `hpc-onboard rotate` does not replace the key in such a copy. Often, more users can read the copy than the"
+        " original. The rule also reports a draft of a key file that an interrupted run of hpc-onboard left, and"
+        " `config.BAK`, the backup file of the ngc program, if this file contains a different key than"
+        " `~/.ngc/config`. SEC-004 reports keys in all other text files and their copies.",
+        fix="Run `hpc-onboard fix ACCOUNT`, which removes a copy if the original contains all lines of the copy, and"
+        " removes drafts of hpc-onboard. In any other copy, the command overwrites only the keys that are in your"
+        " keyring. If a key was never in your keyring, the copy may be the only file that contains it. In this case,"
+        " store the key with `keyring set hpc.onboard NAME`, then remove the copy by hand. If the finding names"
+        " `config.BAK`, run `hpc-onboard onboard ACCOUNT`.",
         advice="Compare {place} with its original. Save the lines that you need, then remove the copy.",
         cases={"unknown_key": "{keep} Then remove {place}."},
     ),
@@ -102,9 +110,9 @@ EXPOSURE_RULES = {
         why="A password in enroot's credentials file begins with `$`. enroot passes the password to a shell, which"
         " expands it as a variable or a command. As a result, either the password is empty, or the shell runs the"
         " command.",
-        fix="If a role writes the line whose password begins with `$`, delete this line, because onboarding does not"
-        " change it. Then run `hpc-onboard onboard ACCOUNT --tags enroot_credentials`, which writes the literal"
-        " key. If no role writes the line, replace the password with its literal value by hand.",
+        fix="If a role of hpc-onboard writes the line whose password begins with `$`, delete this line, because"
+        " onboarding does not change it. Then run `hpc-onboard onboard ACCOUNT --tags enroot_credentials`, which"
+        " writes the literal key. If no role writes the line, replace the password with its literal value by hand.",
         advice="If no role of hpc-onboard writes {place}, replace the password with its literal value. Otherwise,"
         " delete this line, then run: {onboard}",
     ),
@@ -112,15 +120,17 @@ EXPOSURE_RULES = {
         title="An environment variable overrides a key file",
         severity="high",
         reported_by=CHECKS,
-        why="A start-up file of your shell sets a variable such as `WANDB_API_KEY` or `HF_TOKEN`. A program that reads"
-        " this variable ignores the key file that hpc-onboard writes. The program may therefore use an old key,"
-        " although the key file contains the current one. In addition, the variable exposes the key to all your"
-        " processes.",
-        fix="Remove the variable from the start-up file that the finding names, and log in again. Then check that `env"
-        " | grep -iE 'key|token'` no longer shows the variable. A variable that contains the path of a file or"
-        " folder (`NETRC`, `HF_HOME`) may have other uses, such as a cache of models. In this case, set the same"
-        " path in the accounts file (option `path` of the role), or remove the variable if no other program needs"
-        " it.",
+        why="A start-up file of your shell or of the site sets a variable with a key (such as `WANDB_API_KEY`,"
+        " `HF_TOKEN`, `NGC_API_KEY` or `APPTAINER_DOCKER_PASSWORD`), or with the path of a different key file (such"
+        " as `NETRC` or `HF_TOKEN_PATH`). A program that reads this variable ignores the key file that hpc-onboard"
+        " writes. The program may therefore use an old key, although the key file contains the current one. A"
+        " variable with a key also exposes the key to every program that you start.",
+        fix="If the variable contains a key from your keyring, run `hpc-onboard fix ACCOUNT`, which removes the"
+        " variable if nothing else depends on it. Otherwise, remove the variable from the start-up file that the"
+        " finding names. Then log in again, and check that `env | grep -iE 'key|token'` no longer shows the variable."
+        " A variable that contains the path of a file or folder (`NETRC`, `HF_HOME`) may have other uses, such as a"
+        " cache of models. In this case, set the same path in the accounts file (option `path` of the role), or"
+        " remove the variable if no other program needs it.",
         advice="Remove the variable from {place}. The program then reads the key from the key file.",
         cases={
             "unknown_key": "{keep} Then remove the variable from {place}.",
@@ -134,10 +144,10 @@ EXPOSURE_RULES = {
         title="A container tool has stored tokens from earlier logins",
         severity="low",
         reported_by=CHECKS,
-        why="A container tool stores the tokens of earlier logins, for example in enroot's token cache. Until a token"
-        " expires, anyone who can read the token can use it instead of the key.",
-        fix="Run `hpc-onboard fix ACCOUNT`, which removes the stored tokens. The next pull of an image gets a new"
-        " token.",
+        why="enroot stores the tokens of earlier logins in its cache, in a folder such as `.tokens.1000` (your user"
+        " ID). Until a token expires, anyone who can read the token can use it instead of the key.",
+        fix="Run `hpc-onboard fix ACCOUNT`, which removes enroot's stored tokens. The next pull of an image gets a"
+        " new token.",
         advice="Make sure that no image is being pulled, then remove {place}.",
     ),
     "SEC-010": Rule(
@@ -145,13 +155,16 @@ EXPOSURE_RULES = {
         severity="critical",
         reported_by=CHECKS,
         why="Another user can change or replace a file that your shells, your services or ssh run or trust. Examples"
-        " are start-up files, the programs that they run, hpc-onboard's own files, programs on your PATH, files in"
-        " `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other user can run"
-        " commands as you and read all your keys. This rule also reports a server that you run without a token,"
-        " such as a Jupyter server. The rule does not report access for a group that has no other members.",
-        fix="To remove the write permission of other users, run `hpc-onboard fix ACCOUNT`, or run `chmod go-w FILE` on"
-        " the account. If the file belongs to another user, check its content and replace the file with your own"
-        " copy. If the finding reports a server without a token, set a token for the server.",
+        " are start-up files, the programs that they run, hpc-onboard's own files, programs on your PATH, job"
+        " scripts, files in `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other"
+        " user can run commands as you and read all your keys. This rule also reports setuid and setgid programs that"
+        " belong to you, a `~/.rhosts` or `~/.shosts` file that lets users of any host log in, and settings of a"
+        " Jupyter or VNC server that turn off its token or password. The rule does not report access for a group that"
+        " has no other members.",
+        fix="To remove the write permission of other users, run `hpc-onboard fix ACCOUNT`, or run `chmod go-w FILE`"
+        " on the account. If the file belongs to another user, check its content and replace the file with your own"
+        " copy. For a setuid or setgid program, run `chmod ug-s FILE`. If the finding reports settings that let other"
+        " users log in or connect, remove these settings.",
         advice="Check {place} for changes that you did not make, then remove other users' write permission (chmod"
         " go-w).",
         cases={
@@ -164,8 +177,7 @@ EXPOSURE_RULES = {
         severity="info",
         reported_by=CHECKS,
         why="A file in a folder such as `tests`, `fixtures`, `examples` or `docs` contains a key that was never in"
-        " your keyring. The key has the format and the checksum of an issuer's keys. It may be a real key or only"
-        " an example.",
+        " your keyring. The key may be real, or it may be only an example.",
         fix="Check whether the key in the file is real. If the key is real, replace it on its issuer's page and remove"
         " it from the file. If the key is only an example, write `hpc.onboard:allow` on the same line, so that the"
         " audit ignores the key.",
@@ -176,9 +188,10 @@ EXPOSURE_RULES = {
         title="A program does not verify the servers that it connects to",
         severity="medium",
         reported_by=CHECKS,
-        why="A setting of Git, conda, pip, npm, curl, wget, a container tool, or ssh (for every host) turns off the"
-        " verification of certificates or host keys. An attacker on the network can then read the keys that you"
-        " send and change the files that you download.",
+        why="A setting of a program turns off the verification of certificates or host keys, or uses an unencrypted"
+        " connection (http). The audit checks the settings of Git, conda, pip, uv, npm, yarn, curl, wget, Node.js,"
+        " Python and container tools, and those settings of ssh that apply to every host. An attacker on the network"
+        " can read the keys that you send to an unverified server, and change the files that you download.",
         fix="Remove the setting that turns off the verification of servers. If a server's certificate comes from a"
         " private certificate authority, set the file with that authority's certificate instead (`http.sslCAInfo`,"
         " `ssl_verify: FILE`, `cert = FILE`).",

@@ -11,8 +11,10 @@ FILE_RULES = {
         title="Your disk quota is nearly used up",
         severity="medium",
         reported_by=CHECKS,
-        why="You use more than 90 % of your disk quota. When the quota is full, programs cannot finish writing their"
-        " files, and some of these programs report no error.",
+        why="You use 90 % or more of your disk quota. When the quota is full, programs cannot finish writing their"
+        " files, and some of these programs report no error. If you are over the quota and in its grace period, the"
+        " severity is high. The rule also reports a file system whose free space is less than 10 % of your limit in"
+        " the cluster's profile, or less than 1 GB if the profile contains no limit.",
         fix="Run `du -xh --max-depth=1 ~ | sort -h` on the account to list your largest folders, and run the site's"
         " own quota command to see your quota. Then remove the files that you do not need, or move them to a"
         " storage area.",
@@ -24,8 +26,11 @@ FILE_RULES = {
         title="Your file quota is nearly used up",
         severity="medium",
         reported_by=CHECKS,
-        why="Your quota limits the number of your files, and you have more than 90 % of this number. When this quota"
-        " is full, programs report a full disk although there is still free space.",
+        why="Your quota limits the number of your files, and you have 90 % or more of this number. When this quota is"
+        " full, programs report a full disk although there is still free space. If you are over the quota and in its"
+        " grace period, the severity is high. The rule also reports a file system that has room for less than 10 % of"
+        " the files that the cluster's profile allows you, or for fewer than 1,000 files if the profile contains no"
+        " limit.",
         fix="Run `du --inodes -x --max-depth=1 ~ | sort -n` on the account to find the folders with the most files,"
         " usually environments and caches. Then remove the files that you do not need. To replace an environment"
         " with a single file, use a container image.",
@@ -37,8 +42,9 @@ FILE_RULES = {
         title="The home directory is more than half full",
         severity="low",
         reported_by=CHECKS,
-        why="More than half of the space in the home directory is used. The finding names the largest folders. If the"
-        " home directory becomes full, programs and even logins can fail.",
+        why="More than half of the space in the home directory is used. The finding names up to three of the largest"
+        " folders. If the home directory becomes full, programs and even logins can fail. The rule applies only to a"
+        " home directory with its own file system.",
         fix="Move large folders from the home directory to a storage area, or remove folders that you no longer need.",
         found_class="at_risk",
         found_cause="time",
@@ -48,10 +54,12 @@ FILE_RULES = {
         title="Files were purged, or will be purged soon",
         severity="medium",
         reported_by=CHECKS,
-        why="The site deletes files in a storage area if they have not been used for a number of days. Some of your"
-        " files in this area have been deleted, or will be deleted soon. Most sites forbid running `touch` on"
-        " files only to prevent their deletion.",
-        fix="Copy the files that you need from the purged storage area to permanent storage: `rsync -a SOURCE TARGET`.",
+        why="The site deletes files in a storage area if they have not been used for the number of days that the"
+        " cluster's profile names. The rule reports how many of your files the site will delete within 7 days. The"
+        " rule also reports a folder in which only empty folders or broken links are left, because the folder's files"
+        " were probably deleted. Most sites forbid running `touch` on files only to prevent their deletion.",
+        fix="Copy the files that you need from the purged storage area to permanent storage: `rsync -a SOURCE"
+        " TARGET`. If you still need deleted files, create or download them again.",
         found_class="at_risk",
         found_cause="time",
         advice="Copy the files that you need from {place} to permanent storage. Create deleted files again if you need"
@@ -87,12 +95,12 @@ FILE_RULES = {
         title="Your own file differs on the account",
         severity="medium",
         reported_by="the Ansible role `own_files`",
-        why="A file on the account differs from the declared file on your machine. Either the file was changed on the"
-        " account, or it existed before onboarding.",
+        why="A file on the account differs from the declared file on your machine. Either the file on the account was"
+        " changed, or this file existed before onboarding.",
         fix="If only the file on your machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."
         " Otherwise, first copy the lines that you want to keep from the file on the account to the file on your"
-        " machine. Then move the file on the account away (`mv -n ~/.condarc ~/.condarc.mine`), and run the same"
-        " command.",
+        " machine. Then move the file on the account away (`mv -n ~/.condarc ~/.condarc.mine`), and run `hpc-onboard"
+        " onboard ACCOUNT --tags own_files`.",
     ),
     "STP-001": Rule(
         title="A manual step is not marked as done",
@@ -110,9 +118,9 @@ FILE_RULES = {
         title="A manual step is due",
         severity="info",
         reported_by=CHECKS,
-        why="You last completed a yearly manual step more than a year ago, or a date that you set in the accounts file"
-        " (`steps:`) has passed or is less than 30 days away. If you miss the step, the site may close your"
-        " account without further notice.",
+        why="The site requires you to repeat a manual step regularly (usually every year), and the step is due again."
+        " Or a date that you set for a step in the accounts file (`steps:`) has passed or is at most 30 days away. If"
+        " you miss the step, the site may close your account without further notice.",
         fix="Complete the manual step, then run `hpc-onboard done ACCOUNT STEP`, which records the date.",
         found_class="stale",
         found_cause="time",

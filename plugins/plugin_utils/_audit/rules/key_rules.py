@@ -13,12 +13,12 @@ KEY_RULES = {
         reported_by=KEEPERS,
         why="A key file has no entry for a registry or another server that requires a key. For nvcr.io, enroot needs"
         " two entries: one for the registry, and one for the registry's token service. Without an entry, pulls of"
-        " images fail with error 401, often only inside a job.",
+        " private images fail with error 401, often only inside a job.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags enroot_credentials` to write the missing key. If the finding"
-        " names a different role, use that role's name instead of `enroot_credentials`. If only the cluster's"
-        " profile requests the key and your keyring does not contain it, the severity is info. In this case, store"
-        " the key in your keyring, or skip the role in the accounts file, for example with `without:"
-        " [registry_auth]`.",
+        " names a different role, use that role's name instead of `enroot_credentials`. If the cluster's profile"
+        " requests a key that your keyring does not contain, and your accounts file does not request the key, the"
+        " severity is info. In this case, store the key in your keyring, or skip the role in the accounts file, for"
+        " example with `without: [registry_auth]`.",
     ),
     "KEY-002": Rule(
         title="A file contains a key that is not the current one",
@@ -28,7 +28,8 @@ KEY_RULES = {
         " rotation has not reached the account yet, or a user or a program has changed the key in the file. A"
         " replaced key works until it is deactivated.",
         fix="If a rotation has not reached the account yet, run `hpc-onboard rotate --resume`. Otherwise, run"
-        " `hpc-onboard onboard ACCOUNT`, which writes the current key to the file.",
+        " `hpc-onboard onboard ACCOUNT`, which writes the current key to the file. If the key in the file was never"
+        " in your keyring, onboarding replaces it only after you agree, or with the option `--replace`.",
     ),
     "KEY-003": Rule(
         title="A key file has several entries for a machine, and programs use only the first one",
@@ -50,8 +51,8 @@ KEY_RULES = {
         reported_by=KEEPERS_AND_CHECKS,
         why="A file contains a key in a format that the key's program cannot read. Examples are an entry that spans"
         " several lines, quotation marks, fields in the wrong order, and a carriage return at the end of a line."
-        " Programs ignore such a key without an error message. They also ignore the key if the file names a"
-        " credential helper for the registry (`credsStore`, `credHelpers`).",
+        " Programs ignore or misread such a key without an error message. Programs also ignore the key if the file"
+        " names a credential helper for the registry (`credsStore`, `credHelpers`).",
         fix="Run `hpc-onboard onboard ACCOUNT`, which rewrites an entry that is on a single line. The command cannot"
         " fix an entry that spans several lines, a carriage return, a byte-order mark, a non-ASCII space, or a"
         " credential helper. In these cases, edit the file as the finding describes, then run the command again.",
@@ -61,21 +62,23 @@ KEY_RULES = {
     "KEY-005": Rule(
         title="The issuer refuses the key",
         severity="high",
-        reported_by=CHECKS,
-        why="The issuer of a key reports that the key is invalid. The key was deleted, has expired, or was copied"
-        " incompletely.",
-        fix="Create a new key on the issuer's page, then run `hpc-onboard rotate`. The rotation tests the new key"
-        " before it changes an account.",
+        reported_by="no audit check yet",
+        why="The issuer of a key reports that the key is invalid. Either the key was deleted, has expired, or was"
+        " copied incompletely. The audit does not send keys to issuers, so only a rotation (`hpc-onboard rotate`)"
+        " tests whether the issuer accepts a key.",
+        fix="Create a new key on the issuer's page, then run `hpc-onboard rotate`. Before the rotation changes an"
+        " account, it tests the new key with the issuer.",
         advice="Create a new key on the issuer's page, then install it on all accounts: {rotate}",
     ),
     "KEY-006": Rule(
         title="The key is valid, but lacks permissions",
         severity="high",
-        reported_by=CHECKS,
+        reported_by="no audit check yet",
         owner="group",
         why="A key is valid, but does not give access to the private images of its registry. The key was created for"
         " other services or for another organisation. Pulls of public images still work, so users often notice the"
-        " problem late.",
+        " problem late. The audit does not send keys to registries, so only a rotation (`hpc-onboard rotate`) tests"
+        " the permissions of a key.",
         fix="On the issuer's page, add the services that the key lacks, such as a private registry. Alternatively,"
         " create a new key with these services, then run `hpc-onboard rotate`.",
         advice="Add the missing services to the key on its issuer's page, or create a new key and install it: {rotate}",
@@ -84,8 +87,8 @@ KEY_RULES = {
         title="A key expires soon",
         severity="medium",
         reported_by=CHECKS,
-        why="A key expires within a month, or has already expired. From one week before the key expires, the severity"
-        " is high. Jobs that use an expired key fail.",
+        why="A key expires within 30 days, or has already expired. If the key expires within 7 days or has expired,"
+        " the severity is high. Jobs that use an expired key fail.",
         fix="Create a new key while the old one still works, then install the new key with `hpc-onboard rotate`.",
         found_class="at_risk",
         found_cause="time",
@@ -95,8 +98,9 @@ KEY_RULES = {
         title="A legacy key is in use",
         severity="low",
         reported_by=CHECKS,
-        why="You use a legacy key, a type of key that its issuer still accepts but no longer creates. A legacy key"
-        " never expires, and its scope cannot be limited. Anyone who gets the key can use all of your permissions.",
+        why="You use a legacy key, an old type of key that its issuer still accepts but has replaced with personal"
+        " keys. A legacy key never expires, and its scope cannot be limited. Anyone who gets the key can use all of"
+        " your permissions.",
         fix="Create a personal key on the issuer's page, then run `hpc-onboard rotate` to replace the legacy key.",
         found_class="at_risk",
         found_cause="unknown",
@@ -107,12 +111,12 @@ KEY_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="A key file is in the default folder of its program, but the program uses a different folder at this site"
-        " (for example because of `ENROOT_CONFIG_PATH`). No program reads the key file, so it is only an extra"
-        " copy of the key. This rule also reports a login with a different key under a second name of the same"
-        " registry (`docker://nvcr.io` in addition to `nvcr.io`).",
+        " (for example because of `ENROOT_CONFIG_PATH`). No program reads the key file, so it is only an extra copy"
+        " of the key. For Apptainer, this rule also reports a login with a different key under a second name of the"
+        " same registry (`docker://nvcr.io` in addition to `nvcr.io`), or in `~/.docker/config.json`.",
         fix="Run `hpc-onboard onboard ACCOUNT`, which writes the key to the file that the program uses at this site."
-        " Then remove the unused key file (`rm FILE`). If the finding reports only a login under a second name of"
-        " the registry, remove only this login from the file.",
+        " Then remove the unused key file (`rm FILE`). If the finding reports only a second login for a registry,"
+        " remove only this login from the file.",
         advice="Remove the unused entries from {place}. First, copy the entries that you need to the file that the"
         " program reads.",
     ),

@@ -23,21 +23,22 @@ PLACE_RULES = {
         " that you do not expect. If the site has changed its own variable (such as `$SCRATCH`), the finding names"
         " both targets and gives *site* as its cause.",
         fix="If the link's current target is right, set this target in the accounts file. Otherwise, run `hpc-onboard"
-        " onboard ACCOUNT --tags storage_links`. This command moves no data. It changes only links that"
-        " hpc-onboard created and that have not been changed since, so move any other link away first. If the site"
-        " has changed its variable, first copy the data that you need, because the site will empty the old folder.",
+        " onboard ACCOUNT --tags storage_links`. This command moves no data. It changes only links that hpc-onboard"
+        " created and that have not been changed since, so move any other link away first. If the site has changed"
+        " its variable, first copy the data that you need, because the site may empty the old folder.",
     ),
     "LNK-003": Rule(
         title="The target of a link does not exist",
         severity="high",
         reported_by=f"the Ansible role `storage_links` and by {CHECKS}",
-        why="The target of a link was purged, or its file system was moved or is not mounted. A job fails when it"
-        " first writes to the missing target. The audit does not report links to folders of a single node or job"
-        " (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because the target of such a"
+        why="The target of a link was purged, or the target's file system was moved or is not mounted. A job fails"
+        " when it first writes to the missing target. The audit does not report links to folders of a single node or"
+        " job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because the target of such a"
         " link may exist on another login node.",
-        fix="Check the link's target with `ls -ld TARGET` on the account. If a role created the link, run `hpc-onboard"
-        " onboard ACCOUNT`, which creates the missing folder. If this command fails, ask the site where your"
-        " folder is. If no role created the link, run `hpc-onboard fix ACCOUNT`, which removes the broken link.",
+        fix="Check the link's target with `ls -ld TARGET` on the account. If a role of hpc-onboard created the link,"
+        " run `hpc-onboard onboard ACCOUNT`, which creates the missing folder. If this command fails, ask the site"
+        " where your folder is. If no role created the link, run `hpc-onboard fix ACCOUNT`, which removes the broken"
+        " link.",
         found_class="broken",
         found_cause="site",
         advice="Change {place} so that it points to an existing target, or remove the link.",
@@ -55,8 +56,8 @@ PLACE_RULES = {
         title="A link points to itself or to purged storage",
         severity="medium",
         reported_by=CHECKS,
-        why="A link points to itself, or the site purges the link's target although the link's name suggests permanent"
-        " storage. The site deletes files on purged storage without notice.",
+        why="A link points to itself, or the link's name (such as `data`, `models` or `project`) suggests permanent"
+        " storage, but its target is on purged storage. The site deletes old files on purged storage without notice.",
         fix="If the link points to itself, run `hpc-onboard fix ACCOUNT`, which removes the link. Otherwise, move your"
         " files from the link's target to permanent storage. Then point the link to the new folder (`ln -sfn"
         " FOLDER LINK`).",
@@ -68,8 +69,8 @@ PLACE_RULES = {
         title="A folder is missing",
         severity="medium",
         reported_by="the Ansible role `storage_links`",
-        why="Your folder in a storage area does not exist, so links and caches that use the folder have no target."
-        " When a site purges files, it may also remove empty folders.",
+        why="Your folder in a storage area does not exist. Links to the folder are therefore broken, and programs"
+        " cannot use caches in the folder. When a site purges files, it may also remove empty folders.",
         fix="Run `hpc-onboard onboard ACCOUNT` to create the missing folder.",
     ),
     "DIR-002": Rule(
@@ -79,7 +80,8 @@ PLACE_RULES = {
         why="The mode, group or type of a folder differs from your settings. As a result, your colleagues may have no"
         " access to the folder, or other users may have access to it.",
         fix="If you want to keep the folder's current mode or group, declare it in the accounts file. Otherwise, run"
-        " `hpc-onboard onboard ACCOUNT`, which restores the declared mode and group.",
+        " `hpc-onboard onboard ACCOUNT`, which restores the declared mode and group. If a file has the declared name"
+        " of the folder, first move the file away (`mv -n FILE FILE.mine`).",
     ),
     "DIR-003": Rule(
         title="Your home directory, or your folder in a storage area, is not writable",
@@ -89,9 +91,9 @@ PLACE_RULES = {
         why="You cannot write to your home directory or to your folder in a storage area. Possible causes are that the"
         " project has ended, the area is frozen, the file system is mounted read-only on this login node, or the"
         " mode of the folder was changed. Jobs fail when they first write to the folder.",
-        fix="Run `touch FOLDER/x` on the account to check whether you can write to the folder. If you removed your own"
-        " write permission, run `chmod u+w FOLDER`. Otherwise, ask the site or the manager of the project why the"
-        " folder is not writable.",
+        fix='Run `test -w FOLDER || echo "not writable"` on the account to check whether you can write to the'
+        " folder. If you removed your own write permission, run `chmod u+w FOLDER`. Otherwise, ask the site or the"
+        " manager of the project why the folder is not writable.",
         found_class="broken",
         found_cause="site",
         advice="Ask the site why {place} is not writable.",
@@ -101,9 +103,13 @@ PLACE_RULES = {
         title="A cache is in the home directory",
         severity="medium",
         reported_by=CHECKS,
-        why="A cache (for example of Apptainer, enroot, pip or Hugging Face) is in the home directory, which is small"
-        " and often slow. Once the cache has filled the quota, programs can no longer write to the home directory."
-        " Even a login can then fail.",
+        why="A tool's cache (for example of Apptainer, enroot, pip or Hugging Face) is in the home directory, which"
+        " is small and often slow. Once the cache has filled the quota, programs can no longer write to the home"
+        " directory. Even a login can then fail. If the site wants caches in a different place, the rule reports each"
+        " cache of at least 1 MB (50 MB for a tool that has no variable for the cache's folder). At any site, the"
+        " rule reports a cache of at least 1 GB or 20,000 files. For a small home directory, the limit is instead 5 %"
+        " of the size or of the number of files that the cluster's profile names. The rule also reports Python"
+        " environments and other data of tools in the home directory, with the same limits.",
         fix="Run `hpc-onboard onboard ACCOUNT`, which sets a new folder for the cache with the tool's variable, such"
         " as `APPTAINER_CACHEDIR`, `ENROOT_CACHE_PATH`, `PIP_CACHE_DIR` or `HF_HOME`. Then run `hpc-onboard fix"
         " ACCOUNT`, which empties the old cache if the tool can create the content again and no start-up file"
@@ -120,9 +126,9 @@ PLACE_RULES = {
         title="The shell settings of hpc-onboard were changed",
         severity="medium",
         reported_by=f"the Ansible role `shell_environment` and by {CHECKS}",
-        why="hpc-onboard's settings file for shells was changed, or the line in a start-up file that reads this file"
-        " was changed. As a result, shells may start with only some of the settings, and the settings of bash, zsh"
-        " and fish may differ.",
+        why="hpc-onboard's settings file for shells (such as `~/.config/hpc.onboard/env.sh`) was changed, or the line"
+        " that reads this file was changed in a start-up file. As a result, shells may start with only some of the"
+        " settings, and the settings of bash, zsh and fish may differ.",
         fix="Move the lines that you added to hpc-onboard's settings file to your own start-up file, such as"
         " `~/.bashrc`. Then run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which restores the"
         " settings file.",
@@ -134,8 +140,9 @@ PLACE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="A start-up file of your shell prints text in non-interactive shells. This text breaks `scp`, `rsync` and"
-        " `sftp`, and their error messages do not name the cause. This rule also reports an error in a start-up"
-        " file, because the lines after the error may not run.",
+        " `sftp`, and the error messages of these programs do not name the cause. The rule also reports `set -x` and"
+        " `set -v`, which print each command, and a `~/.ssh/rc` that prints text. In addition, the rule reports an"
+        " error in a start-up file, because the lines after the error may not run.",
         fix="Remove the command that prints text, or run it only in interactive shells: `[[ $- == *i* ]] && echo ...`."
         " If the finding reports an error in a start-up file, run `ssh HOST true`, read the error message and"
         " correct the line.",
@@ -146,12 +153,14 @@ PLACE_RULES = {
         title="Start-up files are slow, or end the shell",
         severity="low",
         reported_by=CHECKS,
-        why="Slow start-up files delay each login, each terminal, each command over ssh, and each job step that"
-        " starts a shell. If a start-up file exits, runs `set -e`, or replaces the shell with another program,"
-        " commands may not run, and `scp`, `rsync` and similar programs fail.",
+        why="The start-up files of your shell take more than 2 seconds (measured twice), or end the shell. Slow"
+        " start-up files delay each login, each terminal, each command over ssh, and each job step that starts a"
+        " shell. If a start-up file exits, runs `set -e` or `set -u`, or replaces the shell with another program,"
+        " commands may not run, and `scp`, `rsync` and other programs that use ssh fail. If a shell does not run its"
+        " command at all, the severity is high.",
         fix="To measure how long your start-up files take, run `time bash -lic exit` on the account. Load modules and"
         " conda only in the jobs and scripts that need them. If a start-up file ends the shell, remove the command"
-        " that does so.",
+        " that ends the shell.",
         advice="Remove commands that are slow or end the shell from {place}.",
     ),
     "ENV-005": Rule(
@@ -159,10 +168,10 @@ PLACE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="A script of hpc-onboard is not on PATH, or a different program, alias or function of the same name takes"
-        " precedence. You may then run the wrong program. The audit also checks which programs the names `sbatch`,"
-        " `srun`, `salloc`, `enroot` and `apptainer` start. Scripts that you submit with `sbatch` need not be on"
-        " PATH. This rule also reports the current folder on PATH, because anyone who can write to a folder can"
-        " then choose the programs that you start in that folder.",
+        " precedence. You may then run the wrong program. The audit also checks that the names `sbatch`, `srun`,"
+        " `salloc`, `enroot`, `apptainer` and `singularity` start the site's programs. Scripts that you submit with"
+        " `sbatch` need not be on PATH. This rule also reports the current folder on PATH, because anyone who can"
+        " write to a folder can then choose the programs that you start in that folder.",
         fix="Run `type -a PROGRAM` on the account to see which program comes first. If the folder of hpc-onboard's"
         " script is not on PATH, log in again. If the folder is still missing from PATH, look in your start-up"
         " file for a line that replaces PATH after the line that reads hpc-onboard's settings. If a different"
@@ -184,23 +193,24 @@ PLACE_RULES = {
         title="The shell settings of hpc-onboard are missing",
         severity="medium",
         reported_by="the Ansible role `shell_environment`",
-        why="hpc-onboard's settings file for shells does not exist, or no line in a start-up file reads it. Without"
-        " hpc-onboard's settings, caches are in the home directory, and your scripts are not on PATH.",
+        why="hpc-onboard's settings file for shells (such as `~/.config/hpc.onboard/env.sh`) does not exist, or no"
+        " line in a start-up file reads this file. Without hpc-onboard's settings, caches are in the home directory,"
+        " and your scripts are not on PATH.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which writes hpc-onboard's settings file and"
-        " the line in the start-up file that reads it.",
+        " adds the line to the start-up file that reads these settings.",
     ),
     "ENV-007": Rule(
         title="A variable of hpc-onboard is missing or different in a shell",
         severity="medium",
         reported_by=CHECKS,
-        why="A variable of hpc-onboard is missing or has a different value in a shell. A start-up file sets or unsets"
-        " the variable after it has read hpc-onboard's settings, or ends before it reads these settings. Such"
-        " lines in start-up files often come from tutorials. As a result, a cache may be in the home directory"
-        " again. The audit checks a login shell, an interactive shell, a command over ssh and a batch job.",
+        why="A variable that hpc-onboard sets is missing in one of your shells, or has a different value. A start-up"
+        " file sets or unsets the variable after it has read hpc-onboard's settings, or ends before it reads these"
+        " settings. Such lines in start-up files often come from tutorials. As a result, a cache may be in the home"
+        " directory again. The audit checks a login shell, an interactive shell, a command over ssh and a batch job.",
         fix="Remove the line that the finding names, or run `hpc-onboard fix ACCOUNT`, which removes the line if"
         " nothing else depends on it. If you want to keep the line's value, declare the value in the accounts file"
         " instead. If the line points to a folder with files, the finding also names this folder. Once the line is"
-        " removed, no program uses the folder, and later audits do not report it.",
+        " removed, no program uses the folder, and later audits do not report the folder.",
         found_class="changed",
         advice="Remove this line, or declare its value in the accounts file: {place}.",
         cases={
@@ -215,22 +225,22 @@ PLACE_RULES = {
         why="The umask of one of your shells lets every user of the cluster write to the files and folders that you"
         " create. Other users can therefore change or delete your data.",
         fix="Remove the line that sets the umask from your start-up file, or change the line to `umask 022`. With"
-        " `umask 027`, only you and your group can read your new files.",
+        " `umask 027`, only you and your group can read your new files, and only you can change them.",
         advice="Remove the umask command from {place}, or change it to umask 022.",
     ),
     "ENV-009": Rule(
         title="A setting conflicts with a setting of hpc-onboard",
         severity="low",
         reported_by=CHECKS,
-        why="A start-up file sets a variable (`HF_HOME`, `TRANSFORMERS_CACHE`, `XDG_CACHE_HOME`,"
-        " `SINGULARITY_CACHEDIR`), but a variable of hpc-onboard takes precedence. Programs then do not find"
-        " earlier downloads. This rule also covers tool settings (`enroot.config`, `environ.d`, `environment.d`,"
-        " `pip.conf`, `.condarc`, `.npmrc`), files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job"
-        " scripts, and project settings (`.env`, `uv.toml`, `.vscode`). The rule reports a folder in these"
-        " settings that differs from hpc-onboard's folder, does not exist, or is in the home directory although"
-        " the site does not want caches there. The rule also reports a variable such as `CARGO_HOME` or `NETRC`"
-        " whose path does not exist and cannot be created. In addition, the rule reports a systemd service, a"
-        " Jupyter kernel or a script in `~/bin` whose program does not exist.",
+        why="You or the site set a variable (such as `HF_HOME`, `TRANSFORMERS_CACHE`, `XDG_CACHE_HOME` or"
+        " `SINGULARITY_CACHEDIR`), but a variable of hpc-onboard takes precedence. Programs then do not find earlier"
+        " downloads. The rule also reports a setting whose folder differs from hpc-onboard's folder, does not exist,"
+        " or is in the home directory although the site does not want caches there. The audit checks such settings in"
+        " start-up files, settings files of tools (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`,"
+        " `.condarc`, `.npmrc`), files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job scripts, and project"
+        " settings (`.env`, `uv.toml`, `.vscode`). The rule also reports a variable such as `CARGO_HOME` or `NETRC`"
+        " whose path does not exist and cannot be created. In addition, the rule reports a systemd service, a Jupyter"
+        " kernel or a script in `~/bin` whose program does not exist.",
         fix="Remove the line that conflicts with a setting of hpc-onboard. If you want to keep your own folder,"
         " declare it in the accounts file instead (`tool_caches_paths: {huggingface: /data/ada/hf}`), then run"
         " `hpc-onboard onboard ACCOUNT`. To find such folders, run `hpc-onboard adopt ACCOUNT`. If a path no"
@@ -243,7 +253,9 @@ PLACE_RULES = {
         reported_by=CHECKS,
         why="Windows editors end each line with a carriage return and a line feed. A shell reads the carriage return"
         " as part of the last word, so variables do not have the values that the file shows. Slurm refuses a job"
-        " script with carriage returns. A byte-order mark at the beginning of a file causes similar problems.",
+        " script with carriage returns or a byte-order mark. A shell reads a byte-order mark at the beginning of a"
+        " start-up file as part of the first word. The rule also reports a script in `~/bin` or `~/.local/bin` whose"
+        " first line ends with a carriage return, because the system cannot start it.",
         fix="To remove the carriage returns and the byte-order mark from a file, run `sed -i 's/\\r$//;"
         " 1s/^\\xef\\xbb\\xbf//' FILE` on the account.",
         advice="Remove carriage returns and byte-order marks from {place}: sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//'"
@@ -254,10 +266,10 @@ PLACE_RULES = {
         severity="low",
         reported_by=CHECKS,
         why="A start-up file changes the current folder, sets a limit with `ulimit` (file size, memory, time, open"
-        " files or processes), or sets a variable that changes how programs run (`CDPATH`, `GREP_OPTIONS`,"
-        " `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`, or a `TMPDIR` in the home directory). Other examples are a"
-        " `PYTHONPATH` with the current folder, and a line that redirects all output of the shell. As a result,"
-        " commands over ssh, `scp` with a relative path, and jobs behave differently, without any warning.",
+        " files or processes), redirects all output of the shell, or sets a variable that changes how many programs"
+        " run. Examples of such variables are `CDPATH`, `GREP_OPTIONS`, `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`, a"
+        " `PYTHONPATH` that contains the current folder, and a `TMPDIR` in the home directory. As a result, commands"
+        " over ssh, `scp` with a relative path, and jobs behave differently, without any warning.",
         fix="Remove the line that the finding names from the start-up file, or run the line only in interactive"
         " shells: `[[ $- == *i* ]] && cd /data/ada`.",
         advice="Remove this line, or run it only in interactive shells: {place}.",

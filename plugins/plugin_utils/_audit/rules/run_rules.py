@@ -15,7 +15,8 @@ RUN_RULES = {
         reported_by=CHECKS,
         why="A certificate or a ticket is missing, has expired, or expires within an hour. Without a valid certificate"
         " or ticket, jobs lose access to the home directory, or the next login is refused.",
-        fix="Get a new certificate or ticket: run `kinit`, `cscs-key sign`, or the command that the site recommends.",
+        fix="Get a new certificate or ticket: run `kinit`, `cscs-key sign`, or the command that the site recommends."
+        " Then run `hpc-onboard audit ACCOUNT` again.",
         found_class="at_risk",
         found_cause="time",
         advice="Renew the certificate or ticket, then run the audit again.",
@@ -24,8 +25,9 @@ RUN_RULES = {
         title="The cluster's profile was last checked months ago",
         severity="low",
         reported_by=CHECKS,
-        why="The facts in the cluster's profile were last checked months ago. Sites move file systems and change"
-        " rules, so the profile may be out of date.",
+        why="The facts in the cluster's profile were last checked more than 180 days ago. (The setting"
+        " `audit_max_age` changes this number.) Sites move file systems and change rules, so the profile may be out"
+        " of date.",
         fix="Compare the cluster's profile with the site's documentation, correct the profile, and set `verified_on`"
         " in `inventory/clusters/CLUSTER.yml` to today's date.",
         found_class="at_risk",
@@ -52,14 +54,15 @@ RUN_RULES = {
         why="hpc-onboard created a resource on the account, but your settings no longer declare the resource. The"
         " resource does no harm, but it is no longer updated.",
         fix="To remove the undeclared resource, run `hpc-onboard offboard ACCOUNT --only undeclared`. To keep the"
-        " resource up to date, declare it again.",
+        " resource up to date, declare the resource again in the accounts file.",
     ),
     "RUN-001": Rule(
         title="A part of an account could not be checked",
         severity="info",
         reported_by="all Ansible roles and all audit checks",
-        why="A part of the account could not be checked, because permission was denied, a file system did not respond,"
-        " or a command was missing. The audit makes no statement about this part. All other parts were checked.",
+        why="A part of the account could not be checked, for example because permission was denied, a file system did"
+        " not respond, or a command was missing. The audit makes no statement about this part. All other parts were"
+        " checked.",
         fix="Solve the problem that the finding names, then run `hpc-onboard audit ACCOUNT` again. If you cannot solve"
         " the problem, check this part of the account by hand.",
         advice="Solve the problem in this finding, then run the audit again.",
@@ -98,7 +101,8 @@ RUN_RULES = {
         " written by hpc-onboard. Offboarding relies on the receipt, so it could leave resources of hpc-onboard on"
         " the account or remove yours.",
         fix="Restore the receipt from a backup, or run `hpc-onboard onboard ACCOUNT`. Onboarding adds entries for the"
-        " unchanged resources that the copy of the receipt on your machine lists. All other resources are treated"
-        " as yours.",
+        " unchanged resources that the copy of the receipt on your machine lists. All other resources are treated as"
+        " yours. If the finding reports an entry that hpc-onboard did not write, first inspect the receipt, and move"
+        " the receipt away if you do not know who wrote the entry.",
     ),
 }

@@ -11,12 +11,14 @@ SOFTWARE_RULES = {
         title="conda is in a folder that the site forbids, or on purged storage",
         severity="medium",
         reported_by=CHECKS,
-        why="A conda installation has thousands of small files, which slow down a parallel file system for all users."
-        " On purged storage, the site deletes these files one by one, so conda environments slowly break.",
-        fix="First, save each conda environment (`conda env export -n NAME > NAME.yml`). If the site allows conda, set"
-        " a different folder for conda in the accounts file, run `hpc-onboard onboard ACCOUNT --tags conda`, and"
+        why="The rule reports a conda installation in the home directory if the site forbids or discourages conda, or"
+        " wants conda in a different folder. The rule also reports a conda installation on purged storage. A conda"
+        " installation has thousands of small files, which slow down a parallel file system for all users. On purged"
+        " storage, the site deletes these files one by one, so conda environments slowly break.",
+        fix="First, save each conda environment (`conda env export -n NAME > NAME.yml`). If the site allows conda,"
+        " set a different folder for conda in the accounts file, run `hpc-onboard onboard ACCOUNT --tags conda`, and"
         " create the environments again. Otherwise, use containers or the site's own Python. Then remove the old"
-        " conda folder. Do not move this folder, because the programs in it contain its path.",
+        " conda folder. Do not move the old folder, because the programs in this folder contain its path.",
         advice="First, save each environment (conda env export -n NAME > NAME.yml). Create the environments again in a"
         " folder that the site allows, then remove {place}. Do not move {place}, because the programs in it"
         " contain its path.",
@@ -33,18 +35,19 @@ SOFTWARE_RULES = {
         title="A start-up file contains a 'conda init' block",
         severity="medium",
         reported_by=CHECKS,
-        why="The block that `conda init` adds to a start-up file runs conda at each login and overrides the site's"
-        " modules. Some sites forbid this block.",
-        fix="To remove the `conda init` block, run `conda init --reverse` on the account. hpc-onboard adds conda to"
-        " PATH without such a block.",
+        why="The block that `conda init` or `mamba shell init` adds to a start-up file runs conda or mamba in each"
+        " new shell and overrides the site's modules. Some sites forbid this block.",
+        fix="To remove the `conda init` block, run `conda init --reverse` (for mamba, `mamba shell deinit`) on the"
+        " account. hpc-onboard adds conda to PATH without such a block.",
         advice="Remove the 'conda init' block from {place}: conda init --reverse",
     ),
     "PKG-003": Rule(
         title="conda would use Anaconda's default channels",
         severity="medium",
         reported_by=f"the Ansible role `conda` and by {CHECKS}",
-        why="The terms of Anaconda's default channels require larger organisations, often including universities, to"
-        " pay for their use.",
+        why="conda's settings name Anaconda's default channels, or name no channels, so that conda uses the default"
+        " channels. The terms of these channels require larger organisations, often including universities, to pay"
+        " for their use.",
         fix="To stop using Anaconda's default channels, run `conda config --remove channels defaults` on the account."
         " Alternatively, use Miniforge: set `conda: {distribution: miniforge}` in the accounts file.",
         advice="Remove the default channels from {place}: conda config --remove channels defaults",
@@ -53,10 +56,10 @@ SOFTWARE_RULES = {
         title="The installed conda differs from the declared version",
         severity="medium",
         reported_by="the Ansible role `conda`",
-        why="The version or the checksum of the installed conda differs from your settings. As a result, an"
-        " environment may differ between two clusters.",
-        fix="Run `hpc-onboard onboard ACCOUNT --tags conda` to install the declared version of conda, or declare the"
-        " installed version in the accounts file.",
+        why="The version or the checksum of the installed conda differs from your settings, or a conda environment"
+        " was created from a different file. As a result, an environment may differ between two clusters.",
+        fix="Run `hpc-onboard onboard ACCOUNT --tags conda` to install the declared version of conda. Alternatively,"
+        " declare the installed version in the accounts file.",
     ),
     "PKG-005": Rule(
         title="conda or one of its environments is missing",
@@ -85,19 +88,21 @@ SOFTWARE_RULES = {
         " installed or removed by hand. Jobs then use versions that differ from the lock file. Onboarding does not"
         " undo changes that were made by hand.",
         fix="To keep packages that you installed by hand, add them to `packages` in the accounts file. To discard"
-        " them, remove the environment's link. Then run `hpc-onboard onboard ACCOUNT --tags python_envs` to create"
-        " the environment again.",
+        " these packages, remove the environment's link. Then run `hpc-onboard onboard ACCOUNT --tags python_envs` to"
+        " create the environment again.",
     ),
     "JOB-001": Rule(
         title="Slurm refuses jobs for the chosen Slurm account",
         severity="high",
         reported_by=CHECKS,
         owner="group",
-        why="Slurm charges each job to a Slurm account, which usually belongs to a project. You are not a member of"
-        " the Slurm account in your accounts file, or you have no Slurm account on this cluster. Slurm therefore"
-        " refuses jobs that you submit with `sbatch` or with hpc-onboard's script `usrun.sh`.",
-        fix="Set one of your Slurm accounts in the accounts file (`scheduler: {account: NAME}`), then run `hpc-onboard"
-        " onboard ACCOUNT`. If you should be a member of the Slurm account, ask the project's leader to add you.",
+        why="Slurm charges each job to a Slurm account, which usually belongs to a project. Either you are not a"
+        " member of the Slurm account that your accounts file or your job script names, or you have no Slurm account"
+        " on this cluster. Slurm therefore refuses jobs that you submit with `sbatch` or with hpc-onboard's script"
+        " `usrun.sh`.",
+        fix="Set one of your Slurm accounts in the accounts file (`scheduler: {account: NAME}`), then run"
+        " `hpc-onboard onboard ACCOUNT`. If the finding names a job script, correct the Slurm account in this script."
+        " If you should be a member of the Slurm account, ask the project's leader to add you.",
         found_class="broken",
         found_cause="site",
         advice="Set one of your Slurm accounts in the accounts file (scheduler: {{account: NAME}}), or ask your"
@@ -111,8 +116,8 @@ SOFTWARE_RULES = {
         severity="low",
         reported_by=CHECKS,
         why="The cluster's profile, your job script or a variable such as `SBATCH_PARTITION` names a partition that"
-        " Slurm does not list for you. The partition was removed or renamed, or is reserved for other users. If"
-        " jobs of hpc-onboard use the partition, Slurm refuses them, and the severity is medium.",
+        " Slurm does not list for you. The partition was removed or renamed, or is reserved for other users. If jobs"
+        " of hpc-onboard use the partition, Slurm refuses these jobs, and the severity is medium.",
         fix="Run `sinfo -s` on the account to list the partitions, and use one of them for your job. If the cluster's"
         " profile names the missing partition, inform the profile's maintainers.",
         found_class="changed",
@@ -125,8 +130,8 @@ SOFTWARE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         owner="group",
-        why="The cluster's profile requests a quality of service (QOS) for jobs, but your Slurm account is not allowed"
-        " to use this QOS. Slurm refuses such jobs.",
+        why="The cluster's profile or your job script requests a quality of service (QOS), but your Slurm account is"
+        " not allowed to use this QOS. Slurm refuses jobs that request this QOS.",
         fix="To list the QOS that you can use, run `sacctmgr show assoc user=$USER format=account,qos` on the account."
         " Use one of the listed QOS, or ask the site for access to the requested QOS.",
         found_class="changed",
@@ -141,8 +146,9 @@ SOFTWARE_RULES = {
         title="You have several Slurm accounts, but have not chosen one",
         severity="low",
         reported_by=CHECKS,
-        why="You have several Slurm accounts, but the accounts file does not say which one to use. Slurm charges your"
-        " jobs to its default account, or refuses them if the site requires you to choose an account.",
+        why="You have several Slurm accounts, but the accounts file does not say which Slurm account to use. Slurm"
+        " charges your jobs to your default Slurm account, or refuses the jobs if the site requires you to choose a"
+        " Slurm account.",
         fix="Choose a Slurm account in the accounts file (`scheduler: {account: NAME}`), then run `hpc-onboard onboard"
         " ACCOUNT`. Some sites have separate Slurm accounts for jobs with and without GPUs (`def-pi_gpu`,"
         " `def-pi_cpu`). At such a site, write the name without the suffix (`def-pi`), and hpc-onboard uses the"
@@ -155,8 +161,9 @@ SOFTWARE_RULES = {
         title="A job script uses the home directory, which jobs cannot access",
         severity="low",
         reported_by=CHECKS,
-        why="A job script uses the home directory, but jobs at this site cannot access the home directory, or have no"
-        " Kerberos ticket for it. The job fails when it opens its first file in the home directory.",
+        why="A job script uses the home directory, but jobs at this site cannot use the home directory: it does not"
+        " exist on compute nodes, is read-only there, or requires a Kerberos ticket that jobs do not have. The job"
+        " fails when it uses its first file in the home directory.",
         fix="In the job script, use a folder in a storage area instead of the home directory: `#SBATCH"
         " --chdir=/work1/...`.",
         advice="Use a folder in a storage area instead of the home directory in {place}.",
@@ -166,10 +173,10 @@ SOFTWARE_RULES = {
         severity="low",
         reported_by=CHECKS,
         why="Your job script, alias or variable requests GPUs that no partition has, more GPUs than a node has, or a"
-        " time limit that the partition does not allow. Or the job uses an image, an environment or a folder that"
-        " does not exist. Slurm refuses the job, or the job fails. This rule also reports a job script whose first"
-        " line does not name a shell, because Slurm refuses the script, and `#SBATCH` lines below the first"
-        " command, because Slurm ignores them.",
+        " time limit that the partition does not allow. Or the job uses an image, an environment, a file or a folder"
+        " that does not exist. Slurm refuses the job, or the job fails. This rule also reports a job script whose"
+        " first line does not name a shell, because Slurm refuses the script, and `#SBATCH` lines below the first"
+        " command, because Slurm ignores these lines.",
         fix="Correct the line that requests the unavailable resource. To list partitions, limits and GPUs, run"
         " `hpc-onboard cheatsheet ACCOUNT`.",
         advice="Correct {place}, or remove the line if it is for another site.",
@@ -178,8 +185,8 @@ SOFTWARE_RULES = {
         title="A container image is missing",
         severity="high",
         reported_by="the Ansible role `container_images`",
-        why="Your settings declare a container image that does not exist. Either the image was never imported, or its"
-        " storage was purged. Jobs that use the image fail.",
+        why="Your settings declare a container image that does not exist. Either the image was never imported, or the"
+        " site has deleted the image from purged storage. Jobs that use the image fail.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images` to import the missing image. The import takes"
         " several minutes and continues in the background.",
     ),
@@ -187,8 +194,8 @@ SOFTWARE_RULES = {
         title="A container image differs from its declaration",
         severity="medium",
         reported_by="the Ansible role `container_images`",
-        why="The tag of a container image now has a different digest in the registry, the image file was changed, or"
-        " the registry no longer gives your key access to the image.",
+        why="The tag of a container image now has a different digest in the registry, the image file was changed, old"
+        " versions of the image still exist, or the registry no longer gives your key access to the image.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images`, which imports the new version of the image and"
         " keeps the old one. To keep using one version, declare the image with its digest"
         " (`pytorch:24.03-py3@sha256:…`).",
@@ -197,8 +204,9 @@ SOFTWARE_RULES = {
         title="A container image is in the home directory",
         severity="medium",
         reported_by=CHECKS,
-        why="A container image (`.sqsh` or `.sif`) takes up gigabytes, but the home directory is small and slow. Jobs"
-        " that use the image start slowly. If the home directory is full, even a login can fail.",
+        why="A container image of at least 1 MB (`.sqsh`, `.squashfs`, `.sqfs`, `.sif` or `.simg`) is in the home"
+        " directory. An image usually takes up gigabytes, but the home directory is small and slow. Jobs that use the"
+        " image start slowly. If the home directory is full, even a login can fail.",
         fix="Move the image to a storage area. Alternatively, declare the image under `container_images` in the"
         " accounts file, and remove the old image file from the home directory.",
         advice="Move {place} to a storage area, or declare the image in the accounts file (container_images) and"
@@ -208,8 +216,10 @@ SOFTWARE_RULES = {
         title="Containers are in the home directory",
         severity="medium",
         reported_by=CHECKS,
-        why="Unpacked containers in the home directory take up gigabytes in many files. No program can create these"
-        " containers again. If no variable points to a container's folder, its program cannot find the container.",
+        why="enroot's folder for containers (`~/.local/share/enroot`), or another folder in the home directory,"
+        " contains unpacked containers. These containers take up gigabytes in many files, and no program can create"
+        " them again. If no variable points to a folder with containers, the container program cannot find the"
+        " containers.",
         fix="Move each container to a storage area with the container's own program. For enroot, run `enroot export -o"
         " NAME.sqsh NAME`, set `ENROOT_DATA_PATH` to a folder in a storage area, and run `enroot create -n NAME"
         " NAME.sqsh`. Then remove the old folder.",
