@@ -32,8 +32,6 @@ LINKS = ("work", "wclustre", "dss", "loco", "scratch", "data", "projects")
 LEFT = "what the tutorials left"
 NO_DRIFT = {  # rules that nothing on an account can break, and where they are tested
     "SEC-007": "onboarding writes no such line; unit/audit_checks/test_enroot_lines_check.py",
-    "KEY-005": "the issuer's answer, not the account's; keys/test_registry.py",
-    "KEY-006": "the issuer's answer, not the account's; keys/test_registry.py",
     "KEY-007": "a date in the keyring; unit/audit/test_key_ages.py",
     "KEY-008": "a key's form in the keyring; unit/audit/test_key_ages.py",
     "KEY-011": "a rotation's record; rotation/test_rotate_trouble.py",

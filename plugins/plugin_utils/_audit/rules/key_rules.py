@@ -59,30 +59,6 @@ KEY_RULES = {
         found_class="broken",
         advice="Edit {place} as the finding describes, because onboarding does not change this line.",
     ),
-    "KEY-005": Rule(
-        title="The issuer refuses the key",
-        severity="high",
-        reported_by="no audit check yet",
-        why="The issuer of a key reports that the key is invalid. Either the key was deleted, has expired, or was"
-        " copied incompletely. The audit does not send keys to issuers, so only a rotation (`hpc-onboard rotate`)"
-        " tests whether the issuer accepts a key.",
-        fix="Create a new key on the issuer's page, then run `hpc-onboard rotate`. Before the rotation changes an"
-        " account, it tests the new key with the issuer.",
-        advice="Create a new key on the issuer's page, then install it on all accounts: {rotate}",
-    ),
-    "KEY-006": Rule(
-        title="The key is valid, but lacks permissions",
-        severity="high",
-        reported_by="no audit check yet",
-        owner="group",
-        why="A key is valid, but does not give access to the private images of its registry. The key was created for"
-        " other services or for another organisation. Pulls of public images still work, so users often notice the"
-        " problem late. The audit does not send keys to registries, so only a rotation (`hpc-onboard rotate`) tests"
-        " the permissions of a key.",
-        fix="On the issuer's page, add the services that the key lacks, such as a private registry. Alternatively,"
-        " create a new key with these services, then run `hpc-onboard rotate`.",
-        advice="Add the missing services to the key on its issuer's page, or create a new key and install it: {rotate}",
-    ),
     "KEY-007": Rule(
         title="A key expires soon",
         severity="medium",

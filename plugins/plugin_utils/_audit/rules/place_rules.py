@@ -171,7 +171,8 @@ PLACE_RULES = {
         " precedence. You may then run the wrong program. The audit also checks that the names `sbatch`, `srun`,"
         " `salloc`, `enroot`, `apptainer` and `singularity` start the site's programs. Scripts that you submit with"
         " `sbatch` need not be on PATH. This rule also reports the current folder on PATH, because anyone who can"
-        " write to a folder can then choose the programs that you start in that folder.",
+        " write to a folder can then choose the programs that you start in that folder. In addition, the rule reports a"
+        " line such as `PATH=/usr/bin:/bin`, which removes the site's folders from PATH.",
         fix="Run `type -a PROGRAM` on the account to see which program comes first. If the folder of hpc-onboard's"
         " script is not on PATH, log in again. If the folder is still missing from PATH, look in your start-up"
         " file for a line that replaces PATH after the line that reads hpc-onboard's settings. If a different"
@@ -238,8 +239,9 @@ PLACE_RULES = {
         " or is in the home directory although the site does not want caches there. The audit checks such settings in"
         " start-up files, settings files of tools (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`,"
         " `.condarc`, `.npmrc`), files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job scripts, and project"
-        " settings (`.env`, `uv.toml`, `.vscode`). The rule also reports a variable such as `CARGO_HOME` or `NETRC`"
-        " whose path does not exist and cannot be created. In addition, the rule reports a systemd service, a Jupyter"
+        " settings (`.env`, `uv.toml`, `.vscode`, `~/.edf`). The rule also reports a variable such as `CARGO_HOME`,"
+        " `NETRC` or `TMPDIR` whose path does not exist. If a program of yours can create the path, only `TMPDIR` is"
+        " reported, because no program creates it. In addition, the rule reports a systemd service, a Jupyter"
         " kernel or a script in `~/bin` whose program does not exist.",
         fix="Remove the line that conflicts with a setting of hpc-onboard. If you want to keep your own folder,"
         " declare it in the accounts file instead (`tool_caches_paths: {huggingface: /data/ada/hf}`), then run"
@@ -267,8 +269,10 @@ PLACE_RULES = {
         reported_by=CHECKS,
         why="A start-up file changes the current folder, sets a limit with `ulimit` (file size, memory, time, open"
         " files or processes), redirects all output of the shell, or sets a variable that changes how many programs"
-        " run. Examples of such variables are `CDPATH`, `GREP_OPTIONS`, `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`, a"
-        " `PYTHONPATH` that contains the current folder, and a `TMPDIR` in the home directory. As a result, commands"
+        " run. Examples of such variables are `CDPATH`, `GREP_OPTIONS`, `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`,"
+        " `CUDA_VISIBLE_DEVICES`, `PIP_TARGET`, a `HOME` that is not your home directory, a `PYTHONPATH` that contains"
+        " the current folder, a `MODULEPATH` without the site's folders, and a `TMPDIR` in the home directory. As a"
+        " result, commands"
         " over ssh, `scp` with a relative path, and jobs behave differently, without any warning.",
         fix="Remove the line that the finding names from the start-up file, or run the line only in interactive"
         " shells: `[[ $- == *i* ]] && cd /data/ada`.",
