@@ -239,9 +239,9 @@ PLACE_RULES = {
         " or is in the home directory although the site does not want caches there. The audit checks such settings in"
         " start-up files, settings files of tools (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`,"
         " `.condarc`, `.npmrc`), files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job scripts, and project"
-        " settings (`.env`, `uv.toml`, `.vscode`, `~/.edf`). The rule also reports a variable such as `CARGO_HOME`,"
-        " `NETRC` or `TMPDIR` whose path does not exist. If a program of yours can create the path, only `TMPDIR` is"
-        " reported, because no program creates it. In addition, the rule reports a systemd service, a Jupyter"
+        " settings (`.env`, `uv.toml`, `.vscode`, `~/.edf`). The rule also reports a variable such as `CARGO_HOME`"
+        " or `NETRC` whose path does not exist and cannot be created, and a `TMPDIR` that does not exist, because"
+        " programs do not create this folder. In addition, the rule reports a systemd service, a Jupyter"
         " kernel or a script in `~/bin` whose program does not exist.",
         fix="Remove the line that conflicts with a setting of hpc-onboard. If you want to keep your own folder,"
         " declare it in the accounts file instead (`tool_caches_paths: {huggingface: /data/ada/hf}`), then run"
