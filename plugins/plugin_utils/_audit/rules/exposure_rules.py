@@ -191,7 +191,8 @@ EXPOSURE_RULES = {
         why="A setting of a program turns off the verification of certificates or host keys, or uses an unencrypted"
         " connection (http). The audit checks the settings of Git, conda, pip, uv, npm, yarn, curl, wget, lftp,"
         " aria2, rclone, s3cmd, Node.js, Python, Perl, R, Julia, Ruby, wandb and container tools, and those settings of"
-        " ssh that apply to every host. An attacker on the network can read the keys that you send to an unverified server, and change the files that you download.",
+        " ssh that apply to every host. An attacker on the network can read the keys that you send to an"
+        " unverified server, and change the files that you download.",
         fix="Remove the setting that turns off the verification of servers. If a server's certificate comes from a"
         " private certificate authority, set the file with that authority's certificate instead (`http.sslCAInfo`,"
         " `ssl_verify: FILE`, `cert = FILE`).",
