@@ -16,11 +16,12 @@ _VALUE = re.compile(  # begins with rare text, so that the search is fast
 _NAME = re.compile(
     rb"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9_]{0,40}_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)"
     rb"|(?:[A-Za-z0-9]{1,30}[_.-]){0,3}(?:api[_-]?key|api[_-]?token|access[_-]?token|auth[_-]?token|secret[_-]?key"
-    rb"|client[_-]?secret|tracking_password|db_password|account[_-]?key|apiKey|apiToken|accessToken|authToken|secretKey|clientSecret|AccountKey))\Z"
+    rb"|account[_-]?key|apiKey|apiToken|accessToken|authToken|secretKey|clientSecret|AccountKey)"
+    rb"|(?:[A-Za-z0-9]{1,30}[_.-]){1,4}(?:secret|token|password))\Z"
 )
 _NOT_SECRET = re.compile(  # in names of values that are not secret
     rb"PUBLIC|CACHE|HOST_KEY|SORT|PRIMARY|FOREIGN|PARTITION|OBJECT|IDEMPOTENCY|SITE_KEY|KEY_TOKEN|NEXT_TOKEN|PAGE_TOKEN"
-    rb"|CSRF|CONTINUATION|SYNC_TOKEN|public|cache|next|page"
+    rb"|CSRF|XSRF|CONTINUATION|SYNC_TOKEN|public|cache|next|page|csrf|xsrf|continuation|sync"
 )
 _BEFORE = 60  # characters before the value that may contain the name
 _KAGGLE = re.compile(rb'"username"\s*:\s*"[^"\n]{1,60}"\s*,\s*"key"\s*:\s*"([0-9a-f]{32})"')

@@ -4,6 +4,7 @@
 
 from typing import Dict, FrozenSet, List
 
+from .._core.host import Host
 from .walk import FolderListing
 
 ALWAYS = frozenset(
@@ -36,6 +37,8 @@ BELOW: Dict[str, FrozenSet[str]] = {
 }
 """Names of folders that programs fill, by the name of their parent folder."""
 
+ENVIRONMENT_FILES = ("bin/activate", "bin/activate.csh", "bin/activate.fish", "conda-meta/state")
+CONDA_SCRIPTS = "etc/conda/activate.d"  # run when an environment of conda is activated
 ROOT = frozenset(("etc", "usr", "var"))  # folders in an unpacked container
 HUB = frozenset(("blobs", "snapshots"))  # folders in a cached model of Hugging Face
 
@@ -44,6 +47,18 @@ def is_filled(listing: FolderListing) -> bool:
     """Return True if a folder is a conda or Python environment, an unpacked container, a model or a marked cache."""
     files, folders = set(listing.files), set(listing.folders)
     return "conda-meta" in folders or bool(files & {"pyvenv.cfg", "CACHEDIR.TAG"}) or folders >= ROOT or folders >= HUB
+
+
+def find_edited_files(listing: FolderListing, host: Host) -> List[str]:
+    """Return the files of a conda or Python environment in which users set variables; their paths in its folder.
+
+    Only conda's folder of scripts is listed, so some of the files may not exist.
+    """
+    if "conda-meta" not in listing.folders and "pyvenv.cfg" not in listing.files:
+        return []
+    scripts = listing.path(CONDA_SCRIPTS)
+    names = host.names(scripts) if "conda-meta" in listing.folders and host.resolved_kind(scripts) == "folder" else []
+    return [*ENVIRONMENT_FILES, *(CONDA_SCRIPTS + "/" + name for name in names)]
 
 
 def folders_to_enter(listing: FolderListing) -> List[str]:

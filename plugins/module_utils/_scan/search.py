@@ -14,7 +14,7 @@ from .._core.errors import AccountError, errno_name
 from .._core.files import READ, open_for_reading
 from .._core.host import Host
 from .._formats import key_files
-from .filled_folders import folders_to_enter, is_filled
+from .filled_folders import find_edited_files, folders_to_enter, is_filled
 from .text_file import read_text_file, to_utf_8, unescape_fish
 from .walk import USUAL, FolderListing, Limits, Walk
 
@@ -112,17 +112,28 @@ class Search:
         return paths
 
     def walk_tree(self, folder: str) -> Iterator[FolderListing]:
-        """Yield the folders of a tree, except those that programs fill: level by level, sorted by name."""
+        """Yield the folders of a tree, level by level, sorted by name.
+
+        Of a folder that programs fill, only the files are named in which users set variables.
+        """
         for listing in self._walk.folders(folder):
             if self._walk.cut:
                 self.skip(TOO_MUCH, listing.folder)
             if is_filled(listing):
+                listing.files = self._find_edited_files(listing)
                 listing.folders = []  # the walk enters none of them
-                continue
-            listing.folders = folders_to_enter(listing)
+            else:
+                listing.folders = folders_to_enter(listing)
             yield listing
         if self._walk.cut:
             self.skip(TOO_MUCH, self._walk.cut_at)
+
+    def _find_edited_files(self, listing: FolderListing) -> List[str]:
+        try:
+            return find_edited_files(listing, self.host)
+        except AccountError:
+            self.skip(DENIED, listing.folder)
+            return []
 
     def read_texts(self, folder: str, is_searched: Callable[[str], bool]) -> Iterator[Tuple[str, bytes]]:
         """Yield path and content of each text of the account in a tree. is_searched: decides by the file's name."""

@@ -382,6 +382,14 @@ def test_environments_and_caches_are_not_gone_into(scene: Scene) -> None:
     assert list(looked(scene).found) == [f"SEC-004 ~/{top}/a.sh:1" for top in (".hidden", "p/.git", "p")]
 
 
+def test_of_an_environment_the_files_that_users_edit_are_read(scene: Scene) -> None:
+    folders = ("mc", "mc/conda-meta", "mc/etc", "mc/etc/conda", "mc/etc/conda/activate.d", "venv", "venv/bin")
+    scene.make({f"~/{folder}": Folder() for folder in folders} | {"~/venv/pyvenv.cfg": Plain(b"")})
+    edited = ("mc/conda-meta/state", "mc/etc/conda/activate.d/keys.sh", "venv/bin/activate")
+    scene.make({f"~/{name}": line(NVAPI) for name in (*edited, "mc/conda-meta/a.json", "venv/bin/tool")})
+    assert list(looked(scene).found) == [f"SEC-004 ~/{name}:1" for name in edited]
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be made somebody else's")
 def test_a_file_of_somebody_else_is_not_read(scene: Scene) -> None:
     scene.make({"~/a.sh": line(NVAPI)})

@@ -52,6 +52,7 @@ PLACES = {
     "by a password": ("POSTGRES_PASSWORD={}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "by another variable": ("AZURE_OPENAI_KEY={}\n", HEX[:32]),
     "by a name in a quoted form": ('"secret_key" = "{}"\n', "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
+    "by the end of a name": ("  application_credential_secret: {}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "of an account": ("AccountName=a;AccountKey={};Endpoint\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S" * 2 + "a7"),
     "of Kaggle": ('{{"username":"ada","key":"{}"}}', HEX[:32]),
     "of PuTTY": (
@@ -91,6 +92,9 @@ OTHERS = [
     f'"publicKey": "{HEX}"',
     "api_key = load_key_of_project_2024_v1_a1b2",
     f"next_page_token = {HEX}",
+    f'<input name="csrf_token" value="{HEX}">',
+    f'{{"csrf_token": "{HEX}"}}',
+    f"model.pad_token = {HEX[:16]}",
     "MISTRAL_API_KEY=my-key-of-2024-project1",
     "MISTRAL_API_KEY=$(cat ~/secrets/mistral1234567890)",
     "MISTRAL_API_KEY=/data/keys/mistral/2024/key1",
