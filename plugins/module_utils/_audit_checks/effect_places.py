@@ -236,7 +236,7 @@ def replaces_folders(name: str) -> str:
     Such a line removes the former folders. The line may be in the syntax of sh, csh or fish. name: of the variable.
     """
     one, last = r"[\"']?%s[\"']?" % _LITERAL, r"[ \t]*(?:[;#]|&&|$)"
-    of_sh = r"(?:export |(?:typeset|declare) (?:-\w+ )*)?%s=%s%s" % (name, one, last)
+    of_sh = r"(?:\[[^\n#]*\][ \t]*&&[ \t]*)?(?:export |(?:typeset|declare) (?:-\w+ )*)?%s=%s%s" % (name, one, last)
     of_csh_or_fish = r"(?:setenv|set(?: -\w+)*) %s(?: +%s)+%s" % (name, one, last)
     as_list = r"(?:set )?%s ?= ?\((?: *%s)+ *\)" % (name.lower(), one)
     return "|".join((of_sh, of_csh_or_fish, as_list))

@@ -83,7 +83,7 @@ def _check_scripts(check: AuditCheck, host: Host) -> None:
             if found and found.group(2):
                 text = "a carriage return ends this line, so the system cannot find the script's interpreter"
                 check.report("ENV-010", "%s:1" % host.shown(path), text)
-            elif found and is_near(found.group(1), host):
+            elif found and (is_near(found.group(1), host) or not is_of_system(found.group(1))):
                 report_missing(check, "%s:1" % host.shown(path), "this script", found.group(1), host)
 
 

@@ -14,7 +14,7 @@ from .._core.host import Host
 from .._fixes import offers
 from .._formats import environment, section, startup
 from .._formats.settings import find_job_overrides, find_overrides
-from .._scan.hazards import DROPPED_OUTPUT, HAZARDS, LIMITS, SEARCH_PATHS, SEARCHES_HERE
+from .._scan.hazards import DROPPED_OUTPUT, EMPTIED, HAZARDS, LIMITS, SEARCH_PATHS, SEARCHES_HERE
 from .._scan.shell_views import ShellView
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import AuditCheck, is_in, read_own_variables, read_text, real_home
@@ -186,6 +186,8 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
     _report_hazard(check, host, causes.search(LIMITS % COMMAND), text)
     text = "after this line, the shell and its programs do not print output or errors"
     _report_hazard(check, host, causes.search(DROPPED_OUTPUT), text)
+    text = "this line starts a shell without the variables of hpc-onboard and of the site"
+    _report_hazard(check, host, causes.search(EMPTIED % COMMAND), text)
     text = "this line removes the site's folders from MODULEPATH, so 'module' does not find the site's modules"
     _report_hazard(check, host, causes.search(replaces_folders("MODULEPATH")), text)
 

@@ -45,7 +45,6 @@ VARIABLE_FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d"
 IN_CONTAINER = re.compile(r"(?:APPTAINER|SINGULARITY)ENV_")
 MKDIR = re.compile(r"\bmkdir\b[^\n;&|#]*")
 CONDA_CACHE = "CONDA_PKGS_DIRS"  # a variable with the meaning of conda's settings of folders
-CONDA_FOLDERS = re.compile(r"CONDA_(?:PKGS|ENVS)_(?:DIRS|PATH)\Z")
 
 
 class ToolSettings(AuditCheck):
@@ -106,10 +105,16 @@ class ToolSettings(AuditCheck):
                 continue  # the file creates the folder itself
             if value.startswith("/") and setting.name not in ours and tool_places.NAMES_EXISTING.match(setting.name):
                 report_missing(self, where, setting.name, value, host)
-            elif CONDA_FOLDERS.match(setting.name) and setting.name not in ours and is_in(value or "/", host.home):
+            elif (
+                LARGE_FOLDERS.search(setting.name) and setting.name not in ours and self._is_moved_in_home(value, host)
+            ):
                 self._report_in_home(where, setting.name, value, host)
             elif setting.is_certain(host.home) and setting.name not in ours and value not in ours.values():
                 report_lost_folder(self, where, setting.name, value, host)
+
+    def _is_moved_in_home(self, folder: str, host: Host) -> bool:
+        """Return True for a folder in the home directory other than the default folder of most caches."""
+        return is_in(folder or "/", host.home) and not is_in(folder, host.home + "/.cache")
 
     def _is_in_effect(self, name: str, host: Host) -> bool:
         """Return True if the login shell sets a variable: the condition before its line, if there is one, is true."""

@@ -78,6 +78,9 @@ class OpenKeys(AuditCheck):
             )
         elif entry.mode & 0o040 and passable & 0o010 and not has_acl:
             self._report(host, "SEC-001", path, "the group can read the file (mode %04o)" % entry.mode, "mode")
+        elif entry.mode & 0o077 and path.startswith(host.home + "/.ssh/"):
+            text = "ssh does not use a private key that other users may access (mode %04o)"
+            self._report(host, "SEC-001", path, text % entry.mode, "mode")
         elif entry.mode & 0o002 or (entry.mode & 0o020 and not has_acl and not has_own_group(host.real(real))):
             text = "other users who can access the folder can read or change the file (mode %04o)"
             self._report(host, "SEC-001", path, text % entry.mode, "mode")

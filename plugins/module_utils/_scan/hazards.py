@@ -36,6 +36,8 @@ SEARCHES_HERE = re.compile(r"^:.|(?:^|:)\.(?:\Z|:)")
 An empty entry at the end is not reported: it comes from NAME=FOLDER:$NAME, which many start-up files contain.
 """
 DROPPED_OUTPUT = r"[ \t]*exec[ \t]+(?:[12&]?>>?[ \t]*(?![&\s>])|[12]>&-)"  # lines after which a shell prints nothing
+EMPTIED = r"[ \t]*%s(?:exec[ \t]+)?env[ \t]+(?:-i|-|--ignore-environment)[ \t][^\n]*\b(?:ba|z|k|tc|fi)?sh\b"
+"""Start-up lines that start another shell without any variable. %s: as in LIMITS."""
 LIMITS = (
     r"\s*%s(?:ulimit\s+(?:-[HS]\s+)*(?:-[HS]?[ftvdm]\s+\d|-[HS]?n\s+\d{1,3}\b|-[HS]?u\s+\d{1,2}\b)"
     r"|limit\s+(?:filesize|cputime|vmemoryuse|datasize|memoryuse|descriptors\s+\d{1,3}\b|maxproc\s+\d{1,2}\b)\s*\d*)"

@@ -51,7 +51,8 @@ FILES = (
     ),
     SettingsFile(".config/dask/dask.yaml", {"temporary-directory": "DASK_CACHE"}),
     SettingsFile(".config/dvc/config", {"dir": "DVC_CACHE"}),
-    SettingsFile(".config/wandb/settings", {"cache-dir": "WANDB_CACHE_DIR"}),
+    SettingsFile(".config/wandb/settings", {"cache-dir": "WANDB_CACHE_DIR", "root-dir": "WANDB_RUNS_CACHE"}),
+    SettingsFile(".bunfig.toml", {"dir": "BUN_CACHE"}, "[install.cache]"),
     SettingsFile(".config/ccache/ccache.conf", {"cache-dir": "CCACHE_DIR"}),
 )
 OF_PROJECTS: Dict[str, SettingsFile] = {  # file name -> file, in the folders of projects

@@ -21,7 +21,9 @@ CAPABILITY = "watch"
 BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a big cache, if the profile does not give the size of the home directory
 LEAST_BYTES = 1_000_000  # smaller caches and images are not reported
 SHARE = 20  # a cache is big if it takes a twentieth of the home directory
-DIRECTIVE = re.compile(r"^#SBATCH (--(?:partition|qos)=[A-Za-z0-9_.+-]+)$", re.MULTILINE)
+REQUEST = re.compile(  # of a job script, or the default of a launcher
+    r"^(?:#SBATCH --|[gc]pu_)((?:partition|qos)=)'?([A-Za-z0-9_.+-]+)'?$", re.MULTILINE
+)
 RUNTIMES = {
     "apptainer": "apptainer",
     "singularity": "apptainer",
@@ -128,12 +130,13 @@ def _plan_slurm_checks(cluster: Facts, account: Facts, present: Sequence[PlanEnt
 
 
 def _slurm_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
-    """Return the declared Slurm account, and the partitions and QOS that the profile and the job scripts request."""
+    """Return the declared Slurm account, and the partitions and QOS that the profile and the scripts request."""
     scheduler = cluster["scheduler"]
     declared = next((entry["options"] for entry in present if entry["kind"] == "scheduler"), {})
     requests = " ".join(scheduler.get(name, "") for name in ("gpu", "cpu", "test")).split()
     for entry in present:
-        requests += DIRECTIVE.findall(entry["options"].get("content") or "") if entry["kind"] == "path_script" else []
+        text = entry["options"].get("content") or "" if entry["kind"] == "path_script" else ""
+        requests += [f"--{option}{value}" for option, value in REQUEST.findall(text)]
     return {
         "account": declared.get("account", ""),
         "likely": declared.get("likely", ""),

@@ -81,14 +81,17 @@ def test_the_checks_get_options_that_they_know(name: str) -> None:
 
 def test_partitions_that_only_the_job_scripts_name_are_checked() -> None:
     cluster = {**next(iter(ACCOUNTS.values())).variables["cluster"], "scheduler": {"kind": "slurm", "cpu": "--qos=cpu"}}
-    script = {"path": "~/a.sh", "content": "#SBATCH --partition=own\n#SBATCH --qos=long\nsrun --partition=step x\n"}
+    script = {
+        "path": "~/a.sh",
+        "content": "#SBATCH --partition=own\n#SBATCH --qos=long\nsrun --partition=step\ngpu_qos='often'\ncpu_qos=''\n",
+    }
     question = {"account": "def-pi", "suffixes": {"gpu": "_gpu"}}
     entries: Any = [
         {"kind": kind, "capability": "job_scripts", "options": options}
         for kind, options in (("scheduler", question), ("path_script", script))
     ]
     (options,) = [one["options"] for one in plan_place_checks(cluster, {}, entries) if one["kind"] == "slurm_rights"]
-    assert (options["used"], options["qos"]) == (["own"], ["cpu", "long"])
+    assert (options["used"], options["qos"]) == (["own"], ["cpu", "long", "often"])
     assert (options["account"], options["suffixes"]) == ("def-pi", {"gpu": "_gpu"})
 
 

@@ -94,6 +94,13 @@ def test_a_private_key_of_ssh_that_others_can_read_is_found(scene: Scene) -> Non
     assert list(found(scene)) == ["SEC-001 ~/.ssh/odd"]
 
 
+def test_a_private_key_that_ssh_does_not_use_is_found(scene: Scene) -> None:
+    scene.make({"~/.ssh": Folder(0o700), "~/.ssh/id": Plain(b"-----BEGIN OPENSSH PRIVATE KEY-----\n", 0o644)})
+    assert run_check(scene, OpenKeys).found == {
+        "SEC-001 ~/.ssh/id": "ssh does not use a private key that other users may access (mode 0644)"
+    }
+
+
 def test_a_folder_in_which_others_write_is_found(scene: Scene) -> None:
     scene.make({"~/.ngc": Folder(0o777), "~/.ngc/config": Plain(b"apikey = x\n", 0o600)})
     assert found(scene) == {
