@@ -21,7 +21,7 @@ _NAME = re.compile(
 )
 _NOT_SECRET = re.compile(  # in names of values that are not secret
     rb"PUBLIC|CACHE|HOST_KEY|SORT|PRIMARY|FOREIGN|PARTITION|OBJECT|IDEMPOTENCY|SITE_KEY|KEY_TOKEN|NEXT_TOKEN|PAGE_TOKEN"
-    rb"|CSRF|XSRF|CONTINUATION|SYNC_TOKEN|public|cache|next|page|csrf|xsrf|continuation|sync"
+    rb"|CSRF|XSRF|CONTINUATION|SYNC_TOKEN|public|cache|next|page|csrf|xsrf|continuation|sync|[hH]ash|digest|fingerprint|encrypted"
 )
 _BEFORE = 60  # characters before the value that may contain the name
 _KAGGLE = re.compile(rb'"username"\s*:\s*"[^"\n]{1,60}"\s*,\s*"key"\s*:\s*"([0-9a-f]{32})"')

@@ -94,6 +94,7 @@ OTHERS = [
     f"next_page_token = {HEX}",
     f'<input name="csrf_token" value="{HEX}">',
     f'{{"csrf_token": "{HEX}"}}',
+    f'"hashed_secret": "{HEX}"',
     f"model.pad_token = {HEX[:16]}",
     "MISTRAL_API_KEY=my-key-of-2024-project1",
     "MISTRAL_API_KEY=$(cat ~/secrets/mistral1234567890)",
