@@ -102,7 +102,7 @@ def _describe_parser(parser: argparse.ArgumentParser, words: str) -> Iterator[st
         options = ["[OPTION...]"] if any(one.option_strings for one in plain) else []
         yield f"```console\n$ {' '.join([words, *named, *options])}\n```\n"
     if plain:
-        yield "\n".join(["| option | |", "|---|---|", *map(_row, plain), ""])
+        yield "\n".join(["| option | meaning |", "|---|---|", *map(_row, plain), ""])
     for part in parts:
         for name, inner in part.choices.items():
             yield from _describe_parser(inner, f"{words} {name}")
@@ -144,7 +144,7 @@ def accounts_page() -> str:
 
 def _table(properties: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     rows = [f"| `{name}` | {_kind(one, schema)} | {_text(one)} |" for name, one in _flatten(properties)]
-    return "\n".join(["| key | value | |", "|---|---|---|", *rows, ""])
+    return "\n".join(["| key | value | meaning |", "|---|---|---|", *rows, ""])
 
 
 def _flatten(properties: Mapping[str, Any], front: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
