@@ -34,7 +34,7 @@ def written(schema: Form) -> Form:
     }
     title = {
         "$id": f"{ADDRESS}/profile.schema.json",
-        "title": "Profile of one cluster, as it is written",
+        "title": "Profile of one cluster, as users write it",
         "description": "What cluster.schema.json says; every fact may have its source.",
     }
     # What a family gives need not be said again: whether all is there is seen when both are put together.

@@ -18,13 +18,13 @@ from .subcommands import SUBCOMMANDS
 
 PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."
 ANSIBLE_HELP = {  # option of ansible-playbook -> its help; other options work, too, but are not listed
-    "--tags": "only these roles",
-    "--skip-tags": "all roles except these",
+    "--tags": "run only these roles",
+    "--skip-tags": "skip these roles",
     "--check": "show the changes, but do not make them",
     "--diff": "show the changed lines of files",
-    "--extra-vars": "set a variable",
+    "--extra-vars": "set an Ansible variable",
     "--forks": "number of accounts at the same time; default: 20",
-    "--verbose": "more details; up to -vvvv",
+    "--verbose": "show more details; up to -vvvv",
 }
 ALWAYS_LISTED = ("--extra-vars", "--forks", "--verbose")
 METAVARS = {"--tags": "ROLE", "--skip-tags": "ROLE", "--extra-vars": "NAME=VALUE", "--forks": "NUMBER"}

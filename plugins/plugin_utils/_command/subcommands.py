@@ -51,8 +51,8 @@ SUBCOMMANDS = {
     ),
     "preflight": Subcommand(
         "check the login of each account, without asking anything",
-        "hpc-onboard preflight makes one connection and one login attempt per account. It asks nothing and changes "
-        "nothing. If a login fails, it reports the cause: key, ticket, code, host key, host name or network.",
+        "hpc-onboard preflight makes one connection and one login attempt per account. It asks no questions and "
+        "changes nothing. If a login fails, it reports the cause: key, ticket, code, host key, host name or network.",
         (
             ("hpc-onboard preflight", "all accounts"),
             ("hpc-onboard preflight lrz", "the accounts of one cluster"),
@@ -79,8 +79,8 @@ SUBCOMMANDS = {
     ),
     "adopt": Subcommand(
         "use what you have already set up on your accounts",
-        "hpc-onboard adopt finds your links, keys, conda, caches, containers and launchers. If they differ from your "
-        "settings, it asks which to use, at most once for each difference. It changes only your accounts file.",
+        "hpc-onboard adopt finds your links, keys, conda, caches, containers and launchers. If one "
+        "differs from your settings, hpc-onboard asks once which to use. It changes only your accounts file.",
         (
             ("hpc-onboard adopt wilson", "show what exists, ask, and write the file"),
             ("hpc-onboard adopt wilson --check", "only show what exists"),
@@ -129,7 +129,7 @@ SUBCOMMANDS = {
     "audit": Subcommand(
         "report drift, its cause and the fix (read-only)",
         "hpc-onboard audit compares each account with its desired state (your settings and the cluster's profile). It "
-        "also finds misplaced keys, and caches and start-up files that cause problems. It only reads and asks nothing.",
+        "also finds misplaced keys, and caches and start-up files that cause problems. It is read-only and asks nothing.",
         (
             ("hpc-onboard audit", "all accounts"),
             ("hpc-onboard audit lrz --output report", "write reports as files"),

@@ -97,8 +97,13 @@ AUDIT = (
         ),
         choices=("last",),
     ),
-    SettingOption("--waivers", "audit_waivers", "accepted findings; default: waivers.yml next to the accounts", "FILE"),
-    SettingOption("--baseline", "audit_baseline", "known findings; only others make the audit fail", "FILE"),
+    SettingOption(
+        *("--waivers", "audit_waivers", "file with accepted findings; default: waivers.yml next to the accounts file"),
+        "FILE",
+    ),
+    SettingOption(
+        *("--baseline", "audit_baseline", "file with known findings; only other findings make the audit fail", "FILE")
+    ),
     SettingOption(
         "--baseline-write", "audit_baseline_write", "write the findings of this audit to the --baseline file"
     ),
@@ -155,7 +160,12 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "offboard": (
         SettingOption("--yes", "offboard_sure", WITHOUT_QUESTION),
         SettingOption(
-            *("--only", "offboard_only", "with undeclared, remove only what accounts.yml no longer declares", "WHAT"),
+            *(
+                "--only",
+                "offboard_only",
+                "with undeclared, remove only resources that accounts.yml no longer declares",
+                "WHAT",
+            ),
             choices=("everything", "undeclared"),
         ),
         CONVERGE[0],
