@@ -129,7 +129,7 @@ SUBCOMMANDS = {
     "audit": Subcommand(
         "report drift, its cause and the fix (read-only)",
         "hpc-onboard audit compares each account with its desired state (your settings and the cluster's profile). It "
-        "also finds misplaced keys, and caches and start-up files that cause problems. It is read-only and asks nothing.",
+        "also finds misplaced keys, and caches and start-up files that cause problems. It only reads and asks nothing.",
         (
             ("hpc-onboard audit", "all accounts"),
             ("hpc-onboard audit lrz --output report", "write reports as files"),
