@@ -135,8 +135,8 @@ def _slurm_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
     declared = next((entry["options"] for entry in present if entry["kind"] == "scheduler"), {})
     requests = " ".join(scheduler.get(name, "") for name in ("gpu", "cpu", "test")).split()
     for entry in present:
-        text = entry["options"].get("content") or "" if entry["kind"] == "path_script" else ""
-        requests += [f"--{option}{value}" for option, value in REQUEST.findall(text)]
+        content = entry["options"].get("content") or "" if entry["kind"] == "path_script" else ""
+        requests += [f"--{option}{value}" for option, value in REQUEST.findall(content)]
     return {
         "account": declared.get("account", ""),
         "likely": declared.get("likely", ""),
