@@ -11,19 +11,18 @@ from typing import Iterator, Pattern, Tuple
 from .._formats.condarc import SETTINGS
 from .._formats.lines import split_lines
 
+_HTTP = r"http://(?!localhost|127\.|\[::1)"  # a connection to another machine without encryption
 OFF = r"[\"']?(?:false|no|off|0)\b"
 _OF_SSH = r".*(?:StrictHostKeyChecking[\s=](?:no|off)\b|UserKnownHostsFile[\s=]/dev/null\b)"  # as an option of ssh
 _GIT = re.compile(r"\s*(?:sslVerify\s*=\s*%s|sshCommand\s*=%s)" % (OFF, _OF_SSH), re.I)
-_CONDA = re.compile(r"ssl_verify\s*:\s*[<]?" + OFF, re.I)
-_PIP = re.compile(
-    r"\s*(?:trusted[-_]host\s*[=:]|(?:extra[-_])?index[-_]url\s*[=:]\s*http://(?!localhost|127\.|\[::1))", re.I
-)
+_CONDA = re.compile(r"ssl_verify\s*:\s*[<]?%s|(?:channel_alias\s*:|\s*-)\s*[\"']?%s" % (OFF, _HTTP), re.I)
+_PIP = re.compile(r"\s*(?:trusted[-_]host\s*[=:]|(?:extra[-_])?index[-_]url\s*[=:]\s*%s)" % _HTTP, re.I)
 _SSH = re.compile(r"\s*(?:StrictHostKeyChecking[\s=]+(?:no|off)\b|UserKnownHostsFile[\s=]+/dev/null\b)", re.I)
 _HOST = re.compile(r"\s*(?:Host|Match)\s+(.*)", re.I)
 _CURL = re.compile(r"\s*(?:-k|(?:--)?insecure)(?:\s*[=: ]\s*[\"']?(?:true|1|yes|on)[\"']?)?\s*$")
 _CONTAINERS = re.compile(r"\s*insecure\s*=\s*true\b")
 _UV = re.compile(r"\s*allow-insecure-host\s*=\s*\[?\s*[\"']")
-_NPM = re.compile(r"\s*strict-ssl\s*=\s*" + OFF)
+_NPM = re.compile(r"\s*(?:strict-ssl\s*=\s*%s|(?:\S*:)?registry\s*=\s*%s)" % (OFF, _HTTP))
 _WGET = re.compile(r"\s*check[-_]certificate\s*=\s*" + OFF)
 _LFTP = re.compile(r"\s*set\s+ssl:verify-certificate(?:/\S+)?\s+" + OFF)
 _ENROOT = re.compile(r"\s*ENROOT_ALLOW_HTTP\s+(?:y|yes|true|1)\b")
@@ -53,6 +52,7 @@ BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (  # file, and its lines that tu
     (".julia/config/startup.jl", re.compile(r"\s*ENV\[\"JULIA_SSL_NO_VERIFY_HOSTS\"\]\s*=\s*\"[^\"]")),
     (".lftprc", _LFTP),
     (".lftp/rc", _LFTP),
+    (".Rprofile", re.compile(r"[^#]*\brepos\b.*[\"']" + _HTTP)),
     (".Rprofile", re.compile(r"[^#]*download\.file\.extra\s*=\s*[\"'].*(?:-k\b|--insecure|--no-check-certificate)")),
     (".s3cfg", re.compile(r"\s*check_ssl_certificate\s*=\s*" + OFF, re.I)),
 )

@@ -55,7 +55,7 @@ def check_effects(
     _check_hazards(check, host, views, causes)
     for view in views:
         if view.umask is not None and not view.umask & EVERY_USER_WRITES:
-            place = causes.locate_command(view, r"umask \s*0?\d")
+            place = causes.locate_command(view, r"umask\s+(?:-S\s+)?[0-7augo]")
             text = "umask %04o lets every user change the files that you create in %s"
             shown = place.shown(host) if place else view.way.file
             check.report("ENV-008", shown, text % (view.umask or 0, view.way.description))
@@ -184,7 +184,7 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
             _report_hazard(check, host, causes.locate_variable(view, "TMPDIR", False), text)
     text = "this line limits every program that you start, including jobs"
     _report_hazard(check, host, causes.search(LIMITS % COMMAND), text)
-    text = "after this line, the shell and its programs do not print output or errors"
+    text = "this line redirects output or errors of the shell and of all its programs"
     _report_hazard(check, host, causes.search(DROPPED_OUTPUT), text)
     text = "this line starts a shell without the variables of hpc-onboard and of the site"
     _report_hazard(check, host, causes.search(EMPTIED % COMMAND), text)

@@ -17,6 +17,7 @@ from .._core.program import ENDLESS, NOT_RUN, ProgramOutput
 from .._formats import startup
 from .._formats.lines import split_lines
 from .._scan import shell_views
+from .._scan.hazards import DROPPED_OUTPUT
 from .._scan.shell_views import ShellView, ShellWay, build_query, read_view, start_and_read_errors, start_shell
 from .._scan.start_up import login_shell_files
 from .audit_check import AuditCheck, is_executable, read_text
@@ -100,7 +101,6 @@ class StartupFiles(AuditCheck):
         view = self._start_ssh_command(command, names, host, deadline)
         views.append(view)
         if view is None and not self.rules_broken():
-            self.skip("the start-up files were not run: no sandbox is available, or the login shell is missing")
             return False
         self._check_start(login, host.account.start, host, deadline)
         self._check_login(login, host)
@@ -111,6 +111,7 @@ class StartupFiles(AuditCheck):
         """Start the shell of an ssh command, report its problems, and return its view; None if unknown."""
         output, errors = start_and_read_errors(way, host.real(host.home), deadline, build_query(way, names))
         if output is None or output.why == NOT_RUN:
+            self.skip("the start-up files were not run: no sandbox is available, or the login shell is missing")
             return None
         view = read_view(way, output)
         self._check_start(way, shell_views.remove_answer(output), host, deadline)
@@ -131,6 +132,9 @@ class StartupFiles(AuditCheck):
 
     def _report_no_command(self, way: ShellWay, host: Host) -> None:
         """Report a shell that does not run its command, at the line that exits or replaces the shell."""
+        if self._causes.search(DROPPED_OUTPUT):
+            self.skip("the shells were not checked, because a start-up file redirects their output")
+            return  # check_effects reports the line
         place = self._causes.locate_command(ShellView(way, {}, None, {}), REPLACES_SHELL)
         text = "%s does not run: a start-up file exits, or replaces the shell with another program"
         self.report("ENV-004", place.shown(host) if place else way.file, text % way.description, "high")

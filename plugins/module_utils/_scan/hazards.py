@@ -35,7 +35,9 @@ SEARCHES_HERE = re.compile(r"^:.|(?:^|:)\.(?:\Z|:)")
 
 An empty entry at the end is not reported: it comes from NAME=FOLDER:$NAME, which many start-up files contain.
 """
-DROPPED_OUTPUT = r"[ \t]*exec[ \t]+(?:[12&]?>>?[ \t]*(?![&\s>])|[12]>&-)"  # lines after which a shell prints nothing
+DROPPED_OUTPUT = (  # lines that redirect all output of a shell to a file, nowhere, or another program
+    r"[ \t]*exec[ \t]+(?:[12&]?>>?[ \t]*(?:(?![&\s>])|>\()|[12]>&-)"
+)
 EMPTIED = r"[ \t]*%s(?:exec[ \t]+)?env[ \t]+(?:-i|-|--ignore-environment)[ \t][^\n]*\b(?:ba|z|k|tc|fi)?sh\b"
 """Start-up lines that start another shell without any variable. %s: as in LIMITS."""
 LIMITS = (

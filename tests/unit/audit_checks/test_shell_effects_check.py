@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from account_scene import HOME, Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.startup_files import NO_SHELLS, StartupFiles
+from ansible_collections.hpc.onboard.plugins.module_utils._scan import hazards
 from audit_check_runs import run_check
 
 from tests.effort import turns
@@ -182,8 +185,9 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ("tcsh", ".cshrc", "", "set path = (/usr/bin /bin)", {"ENV-005 ~/.cshrc:2": ""}),
         ("zsh", ".zshrc", "", "setopt ERR_EXIT; false", {"ENV-004 ~/.zshrc:1": "a terminal ends before its first"}),
         ("zsh", ".zshrc", "", "tty -s || exit", {}),
-        ("bash", ".bashrc", "", "exec 2>/dev/null", {"ENV-011 ~/.bashrc:2": "after this line, the shell and its"}),
+        ("bash", ".bashrc", "", "exec 2>/dev/null", {"ENV-011 ~/.bashrc:2": "this line redirects output or errors"}),
         ("bash", ".bashrc", "", "exec 3>&1", {}),
+        ("bash", ".bashrc", "", "umask u=rwx,go=rwx", {"ENV-008 ~/.bashrc:2": "umask 0000 lets every user change"}),
         ("tcsh", ".cshrc", "", "limit filesize 2m", {"ENV-011 ~/.cshrc:2": "this line limits every program"}),
         ("bash", ".bashrc", "", "export CDPATH=.:/usr", {"ENV-011 ~/.bashrc:2": "CDPATH: 'cd' in scripts may enter"}),
         ("bash", ".bashrc", "", "CDPATH=.:/usr", {}),
@@ -235,6 +239,12 @@ def test_what_arrives_in_each_shell(
     assert list(report.found) == list(finding)
     assert [text for place, text in finding.items() if text not in report.found[place]] == []
     assert report.remarks == []
+
+
+@pytest.mark.parametrize("line", ["exec > >(tee -a ~/log) 2>&1", "  exec >>log", "exec 2>/dev/null", "exec 1>&-"])
+def test_a_line_that_redirects_all_output_is_known(line: str) -> None:
+    """Whether the shell's answer still arrives is a matter of time, so no shell is started here."""
+    assert re.match(hazards.DROPPED_OUTPUT, line)
 
 
 def test_a_program_of_the_account_in_the_place_of_slurms_is_found(scene: Scene) -> None:
