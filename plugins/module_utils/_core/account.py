@@ -53,7 +53,10 @@ class Account:
         try:
             entry = pwd.getpwuid(os.getuid())
         except KeyError:
-            text = "the user ID %d is unknown on this login node. Is the directory service down? Run again later"
+            text = (
+                "the user ID %d is unknown on this login node, perhaps because the directory service is down. "
+                "Run again later"
+            )
             raise AccountError(text % os.getuid()) from None
         home = os.environ.get("HOME", entry.pw_dir)
         if os.path.normpath(home) != os.path.normpath(entry.pw_dir):
@@ -175,5 +178,5 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
     elif start.why:
         failure = "the login shell %s. Check what its start-up files run" % start.why
     else:
-        failure = "the login shell printed no environment: does a start-up file run 'exec' or 'exit'?"
+        failure = "the login shell printed no environment: check whether a start-up file runs 'exec' or 'exit'"
     return LoginShellResult(start, {}, failure)

@@ -13,7 +13,7 @@ ADVICE = {
     "ENOSPC": "the file system is full: remove files, then run again",
     "EROFS": "the file system is mounted read-only: ask the site for help",
     "EACCES": "permission denied: check the permissions (ls -ld) and, if the site uses Kerberos, your ticket (klist)",
-    "EPERM": "operation not permitted, even for the owner: is the file immutable (lsattr)?",
+    "EPERM": "operation not permitted, even for the owner: check whether the file is immutable (lsattr)",
     "EBUSY": "the path is in use: end the program that uses it (lsof) or unmount the path (findmnt), then run again",
     "ESTALE": "the file handle is stale: run again",
     "EXDEV": "the path is on a different file system than your home directory: move it away yourself, then run again",

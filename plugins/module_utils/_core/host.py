@@ -272,7 +272,7 @@ class Host(AccountPaths):
             raise self._lost_write_error(path)
 
     def _lost_write_error(self, path: str) -> AccountError:  # of a write whose content is not there afterwards
-        text = "hpc-onboard's changes to %s were lost: is another program writing to the file?"
+        text = "hpc-onboard's changes to %s were lost: check whether another program is writing to the file"
         return AccountError(text % self.shown(path))
 
     def open_parent(self, path: str, doing: str, area: Optional[str] = None) -> OpenHandle:

@@ -215,7 +215,7 @@ class ScriptRun:
         finally:
             os.close(folder)
         self.output.print_line("The result is in ~/%s; it contains no key." % name)
-        self.output.print_line("Import it on your machine:")
+        self.output.print_line("Import the result on your machine:")
         self.output.print_line("  scp %s:%s ." % (self._script["ssh_target"], name))
         self.output.print_line("  hpc-onboard import-result %s" % name)
 

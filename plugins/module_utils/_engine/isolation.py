@@ -101,7 +101,9 @@ def _run_child(resources: List[Resource], one_pass: Pass, done: Dict[int, Docume
         _mark_unknown(resources, position, one_pass, done)  # position: of the outcome that did not arrive
     except ChildDied:
         os.waitpid(child, 0)
-        text = "the process was killed: does the login node limit memory or run time?"
+        text = (
+            "the process was killed, perhaps by a memory or time limit of the login node: ask the site for its limits"
+        )
         done[position] = Outcome.of_failure(resources[position].identity, "failed", text).document()
     finally:
         os.close(reader)

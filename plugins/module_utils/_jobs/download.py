@@ -123,7 +123,7 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
         if error.code < 400:  # a redirect that DownloadConnections does not follow
             raise JobFailed(REDIRECTED % url) from None
         raise JobFailed(
-            "%s: the server returned HTTP %d. Is this version still available?" % (url, error.code)
+            "%s: the server returned HTTP %d. Check whether this version is still available" % (url, error.code)
         ) from None
     except urllib.error.URLError as error:
         reason = error.reason

@@ -55,7 +55,7 @@ class JobResource(Resource):
         if host.resolved_kind(root) == "link":
             return host.why_blocked(root)
         if host.resolved_kind(root) != "folder":
-            of_site = "%s does not exist, and only the site can create it: is the project name correct?"
+            of_site = "%s does not exist, and only the site can create it: check the project name"
             of_user = "%s does not exist, and you do not own the folder above it: set another path"
             return (of_site if self.options.get("root") else of_user) % host.shown(root)
         return host.why_blocked(parent) or self._why_unsafe(host)

@@ -52,7 +52,8 @@ class ProgramJob(Job):
         parent = os.path.dirname(path)
         if not (os.path.isdir(parent) and os.path.samefile(parent, self.parent)):
             raise AccountError(
-                "another user has replaced the folder %s: find out who did this, then run again" % parent
+                "the folder %s was replaced during the job: check who owns it (ls -ld %s), then run again"
+                % (parent, parent)
             )
 
 

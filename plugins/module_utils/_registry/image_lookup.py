@@ -59,7 +59,9 @@ def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
     except RegistryUnclear as error:
         return ImageLookup("", 0, str(error))
     except (AttributeError, TypeError, ValueError):
-        return ImageLookup("", 0, "the registry's response is not an image manifest: is a proxy answering instead?")
+        return ImageLookup(
+            "", 0, "the registry's response is not an image manifest: check whether a proxy answers instead"
+        )
 
 
 def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:

@@ -23,7 +23,7 @@ LARGEST = 1024 * 1024  # bytes of a response that are read
 VALID, REFUSED, NOT_ENTITLED, UNKNOWN = "valid", "invalid", "not_entitled", "unknown"
 
 NO_TOKEN_ADDRESS = "the registry sent no token address, or one on a host that may not receive the key"
-NO_TOKEN = "the registry's response contains no token: is a proxy or a login page answering instead?"
+NO_TOKEN = "the registry's response contains no token: check whether a proxy or a login page answers instead"
 
 
 class RegistryVerdict(NamedTuple):

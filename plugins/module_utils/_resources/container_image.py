@@ -143,7 +143,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             return None
         root = self.options.get("root") or os.path.dirname(self._folder)
         if host.resolved_kind(root) != "folder":
-            return "%s does not exist, and only the site can create it: is the project name correct?" % host.shown(root)
+            return "%s does not exist, and only the site can create it: check the project name" % host.shown(root)
         folder = host.resolved_entry(self._folder)
         problem = host.why_blocked(self._folder)
         problem = problem or (files.why_unsafe(folder, host.shown(self._folder)) if folder else None)

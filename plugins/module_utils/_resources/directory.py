@@ -88,7 +88,7 @@ class Directory(DirectoryOptions, Resource):
         if host.resolved_kind(parent) == "link":
             return host.why_blocked(parent)
         if host.resolved_kind(parent) != "folder":
-            text = "%s does not exist, and only the site can create it: is the project name correct?"
+            text = "%s does not exist, and only the site can create it: check the project name"
             return text % host.shown(parent)
         return host.why_blocked(path)
 

@@ -168,7 +168,7 @@ class KeptKey(Resource):
         if self.find_entry(text) != desired:  # else only the mode differs
             text = self.put_entry(text)
         if self.find_entry(text) != desired:
-            error = "programs would not find the key in %s. Is the file damaged? Move it away, then run again"
+            error = "programs would not find the key in %s. If the file is damaged, move the file away, then run again"
             raise AccountError(error % host.shown(self.path))
         if self.keeps_copy and old is not None:
             former_copies.save_copy(host, note_key(self.KIND, self.identity), old)

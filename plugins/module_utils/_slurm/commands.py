@@ -23,7 +23,7 @@ WAITING = (
     "RESV_DEL_HOLD",
 )
 AT_WORK = ("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING")
-NOT_FOUND = "%s was not found. Is this the cluster's login node? Is the Slurm module loaded at login?"
+NOT_FOUND = "%s was not found. Check that this is the cluster's login node and that your login loads the Slurm module"
 
 
 class SlurmJobState(NamedTuple):

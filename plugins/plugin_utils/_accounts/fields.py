@@ -54,8 +54,8 @@ FIELDS = (
     Field("login.hosts[].what", TEXT, "Purpose of the login node.", PEOPLE, "GPU programs"),
     Field("login.jump", SECTION, "Jump host for all connections.", example={"host": "gate.example.org"}),
     Field("login.jump.host", HOST, "Host name of the jump host.", "_accounts", "gate.example.org", required=True),
-    Field("login.jump.user", USER, "User name on the jump host, if all users have the same. An account's jump_user "
-          "overrides it.", "_accounts", "ada01"),
+    Field("login.jump.user", USER, "User name on the jump host, if it is the same for all users. An account's "
+          "jump_user overrides this field.", "_accounts", "ada01"),
     Field("login.jump.host_keys", list_of(FINGERPRINT), "Fingerprints of the jump host's keys that the site publishes, "
           "in the format of ssh.", "_authentication", ["SHA256:qCFZThjRw8nf0CiZ9rU7b6Zirjq8slAIl5r0xWaVoD0"]),
     Field("login.host_keys", list_of(FINGERPRINT),
@@ -99,10 +99,11 @@ FIELDS = (
     Field("home.bytes", COUNT, BYTES, "_audit", 5000000000),
     Field("home.files", COUNT, FILES, "_audit", 500000),
     Field("home.per", SHARED_BY, QUOTA_OWNER, "_audit"),
-    Field("home.backup", BOOL, "True if the site keeps a backup.", PEOPLE),
+    Field("home.backup", BOOL, "True if the site backs up the home.", PEOPLE),
     Field("home.on_compute", IN_JOBS, JOB_ACCESS, "_audit"),
     Field("home.note", TEXT, NOTE, PEOPLE, "The 20 GB are shared by all users; scripts and settings only."),
-    Field("storage", LIST, "Storage areas besides the home.", example=[{"name": "scratch", "path": "/scratch/{user}"}]),
+    Field("storage", LIST, "Storage areas in addition to the home.",
+          example=[{"name": "scratch", "path": "/scratch/{user}"}]),
     Field("storage[]", SECTION, "One storage area."),
     Field("storage[].name", AREA, "Name of the area; an account's storage settings use it.", "_accounts", "scratch",
           chosen=True, required=True),
@@ -121,7 +122,7 @@ FIELDS = (
           50000000000),
     Field("storage[].grace_days", POSITIVE, "Days for which usage may exceed the soft limit.", PEOPLE, 60),
     Field("storage[].per", SHARED_BY, QUOTA_OWNER, "_audit"),
-    Field("storage[].backup", BOOL, "True if the site keeps a backup.", PEOPLE),
+    Field("storage[].backup", BOOL, "True if the site backs up the area.", PEOPLE),
     Field("storage[].purge", SECTION, "Rule by which the site deletes old files."),
     Field("storage[].purge.days", POSITIVE, "Days after which a file may be deleted.", "_audit", 30, required=True),
     Field("storage[].purge.clock", one_of("atime", "ctime_and_atime", "age"),
@@ -135,7 +136,7 @@ FIELDS = (
     Field("links.by", one_of("us", "site"), "us: hpc-onboard creates the links. site: the site creates them, and "
           "hpc-onboard does not change them.", "_roles", "us", required=True),
     Field("links.why", TEXT, "Reason why the site creates the links, as shown to users.", PEOPLE,
-          "The site creates them some hours after the first login."),
+          "The site creates the links some hours after the first login."),
     Field("container", SECTION, "How to run containers.", example={"runtime": "apptainer"}),
     Field("container.runtime", RUNTIME, "Container runtime for image files in jobs; also an inventory group.", "_roles",
           "apptainer", required=True),
@@ -173,7 +174,7 @@ FIELDS = (
           "architectures share the area.", "_roles", chosen=True),
     Field("conda.distribution", one_of("miniconda", "miniforge"), "Distribution that the site recommends.", "_roles",
           chosen=True),
-    Field("conda.why", TEXT, "The site's reason for its policy.", PEOPLE, "The home is too small for it."),
+    Field("conda.why", TEXT, "The site's reason for its policy.", PEOPLE, "The home is too small for conda."),
     Field("conda.instead", TEXT, "What to use instead of conda.", PEOPLE, "virtual environments or containers"),
     Field("proxies", SECTION, "Proxies that login nodes need to reach the Internet.", more={"minProperties": 1}),
     Field("proxies.http", PROXY, "Proxy for http addresses.", "_roles", "http://proxy.example.org:3128"),
@@ -193,7 +194,7 @@ FIELDS = (
           "shipped with hpc-onboard may define mirrors."),
     Field("mirrors.pypi", HTTPS, "Address for pip.", "_roles", "https://pypi.example.org/simple"),
     Field("mirrors.conda", HTTPS, "Address for conda.", "_terminal", "https://mirror.example.org/conda"),
-    Field("mirrors.note", TEXT, NOTE, PEOPLE, "Only compute nodes reach it."),
+    Field("mirrors.note", TEXT, NOTE, PEOPLE, "Only compute nodes can reach the mirrors."),
     Field("wheels", SECTION, "Python packages built by the site."),
     Field("wheels.search", COMMAND, "Command that searches for a package, without quotes or pipes. "
           "hpc-onboard prints the command, but never runs it.", "_roles", "avail_wheels"),
@@ -266,8 +267,9 @@ FIELDS = (
     Field("human_steps[].text", TEXT, "What to do.", ABOUT, "Enrol NCSA's Duo.", required=True),
     Field("human_steps[].url", URL, "Page on which to do the step.", ABOUT, "https://portal.cscs.ch"),
     Field("human_steps[].done", one_of("reached", "key", "link"),
-          "How hpc-onboard sees that the step is done. reached: the account was reached. key: the keyring contains the "
-          "key. link: the path of the storage area is known. Omit this field if hpc-onboard cannot see this.", ABOUT),
+          "How hpc-onboard detects that the step is done. reached: the account was reached. key: the keyring contains "
+          "the key. link: the path of the storage area is known. Omit this field if hpc-onboard cannot detect this.",
+          ABOUT),
     Field("human_steps[].area", AREA, "If done is link: the storage area whose path this step provides.", ABOUT, "dss"),
     Field("human_steps[].secret", AREA, "If done is key: the name of the key (default: ngc).", ABOUT, "ngc"),
     Field("human_steps[].every_days", POSITIVE,

@@ -196,7 +196,7 @@ class AccountAudit:
         """Return the row of the report. conversation: has the account's receipt, and how long the session took."""
         if len(outcomes) != len(self.entries):
             raise AccountError(
-                f"the account reported {len(outcomes)} of {len(self.entries)} results: run the audit again"
+                f"the account reported {len(outcomes)} of {len(self.entries)} results. Run the audit again"
             )
         outcomes = [_restore_identity(*pair) for pair in zip(self.entries, outcomes, strict=True)]
         of_plan, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]

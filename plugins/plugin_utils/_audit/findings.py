@@ -68,7 +68,7 @@ def check_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDiff
     for field, problem in outcome["before"].items():
         rule, _space, place = field.partition(" ")
         if rule not in RULES:
-            text = "The account reported an unknown rule."
+            text = "The account reported a rule that does not exist in this version of hpc-onboard."
             breaks.append(RuleBreak("RUN-001", "unknown", text, cause="unknown"))
             continue
         evidence, text = outcome["evidence"], end_sentence(problem[:1].upper() + problem[1:])
@@ -104,7 +104,7 @@ def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDif
             f"The receipt says that hpc-onboard created {name}, but it belongs to you. hpc-onboard does not remove it."
         )
         return [_build_finding(entry, {**outcome, "reason": None}, RuleBreak("ORP-001", "orphan", text), "hand")]
-    text = f"{name} was created by hpc-onboard, and the accounts file no longer declares it."
+    text = f"hpc-onboard created {name}, but the accounts file no longer declares this resource."
     return [_build_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), "spec")]
 
 

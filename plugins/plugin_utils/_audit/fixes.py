@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 PLAIN_PATH = re.compile(r"~?/[A-Za-z0-9_./+@%=,-]+~?")
 KEEP_KEY = "This key is not in your keyring. If you need it, store it first: keyring set hpc.onboard NAME."
-FORGED = "Inspect ~/.config/hpc.onboard/receipt.json, and move it away if you do not know who wrote this entry."
+FORGED = (
+    "Inspect ~/.config/hpc.onboard/receipt.json. If you do not know who wrote this entry, move the file away: "
+    "mv -n ~/.config/hpc.onboard/receipt.json ~/receipt.json.damaged"
+)
 NOT_OURS = (
     "No change is needed. If you do not know why the receipt has this entry, inspect "
     "~/.config/hpc.onboard/receipt.json."

@@ -175,7 +175,7 @@ def _read_history(findings_id: str, runs_id: str) -> tuple[audit_history.Known, 
         defaults: Any = {"new": None, "resolved": None}  # older versions did not record these numbers
         return known, [{**defaults, **run} for run in runs], ""
     except StateError as error:
-        return {}, [], f"this audit is neither recorded nor compared with earlier audits: {error}"
+        return {}, [], f"this audit was neither recorded nor compared with earlier audits: {error}"
 
 
 def _keep_history(known: audit_history.Known, findings_id: str, runs_id: str, this_audit: FormerAudit) -> list[str]:

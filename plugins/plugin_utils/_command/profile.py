@@ -101,7 +101,7 @@ def _list_files(folders: Sequence[Path]) -> Iterator[Path]:
 def _check(files: Sequence[Path], program: str) -> int:
     """Print which files are valid, and raise Mistakes with all mistakes of the others. Raises CommandError."""
     if not files:
-        text = "no profiles of your own were found. Give a file, or set profiles: [FOLDER] in accounts.yml."
+        text = "no profiles of your own were found. Name a profile file, or set `profiles: [FOLDER]` in accounts.yml."
         raise CommandError(f"{text}\nTo create a profile, run: {program} new NAME")
     mistakes = []
     for file in files:

@@ -74,7 +74,7 @@ class ValueCounter:
                 return f"the alias *{event.anchor} is inside its own anchor. Replace the alias with a value."
             self._add_size(None, size)
         if self.sizes[-1] > NODES:
-            return f"the file contains more than {NODES} values, each alias counted in full. Remove some values."
+            return f"the file contains more than {NODES} values, counting each alias in full. Remove some values."
         return advice
 
     def _open_collection(self, anchor: str | None) -> str:

@@ -116,14 +116,14 @@ def _step_before_prove(situation: Situation) -> RotationStep:
     if rotated_elsewhere and not is_taken:
         obstacle = (
             f"another machine has rotated '{situation.name}' on {rotated_elsewhere}, but this "
-            "machine does not have the "
-            "records. Import the records (hpc-onboard state import FILE), or continue without these targets"
+            "machine does not have the records. Import the records: hpc-onboard state import FILE. "
+            f"To continue without a target, add: {_excuse_options()}"
         )
         return replace(plan, obstacle=obstacle)
     if situation.replaces_at_once and missing and not is_taken:
         obstacle = (
             f"the new key of '{situation.name}' revokes the old key at once, but these targets are not ready: "
-            f"{', '.join(missing)}. Make these targets ready, or continue without them"
+            f"{', '.join(missing)}. Make these targets ready. To continue without a target, add: {_excuse_options()}"
         )
         return replace(plan, obstacle=obstacle)
     if situation.mode == COMPROMISED and situation.secret and not situation.retired_seq(situation.secret.current.id):
@@ -186,7 +186,7 @@ def _is_grace_over(situation: Situation, previous: str) -> bool:
 def explain_no_retire(situation: Situation, version: str) -> str:
     """Return why a version must not be deactivated yet: a target may need it. Empty if it may be deactivated."""
     if situation.secret is None:
-        return "the versions of the key are unknown. Begin a rotation first"
+        return f"the versions of the key are unknown. To begin a rotation, run: {rotate_command(situation.name)}"
     if situation.is_cancelled(version):
         holders = situation.possible_holders(version)
     elif version == situation.secret.current.id:
@@ -196,7 +196,10 @@ def explain_no_retire(situation: Situation, version: str) -> str:
         holders = situation.unsettled_targets(situation.secret.current.id)
     if not holders:
         return ""
-    return f"{', '.join(holders)} may still need the key. First verify these targets, or continue without them"
+    return (
+        f"{', '.join(holders)} may still need the key. First verify these targets. "
+        f"To continue without a target, add: {_excuse_options()}"
+    )
 
 
 def _unconfirmed_targets(situation: Situation, version: str) -> tuple[str, ...]:
@@ -240,6 +243,11 @@ def _describe_opening(situation: Situation) -> str:
         return "proven"
     states = situation.states(situation.version)
     return "partial" if any(states[target] in TROUBLE for target in tried if target in states) else "spreading"
+
+
+def _excuse_options() -> str:
+    """Return the options that continue a rotation without a target."""
+    return command_line.describe_options("rotate", "--resume", "--excuse", "TARGET")
 
 
 def onboard_command(account: str = "") -> str:

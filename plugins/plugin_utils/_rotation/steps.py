@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from .._secrets import versions
 from .delivery import WORKS, Delivery
-from .next_step import RotationError, RotationStep, explain_no_begin, explain_no_retire
+from .next_step import RotationError, RotationStep, explain_no_begin, explain_no_retire, rotate_command
 from .ports import EffectReport, KeyNotHeld, OutcomeUnknown, StepRefused
 from .situation import SCHEDULED
 
@@ -109,7 +109,8 @@ class Rotation(Delivery):
             raise RotationError(f"no rotation of '{self.name}' is open, so there is nothing to cancel")
         if situation.fallback_version is None:
             raise RotationError(
-                f"the old key of '{self.name}' is no longer in use. To replace the new key, rotate again"
+                f"the old key of '{self.name}' is no longer in use. "
+                f"To replace the new key, run: {rotate_command(self.name)}"
             )
         if situation.may_be_dead(situation.fallback_version.id):
             raise RotationError(

@@ -103,7 +103,7 @@ class SshNames(Resource):
                 )
         new = self._render_file(host)
         if new and not texts.read_sections(new):
-            return f"{texts.FILE} contains lines that you added. Move them to {texts.CONFIG}, then try again"
+            return f"{texts.FILE} contains lines that you added. Move these lines to {texts.CONFIG}, then try again"
         return None
 
     # -- changes -------------------------------------------------------------------------------

@@ -186,7 +186,7 @@ def _explain_error(error: Exception, host: str, limit: float) -> Exception:
         )
     if isinstance(cause, ssl.SSLError):
         return ServiceUnreachable(
-            f"the TLS handshake with {host} failed: is the address correct? Does a proxy interfere?"
+            f"the TLS handshake with {host} failed: check the address, and check whether a proxy interferes"
         )
     if isinstance(cause, socket.gaierror):
         return ServiceUnreachable(f"the host name {host} was not found: check the address and the network")

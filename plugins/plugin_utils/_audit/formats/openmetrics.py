@@ -50,7 +50,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
     yield (
         "accounts",
         "",
-        "Number of accounts, measured and unknown.",
+        "Number of accounts by state: measured or unknown.",
         [
             ({"cluster": name, "state": state}, states[name, state])
             for name in names
@@ -66,11 +66,11 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
     yield (
         "checks",
         "",
-        "Number of checks: up_to_date if the check found no problem, else other.",
+        "Number of checks by state: up_to_date if the check found no problem, otherwise other.",
         [({"state": "up_to_date"}, summary["ok"]), ({"state": "other"}, summary["checks"] - summary["ok"])],
     )
     yield "waived_findings", "", "Number of waived findings.", [({}, summary["waived"])]
-    yield "failed", "", "1 if the audit failed, else 0.", [({}, int(summary["failed"]))]
+    yield "failed", "", "1 if the audit failed, otherwise 0.", [({}, int(summary["failed"]))]
     yield "started_timestamp_seconds", "seconds", "Start time of the audit as a Unix timestamp.", [({}, started)]
     yield "duration_seconds", "seconds", "Duration of the audit in seconds.", [({}, run["seconds"])]
 
