@@ -232,7 +232,7 @@ def _read_entries(text: bytes) -> Entries:
         document = None
     services = document.values() if isinstance(document, dict) else [None]
     if not all(isinstance(names, dict) and all(isinstance(v, str) for v in names.values()) for names in services):
-        raise StoreDamaged("a different version of hpc.onboard wrote the file. Run: pip install --upgrade hpc-onboard")
+        raise StoreDamaged("a different version of hpc.onboard wrote the file. Use the same or a newer version")
     entries: Entries = document
     return entries
 

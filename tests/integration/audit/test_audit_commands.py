@@ -91,12 +91,12 @@ def test_an_advice_is_told_and_a_command_alone_can_be_copied(desk: Desk) -> None
     (desk.folder / "site.yml").write_text(AUDIT)
     found = {one["rule"]: one["fix"] for one in desk.audit("site.yml")["findings"]}
     (step,) = found["PRO-001"]
-    assert (step["kind"], "set verified_on" in step["text"]) == ("advice", True)
+    assert (step["kind"], "update verified_on" in step["text"]) == ("advice", True)
     page = Copied()
     page.feed((desk.folder / "report" / "audit.html").read_text())
     steps = [step for fix in found.values() for step in fix]
     assert page.texts == [shlex.join(words) for words in map(local_words, steps) if words]
-    assert "set verified_on" in "".join(page.advice)
+    assert "update verified_on" in "".join(page.advice)
 
 
 QUOTA = """Disk quotas for user someuser (uid 12345):

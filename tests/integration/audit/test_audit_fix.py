@@ -225,7 +225,7 @@ def at_terminal(fixed: Fixed, answer: str) -> int:
     order = ["fix", "-i", str(scene.inventory)]
     run = pexpect.spawn(program, order, cwd=str(REPOSITORY), env=environment, encoding="utf-8", timeout=60)
     run.expect("gone2")
-    run.expect("Fix this")
+    run.expect("Apply the fixes listed above")
     run.send(f"{answer}\r")
     run.expect(pexpect.EOF)
     run.close()

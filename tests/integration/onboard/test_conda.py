@@ -423,8 +423,8 @@ test "$(id -un)" = {user} && echo "          /data {row}"
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ("900000   0 1000000 0   5 0 0 0", "your quota has too little space at /data: 102 MB left, but 200 MB"),
-        ("12 0 0 0   99000* 90000 100000 1763654400", "your quota has too little space at /data: 1000 files left"),
+        ("900000   0 1000000 0   5 0 0 0", "your quota has too little space at /data (102 MB left, but 200 MB"),
+        ("12 0 0 0   99000* 90000 100000 1763654400", "your quota has too little space at /data (1000 files left"),
     ],
 )
 def test_a_used_up_quota_is_said_before_anything_is_downloaded(bed: Any, tmp_path: Path, row: str, reason: str) -> None:
