@@ -142,7 +142,8 @@ PLACE_RULES = {
         why="A start-up file of your shell prints text in non-interactive shells. This text breaks `scp`, `rsync` and"
         " `sftp`, and the error messages of these programs do not name the cause. The rule also reports `set -x` and"
         " `set -v`, which print each command, and a `~/.ssh/rc` that prints text. In addition, the rule reports an"
-        " error in a start-up file, because the lines after the error may not run.",
+        " error in a start-up file, also one that occurs only at a terminal, because the lines after the error may not"
+        " run.",
         fix="Remove the command that prints text, or run it only in interactive shells: `[[ $- == *i* ]] && echo ...`."
         " If the finding reports an error in a start-up file, run `ssh HOST true`, read the error message and"
         " correct the line.",
@@ -195,8 +196,9 @@ PLACE_RULES = {
         severity="medium",
         reported_by="the Ansible role `shell_environment`",
         why="hpc-onboard's settings file for shells (such as `~/.config/hpc.onboard/env.sh`) does not exist, or no"
-        " line in a start-up file reads this file. Without hpc-onboard's settings, caches are in the home directory,"
-        " and your scripts are not on PATH.",
+        " line in a start-up file reads this file. The line is the first line of `~/.bashrc` (bash), `~/.zshenv` (zsh),"
+        " `~/.config/fish/config.fish` (fish), `~/.tcshrc` or `~/.cshrc` (tcsh), or `~/.profile` (other shells)."
+        " Without hpc-onboard's settings, caches are in the home directory, and your scripts are not on PATH.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which writes hpc-onboard's settings file and"
         " adds the line to the start-up file that reads these settings.",
     ),
