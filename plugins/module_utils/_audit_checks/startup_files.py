@@ -16,6 +16,7 @@ from .._core.host import Host
 from .._core.program import ENDLESS, NOT_RUN, ProgramOutput
 from .._formats import startup
 from .._formats.lines import split_lines
+from .._formats.settings import blank_here_documents
 from .._scan import shell_views
 from .._scan.hazards import DROPPED_OUTPUT
 from .._scan.shell_views import ShellView, ShellWay, build_query, read_view, start_and_read_errors, start_shell
@@ -28,7 +29,10 @@ from .shell_effects import check_effects
 TOTAL_SECONDS = 24.0  # for all shells together
 REPLACES_SHELL = r"(?:exec|exit|logout|tmux|screen|zellij|byobu)\b"
 ENDS_SHELL = r"(?:exit|logout|set -\w*e|(?:set -o|setopt) (?i:err_?(?:exit|return)))\b"
-TESTS_TERMINAL = re.compile(r"\btty\b|-t [012]\b")
+REPLACES_TERMINAL = re.compile(r"[^#\n]*\bexec[ \t]+(?:\S*/)?(?:(?:ba|z|fi|tc|k)?sh|tmux|screen|zellij)\b")
+TESTS_TERMINAL = re.compile(r"\btty\b|-t [012]\b|SSH_TTY")
+DEFINES = re.compile(r"\balias\b|\bfunction\b|\(\)")  # a name that the user types
+ABOVE = 3  # lines above a command that may contain its condition
 SANDBOX_ERRORS = re.compile(
     r"(?i)read-only|permission denied|not permitted|job control|terminal process group|/dev/shm"
 )
@@ -149,6 +153,20 @@ class StartupFiles(AuditCheck):
             text = "%s ends before its first prompt, because of this line"
             self.report("ENV-004", place.shown(host), text % way.description)
 
+    def _report_replaced_terminal(self, host: Host) -> None:
+        """Report a line that replaces interactive shells without a test for a terminal."""
+        for path in login_shell_files(host) if "ENV-004" not in self.rules_broken() else ():
+            lines = split_lines(blank_here_documents(read_text(self, host, path)))
+            for number, line in enumerate(lines, 1):
+                condition = "".join(lines[max(0, number - 1 - ABOVE) : number])
+                is_guarded = TESTS_TERMINAL.search(condition) or DEFINES.search(condition)
+                if REPLACES_TERMINAL.match(line) and not is_guarded:
+                    text = (
+                        "this line replaces every interactive shell, also in jobs: first test for a terminal ([ -t 0 ])"
+                    )
+                    self.report("ENV-004", "%s:%d" % (host.shown(path), number), text)
+                    return
+
     def _check_errors(self, way: ShellWay, errors: str, host: Host, deadline: float) -> None:
         """Report the first error of the user's start-up files, without its text, which may contain a key."""
         if "ENV-003" in self.rules_broken():
@@ -249,6 +267,7 @@ class StartupFiles(AuditCheck):
                 return None
             output = start_shell(way, host.real(host.home), deadline, build_query(way, names), environment)
         elif shell_views.starts_session(host):
+            self._report_replaced_terminal(host)
             return None  # a start-up file may start a session of tmux, which would stay
         else:
             output, errors = start_and_read_errors(way, host.real(host.home), deadline, build_query(way, names))
@@ -257,6 +276,7 @@ class StartupFiles(AuditCheck):
                 self._check_duration(way, output, host, deadline)
                 if not output.why and read_view(way, output) is None:
                     self._report_end(way, host)
+                    self._report_replaced_terminal(host)
         return read_view(way, output) if output else None
 
 
