@@ -158,10 +158,11 @@ PLACE_RULES = {
         " start-up files delay each login, each terminal, each command over ssh, and each job step that starts a"
         " shell. If a start-up file exits, runs `set -e` or `set -u`, or replaces the shell with another program,"
         " commands may not run, and `scp`, `rsync` and other programs that use ssh fail. If a shell does not run its"
-        " command at all, the severity is high.",
+        " command at all, the severity is high. The rule also reports a line that replaces every interactive shell"
+        " (such as `exec zsh`) without a test for a terminal, because jobs with `srun --pty` start such shells, too.",
         fix="To measure how long your start-up files take, run `time bash -lic exit` on the account. Load modules and"
         " conda only in the jobs and scripts that need them. If a start-up file ends the shell, remove the command"
-        " that ends the shell.",
+        " that ends the shell. To start another shell only at a terminal, write `[[ -t 0 ]] && exec zsh`.",
         advice="Remove commands that are slow or end the shell from {place}.",
     ),
     "ENV-005": Rule(
