@@ -34,8 +34,11 @@ LONGEST = 300  # characters of a field's value
 MOST_CONTENT = 64 * 1024  # characters of content that are compared
 DIFF_LINES, DIFF_WIDTH = 20, 160
 SITE_FILES = "/etc/"  # only the site can change files below it
-CAUSES: dict[str, Cause] = {"own_mode": "hand", "own_target": "hand", "foreign_owner": "site"}
-"""Case of a finding -> its cause, where it differs from the usual cause of the rule. Only the site changes owners."""
+CAUSES: dict[str, Cause] = {"own_mode": "hand", "own_request": "hand", "own_target": "hand", "foreign_owner": "site"}
+"""Case of a finding -> its cause, where it differs from the usual cause of the rule. Only the site changes owners.
+
+A request in the user's own script is the user's to correct, even if the site once offered what it names.
+"""
 MAY_BE_KEY = re.compile(r"(?:key|token|secret|passw|credential|auth)\w*[\"']?\s*[=:\s]\s*\S|://[^/\s]*:[^/\s]*@", re.I)
 NOT_SHOWN = "(this line may contain a key)"
 

@@ -177,7 +177,7 @@ def test_a_start_up_file_that_was_created_since_is_by_hand() -> None:
     ("field", "case", "cause"),
     [
         ("JOB-002 ~/a.sh:1", "", "site"),
-        ("JOB-002 ~/a.sh:1", "own_request", "site"),
+        ("JOB-002 ~/a.sh:1", "own_request", "hand"),
         ("LNK-003 ~/a", "own_target", "hand"),
         ("DIR-003 /work/a", "own_mode", "hand"),
         ("ENV-008 ~/.profile:1", "", "hand"),
