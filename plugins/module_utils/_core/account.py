@@ -161,15 +161,16 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
     if endless:
         failure = "the login shell would never end, because %s. Move this file away, then run again" % endless
         return LoginShellResult(ProgramOutput(b"", 0.0, "%s: %s" % (ENDLESS, endless)), {}, failure)
-    line, name = [shell, "-c", QUERY], "-" + os.path.basename(shell)  # "-": a login shell
-    start = run_program(line, os.environ, LOGIN_SECONDS, name, guard, END.encode())
+    command = [shell, "-c", QUERY]
+    shell_name = "-" + os.path.basename(shell)  # a shell with "-" before its name is a login shell
+    start = run_program(command, os.environ, LOGIN_SECONDS, shell_name, guard, END.encode())
     if guard and start.why == NOT_RUN:  # the guard needs user namespaces, which the site may not allow
-        start = run_program(line, os.environ, LOGIN_SECONDS, name, None, END.encode())
-    noise, _begin, rest = start.output.partition(BEGIN.encode() + b"\n")
-    values, ended, _after = rest.partition(END.encode())
-    start = start._replace(output=noise)
-    if ended:
-        pairs = [line.partition(b"=") for line in values.split(b"\0")]
+        start = run_program(command, os.environ, LOGIN_SECONDS, shell_name, None, END.encode())
+    start_up_output, _begin, rest = start.output.partition(BEGIN.encode() + b"\n")
+    variables, end_marker, _after = rest.partition(END.encode())
+    start = start._replace(output=start_up_output)
+    if end_marker:
+        pairs = [variable.partition(b"=") for variable in variables.split(b"\0")]
         return LoginShellResult(
             start, {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}, ""
         )

@@ -234,11 +234,15 @@ def _boot_id() -> str:
         return "-"
 
 
-def _find_orphan(words: List[str]) -> int:
-    """Return the id of a process that runs although its parent has ended, else 0. words: machine, boot, both ids."""
-    if len(words) != 4 or not words[2].isdigit() or words[:2] != [os.uname().nodename, _boot_id()]:
-        return 0
-    return int(words[2]) if _is_alive(words[2]) and not _is_alive(words[3]) else 0
+def _find_orphan(holder: List[str]) -> int:
+    """Return the id of a process that runs although its parent has ended, else 0.
+
+    holder: its machine, boot id, process id and parent's id.
+    """
+    if len(holder) != 4 or not holder[2].isdigit() or holder[:2] != [os.uname().nodename, _boot_id()]:
+        return 0  # invalid content, another machine, or a process from before a reboot
+    process, parent = holder[2:]
+    return int(process) if _is_alive(process) and not _is_alive(parent) else 0
 
 
 def _is_alive(process: str) -> bool:

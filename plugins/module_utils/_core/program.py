@@ -130,7 +130,9 @@ def _read_output(stream: int, deadline: float, end: bytes) -> Tuple[bytes, str]:
         if not chunk:
             return printed, ""
         printed += chunk
-    return printed[:LARGEST], "printed more than %d kB of output" % (LARGEST // 1024) if len(printed) > LARGEST else ""
+    if len(printed) > LARGEST:
+        return printed[:LARGEST], "printed more than %d kB of output" % (LARGEST // 1024)
+    return printed, ""
 
 
 def _kill(group: int) -> None:

@@ -73,8 +73,9 @@ def read_mounts() -> List[Tuple[bytes, int]]:
     mounts = []
     with open("/proc/self/mountinfo", "rb") as table:
         for line in table:
-            words = line.split()
-            flags = [KEPT_FLAGS.get(word, 0) for word in words[5].decode("ascii", "replace").split(",")]
-            point = re.sub(rb"\\([0-7]{3})", lambda escape: bytes([int(escape.group(1), 8)]), words[4])
+            fields = line.split()  # field 4 is the mount point, field 5 its options (see proc(5))
+            flags = [KEPT_FLAGS.get(option, 0) for option in fields[5].decode("ascii", "replace").split(",")]
+            # the kernel writes a space as \040
+            point = re.sub(rb"\\([0-7]{3})", lambda escape: bytes([int(escape.group(1), 8)]), fields[4])
             mounts.append((point, sum(flags)))
     return mounts
