@@ -6,7 +6,7 @@ The names are from the documentation of the tools.
 """
 
 import re
-from typing import Iterator, Pattern, Tuple
+from typing import Iterator, Tuple
 
 from .._formats.condarc import SETTINGS
 from .._formats.lines import split_lines
@@ -14,19 +14,19 @@ from .._formats.lines import split_lines
 _HTTP = r"http://(?!localhost|127\.|\[::1)"  # a connection to another machine without encryption
 OFF = r"[\"']?(?:false|no|off|0)\b"
 _OF_SSH = r".*(?:StrictHostKeyChecking[\s=](?:no|off)\b|UserKnownHostsFile[\s=]/dev/null\b)"  # as an option of ssh
-_GIT = re.compile(r"\s*(?:sslVerify\s*=\s*%s|sshCommand\s*=%s)" % (OFF, _OF_SSH), re.I)
-_CONDA = re.compile(r"ssl_verify\s*:\s*[<]?%s|(?:channel_alias\s*:|\s*-)\s*[\"']?%s" % (OFF, _HTTP), re.I)
-_PIP = re.compile(r"\s*(?:trusted[-_]host\s*[=:]|(?:extra[-_])?index[-_]url\s*[=:]\s*%s)" % _HTTP, re.I)
-_SSH = re.compile(r"\s*(?:StrictHostKeyChecking[\s=]+(?:no|off)\b|UserKnownHostsFile[\s=]+/dev/null\b)", re.I)
+_GIT = r"(?i)\s*(?:sslVerify\s*=\s*%s|sshCommand\s*=%s)" % (OFF, _OF_SSH)
+_CONDA = r"(?i)ssl_verify\s*:\s*[<]?%s|(?:channel_alias\s*:|\s*-)\s*[\"']?%s" % (OFF, _HTTP)
+_PIP = r"(?i)\s*(?:trusted[-_]host\s*[=:]|(?:extra[-_])?index[-_]url\s*[=:]\s*%s)" % _HTTP
+_SSH = r"(?i)\s*(?:StrictHostKeyChecking[\s=]+(?:no|off)\b|UserKnownHostsFile[\s=]+/dev/null\b)"
 _HOST = re.compile(r"\s*(?:Host|Match)\s+(.*)", re.I)
-_CURL = re.compile(r"\s*(?:-k|(?:--)?insecure)(?:\s*[=: ]\s*[\"']?(?:true|1|yes|on)[\"']?)?\s*$")
-_CONTAINERS = re.compile(r"\s*insecure\s*=\s*true\b")
-_UV = re.compile(r"\s*allow-insecure-host\s*=\s*\[?\s*[\"']")
-_NPM = re.compile(r"\s*(?:strict-ssl\s*=\s*%s|(?:\S*:)?registry\s*=\s*%s)" % (OFF, _HTTP))
-_WGET = re.compile(r"\s*check[-_]certificate\s*=\s*" + OFF)
-_LFTP = re.compile(r"\s*set\s+ssl:verify-certificate(?:/\S+)?\s+" + OFF)
-_ENROOT = re.compile(r"\s*ENROOT_ALLOW_HTTP\s+(?:y|yes|true|1)\b")
-BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (  # file, and its lines that turn a check off
+_CURL = r"\s*(?:-k|(?:--)?insecure)(?:\s*[=: ]\s*[\"']?(?:true|1|yes|on)[\"']?)?\s*$"
+_CONTAINERS = r"\s*insecure\s*=\s*true\b"
+_UV = r"\s*allow-insecure-host\s*=\s*\[?\s*[\"']"
+_NPM = r"\s*(?:strict-ssl\s*=\s*%s|(?:\S*:)?registry\s*=\s*%s)" % (OFF, _HTTP)
+_WGET = r"\s*check[-_]certificate\s*=\s*" + OFF
+_LFTP = r"\s*set\s+ssl:verify-certificate(?:/\S+)?\s+" + OFF
+_ENROOT = r"\s*ENROOT_ALLOW_HTTP\s+(?:y|yes|true|1)\b"
+BY_FILE: Tuple[Tuple[str, str], ...] = (  # file, and its lines that turn a check off
     (".gitconfig", _GIT),
     (".config/git/config", _GIT),
     *((name, _CONDA) for name in SETTINGS),
@@ -37,24 +37,24 @@ BY_FILE: Tuple[Tuple[str, Pattern[str]], ...] = (  # file, and its lines that tu
     (".curlrc", _CURL),
     (".config/curlrc", _CURL),
     (".config/.curlrc", _CURL),
-    (".yarnrc.yml", re.compile(r"\s*enableStrictSsl\s*:\s*" + OFF)),
-    (".yarnrc", re.compile(r"\s*\"?strict-ssl\"?\s+" + OFF)),
+    (".yarnrc.yml", r"\s*enableStrictSsl\s*:\s*" + OFF),
+    (".yarnrc", r"\s*\"?strict-ssl\"?\s+" + OFF),
     (".wgetrc", _WGET),
     (".config/containers/registries.conf", _CONTAINERS),
     (".config/enroot/enroot.config", _ENROOT),
     ("enroot/enroot.config", _ENROOT),
     (".ssh/config", _SSH),
-    (".aria2/aria2.conf", re.compile(r"\s*check-certificate\s*=\s*" + OFF)),
-    (".boto", re.compile(r"\s*https_validate_certificates\s*=\s*" + OFF, re.I)),
-    (".config/docker/daemon.json", re.compile(r".*\"insecure-registries\"\s*:\s*\[\s*\"")),
-    (".config/rclone/rclone.conf", re.compile(r"\s*no_check_certificate\s*=\s*true\b")),
-    (".gemrc", re.compile(r"\s*:?ssl_verify_mode\s*:\s*0\b")),
-    (".julia/config/startup.jl", re.compile(r"\s*ENV\[\"JULIA_SSL_NO_VERIFY_HOSTS\"\]\s*=\s*\"[^\"]")),
+    (".aria2/aria2.conf", r"\s*check-certificate\s*=\s*" + OFF),
+    (".boto", r"(?i)\s*https_validate_certificates\s*=\s*" + OFF),
+    (".config/docker/daemon.json", r".*\"insecure-registries\"\s*:\s*\[\s*\""),
+    (".config/rclone/rclone.conf", r"\s*no_check_certificate\s*=\s*true\b"),
+    (".gemrc", r"\s*:?ssl_verify_mode\s*:\s*0\b"),
+    (".julia/config/startup.jl", r"\s*ENV\[\"JULIA_SSL_NO_VERIFY_HOSTS\"\]\s*=\s*\"[^\"]"),
     (".lftprc", _LFTP),
     (".lftp/rc", _LFTP),
-    (".Rprofile", re.compile(r"[^#]*\brepos\b.*[\"']" + _HTTP)),
-    (".Rprofile", re.compile(r"[^#]*download\.file\.extra\s*=\s*[\"'].*(?:-k\b|--insecure|--no-check-certificate)")),
-    (".s3cfg", re.compile(r"\s*check_ssl_certificate\s*=\s*" + OFF, re.I)),
+    (".Rprofile", r"[^#]*\brepos\b.*[\"']" + _HTTP),
+    (".Rprofile", r"[^#]*download\.file\.extra\s*=\s*[\"'].*(?:-k\b|--insecure|--no-check-certificate)"),
+    (".s3cfg", r"(?i)\s*check_ssl_certificate\s*=\s*" + OFF),
 )
 BY_FOLDER = (  # folder, ending of its files, and lines of these files
     (".config/containers/registries.conf.d", ".conf", _CONTAINERS),
@@ -69,7 +69,7 @@ BY_POINTER = {  # variable that contains the path of a settings file -> lines of
     "WGETRC": _WGET,
     "CONTAINERS_REGISTRIES_CONF": _CONTAINERS,
 }
-VARIABLES = re.compile(
+VARIABLES = (
     r"[^#]*\b(?:GIT_SSL_NO_VERIFY[= ]+[\"']?(?:1|true)|(?:NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY)[= ]+[\"']?0"
     r"|(?:(?:APPTAINER|SINGULARITY)_NOHTTPS|ENROOT_ALLOW_HTTP)[= ]+[\"']?(?:1|[ty])"
     r"|(?:PIP_TRUSTED_HOST|UV_INSECURE_HOST|JULIA_SSL_NO_VERIFY_HOSTS)[= ]+[\"']?[\w*]|GIT_SSH_COMMAND%s"
@@ -83,13 +83,14 @@ VARIABLES = re.compile(
 """Lines of start-up files with the same effect."""
 
 
-def find_insecure(pattern: Pattern[str], text: str) -> Iterator[int]:
+def find_insecure(pattern: str, text: str) -> Iterator[int]:
     """Yield the numbers of the lines that turn a check off; in ssh's settings only those that apply to every host.
 
     pattern: of BY_FILE, BY_FOLDER or VARIABLES.
     """
     lines = split_lines(blank_host_sections(text) if pattern is _SSH else text)
-    yield from (number for number, line in enumerate(lines, 1) if pattern.match(line))
+    # a pattern is compiled only if its file has lines: most accounts have few of these files
+    yield from (number for number, line in enumerate(lines, 1) if re.match(pattern, line))
 
 
 def blank_host_sections(text: str) -> str:
