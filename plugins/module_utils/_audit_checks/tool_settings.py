@@ -101,15 +101,15 @@ class ToolSettings(AuditCheck):
                 self._report_insecure(value, lines, host)
             if setting.name == tool_places.CONDARC and value:
                 self._condarcs.append(value)
-            if any(word in created for word in ("$" + setting.name, "${%s}" % setting.name, value) if word):
-                continue  # the file creates the folder itself
-            if value.startswith("/") and setting.name not in ours and tool_places.NAMES_EXISTING.match(setting.name):
+            if setting.name in ours:
+                continue  # the check of the shells compares the values
+            references = ("$" + setting.name, "${%s}" % setting.name, value)
+            is_created = any(word and word in created for word in references)  # by the file itself
+            if value.startswith("/") and not is_created and tool_places.NAMES_EXISTING.match(setting.name):
                 report_missing(self, where, setting.name, value, host)
-            elif (
-                LARGE_FOLDERS.search(setting.name) and setting.name not in ours and self._is_moved_in_home(value, host)
-            ):
+            elif LARGE_FOLDERS.search(setting.name) and self._is_moved_in_home(value, host):
                 self._report_in_home(where, setting.name, value, host)
-            elif setting.is_certain(host.home) and setting.name not in ours and value not in ours.values():
+            elif setting.is_certain(host.home) and not is_created and value not in ours.values():
                 report_lost_folder(self, where, setting.name, value, host)
 
     def _is_moved_in_home(self, folder: str, host: Host) -> bool:

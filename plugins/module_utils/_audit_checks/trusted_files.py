@@ -113,7 +113,10 @@ class TrustedFiles(AuditCheck):
             for entry in walk.below(real) if real else ():
                 # of the others, only their owner can change the content
                 if _needs_check(entry.status) and not entry.path.endswith(".pub"):
-                    yield host.home + "/" + name + entry.path[len(real or "") :]
+                    path = host.home + "/" + name + entry.path[len(real or "") :]
+                    yield path
+                    # the walk follows no link, but a manager of dotfiles may have linked a folder
+                    yield from self._below(path, host) if stat.S_ISLNK(entry.status.st_mode) else ()
         for name in INCLUDES:
             yield from find_included(name, search.read_text(host.home + "/" + name), host)
         for folder, endings in SERVICES:

@@ -16,12 +16,13 @@ _VALUE = re.compile(  # begins with rare text, so that the search is fast
 _NAME = re.compile(
     rb"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9_]{0,40}_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)"
     rb"|(?:[A-Za-z0-9]{1,30}[_.-]){0,3}(?:api[_-]?key|api[_-]?token|access[_-]?token|auth[_-]?token|secret[_-]?key"
-    rb"|account[_-]?key|apiKey|apiToken|accessToken|authToken|secretKey|clientSecret|AccountKey)"
+    rb"|client[_-]?secret|account[_-]?key|apiKey|apiToken|accessToken|authToken|secretKey|clientSecret|AccountKey)"
     rb"|(?:[A-Za-z0-9]{1,30}[_.-]){1,4}(?:secret|token|password))\Z"
 )
 _NOT_SECRET = re.compile(  # in names of values that are not secret
     rb"PUBLIC|CACHE|HOST_KEY|SORT|PRIMARY|FOREIGN|PARTITION|OBJECT|IDEMPOTENCY|SITE_KEY|KEY_TOKEN|NEXT_TOKEN|PAGE_TOKEN"
-    rb"|CSRF|XSRF|CONTINUATION|SYNC_TOKEN|public|cache|next|page|csrf|xsrf|continuation|sync|[hH]ash|digest|fingerprint|encrypted"
+    rb"|CSRF|XSRF|CONTINUATION|SYNC_TOKEN|public|cache|next|page|csrf|xsrf|continuation|sync|[hH]ash|digest"
+    rb"|fingerprint|encrypted"
 )
 _BEFORE = 60  # characters before the value that may contain the name
 _KAGGLE = re.compile(rb'"username"\s*:\s*"[^"\n]{1,60}"\s*,\s*"key"\s*:\s*"([0-9a-f]{32})"')

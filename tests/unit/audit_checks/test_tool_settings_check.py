@@ -138,6 +138,7 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (".bashrc", "help() { cat <<END\nexport HF_HOME=/models\nEND\n}", ""),
         (".bashrc", "export TMPDIR=/gone/tmp", "TMPDIR refers to /gone/tmp, which does not exist"),
         (".bashrc", "export TMPDIR=/gone/tmp; mkdir -p $TMPDIR", ""),
+        (".bashrc", "export CONDA_PKGS_DIRS=~/pkgs; mkdir -p ~/pkgs", "CONDA_PKGS_DIRS is set to ~/pkgs in the home"),
         (".bashrc", "export CURL_CA_BUNDLE=", UNCHECKED),
         (".bashrc", "alias ssh='ssh -o StrictHostKeyChecking=no'", UNCHECKED),
         (".Rprofile", 'options(repos = c(CRAN = "http://cran.r-project.org"))', UNCHECKED),

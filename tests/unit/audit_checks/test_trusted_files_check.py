@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from account_scene import HOME, Folder, Plain, Scene, Thing
+from account_scene import HOME, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import trusted_files
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_files import TrustedFiles
 from audit_check_runs import run_check
@@ -51,6 +51,11 @@ EVERY = "every user has write permission (mode %s)"
             {f"~/.vim{part}": Folder() for part in ("", "/pack", "/pack/a", "/pack/a/start", "/pack/a/start/b")}
             | {"~/.vim/pack/a/start/b/b.vim": Plain(b"", 0o666)},
             {"SEC-010 ~/.vim/pack/a/start/b/b.vim": EVERY % "0666"},
+        ),
+        (
+            {f"~/{name}": Folder() for name in (".config", ".config/systemd", ".config/systemd/user", "dots")}
+            | {"~/dots/a.conf": Plain(b"", 0o666), "~/.config/systemd/user/b.service.d": Link("../../../dots")},
+            {"SEC-010 ~/dots/a.conf": EVERY % "0666"},
         ),
         ({"~/data.txt": Plain(b"", 0o666), "~/notes": Folder(0o777)}, {}),
         ({"~/.ssh": Folder(0o770)}, {"SEC-010 ~/.ssh": "the group has write permission (mode 0770)"}),

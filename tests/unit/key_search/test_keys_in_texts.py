@@ -52,6 +52,7 @@ PLACES = {
     "by a password": ("POSTGRES_PASSWORD={}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "by another variable": ("AZURE_OPENAI_KEY={}\n", HEX[:32]),
     "by a name in a quoted form": ('"secret_key" = "{}"\n', "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
+    "by a name in one word": ("clientsecret: {}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "by the end of a name": ("  application_credential_secret: {}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "of an account": ("AccountName=a;AccountKey={};Endpoint\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S" * 2 + "a7"),
     "of Kaggle": ('{{"username":"ada","key":"{}"}}', HEX[:32]),
