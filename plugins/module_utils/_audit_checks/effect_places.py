@@ -65,6 +65,7 @@ class CauseFinder:
         self._home = host.real(host.home)
         self._own = os.path.join(self._home, FOLDER) + "/"
         self._traces: Dict[str, List[TracedLine]] = {}
+        self._lines: Dict[str, List[str]] = {}  # path -> lines, as several searches go through the same files
 
     # -- causes --------------------------------------------------------------------------------
 
@@ -214,13 +215,18 @@ class CauseFinder:
         """
         begins = re.compile(pattern)
         for path in login_shell_files(self._host) if is_above else self._files():
-            text = blank_here_documents(read_text(self._check, self._host, path))
-            for number, line in enumerate(split_lines(text), 1):
+            for number, line in enumerate(self._read_lines(path), 1):
                 if is_above and startup.refers_to(line, startup.MARK):
                     break
                 if begins.match(line) and not line.lstrip().startswith("#"):
                     return Place(path, number)
         return None
+
+    def _read_lines(self, path: str) -> List[str]:
+        """Return the lines of a file, empty those of here-documents. Each file is read once."""
+        if path not in self._lines:
+            self._lines[path] = split_lines(blank_here_documents(read_text(self._check, self._host, path)))
+        return self._lines[path]
 
     def _files(self) -> Iterator[str]:
         """Yield the files that the login shell reads, and then hpc-onboard's settings file."""

@@ -87,28 +87,29 @@ def _malformed_lines(text: str) -> Iterator[LineProblem]:
             yield LineProblem(number, "SEC-007", why % _shown_machine(entry.group(1)), entry.group(1))
         if parts[:1] == ["machine"]:
             machine = parts[1] if len(parts) > 1 else ""
-            template = _why_unread(line, parts, entry is not None, default_line)
-            if template:
-                yield LineProblem(number, "KEY-004", template.replace("%s", _shown_machine(machine)), machine)
+            why = _why_unread(line, parts, entry is not None, default_line)
+            if why:
+                yield LineProblem(number, "KEY-004", why, machine)
 
 
 def _why_unread(line: str, parts: List[str], is_entry: bool, default_line: int) -> str:
     """Return why enroot does not use the key of an entry's first line, and the fix; empty if enroot uses the key.
 
-    %s in the returned sentence stands for the machine. parts: the words of the line. default_line: the number of the
-    line with 'default' above; 0 for none.
+    parts: the words of the line, of which the first is 'machine'. default_line: the number of the line with 'default'
+    above; 0 for none.
     """
+    machine = _shown_machine(parts[1] if len(parts) > 1 else "")
     if "machine" in parts[2:]:
-        return "the line for %s contains several entries, but enroot reads one entry per line: split the line"
+        return "the line for %s contains several entries, but enroot reads one entry per line: split the line" % machine
     if "password" not in parts:
-        return "the entry for %s continues on the next line, which enroot does not read: join the lines"
+        return "the entry for %s continues on the next line, which enroot does not read: join the lines" % machine
     if line[:1] in (" ", "\t"):
-        return "the line for %s starts with a space, so enroot ignores the line: remove the indentation"
+        return "the line for %s starts with a space, so enroot ignores the line: remove the indentation" % machine
     if not is_entry:
-        return "enroot ignores the line for %s: write machine, login and password in this order"
+        return "enroot ignores the line for %s: write machine, login and password in this order" % machine
     if default_line:
-        text = "the line for %s comes after 'default' on line {}, so enroot sends the default login: move the line up"
-        return text.format(default_line)
+        text = "the line for %s comes after 'default' on line %d, so enroot sends the default login: move the line up"
+        return text % (machine, default_line)
     return ""
 
 

@@ -25,6 +25,10 @@ _UV = r"\s*allow-insecure-host\s*=\s*\[?\s*[\"']"
 _NPM = r"\s*(?:strict-ssl\s*=\s*%s|(?:\S*:)?registry\s*=\s*%s)" % (OFF, _HTTP)
 _WGET = r"\s*check[-_]certificate\s*=\s*" + OFF
 _LFTP = r"\s*set\s+ssl:verify-certificate(?:/\S+)?\s+" + OFF
+_R = (
+    r"[^#]*(?:\brepos\b.*[\"']%s"
+    r"|download\.file\.extra\s*=\s*[\"'].*(?:-k\b|--insecure|--no-check-certificate))" % _HTTP
+)
 _ENROOT = r"\s*ENROOT_ALLOW_HTTP\s+(?:y|yes|true|1)\b"
 BY_FILE: Tuple[Tuple[str, str], ...] = (  # file, and its lines that turn a check off
     (".gitconfig", _GIT),
@@ -52,8 +56,7 @@ BY_FILE: Tuple[Tuple[str, str], ...] = (  # file, and its lines that turn a chec
     (".julia/config/startup.jl", r"\s*ENV\[\"JULIA_SSL_NO_VERIFY_HOSTS\"\]\s*=\s*\"[^\"]"),
     (".lftprc", _LFTP),
     (".lftp/rc", _LFTP),
-    (".Rprofile", r"[^#]*\brepos\b.*[\"']" + _HTTP),
-    (".Rprofile", r"[^#]*download\.file\.extra\s*=\s*[\"'].*(?:-k\b|--insecure|--no-check-certificate)"),
+    (".Rprofile", _R),
     (".s3cfg", r"(?i)\s*check_ssl_certificate\s*=\s*" + OFF),
 )
 BY_FOLDER = (  # folder, ending of its files, and lines of these files

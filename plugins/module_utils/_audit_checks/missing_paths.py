@@ -151,9 +151,10 @@ def check_project_settings(check: AuditCheck, path: str, text: str, ours: Mappin
             check.report("ENV-009", shown(line), "this file starts %s, which does not exist" % host.shown(program))
     for line, name, value in find_assignments(text) if os.path.basename(folder) in (VSCODE, ".edf") else ():
         report_lost_folder(check, shown(line), name, expand_path(value, host.home), host)
-    for one in find_settings(text) if file_name in (".env", ".envrc") or "#SBATCH" in text else ():
+    is_job = "#SBATCH" in text
+    for one in find_settings(text) if is_job or file_name in (".env", ".envrc") else ():
         # the other folders of a job script may be for a different cluster, or be created by the script
-        if LARGE_FOLDERS.search(one.name) or "#SBATCH" not in text:
+        if LARGE_FOLDERS.search(one.name) or not is_job:
             report_lost_folder(check, shown(one.line), one.name, one.value(host.home), host)
     file = tool_places.OF_PROJECTS.get(file_name)
     # those in the home directory itself are not of a project; the check of the tools' settings reads them

@@ -143,11 +143,13 @@ def _describe(difference: ViewDifference) -> str:
     """Return a sentence that names the first variable, the number of the others, and the shells."""
     first, others = difference.names[0], len(difference.names) - 1
     where = " and ".join(sorted({view.way.description for view in difference.views}))
-    unset, other = "%s is not set in %s", "%s has a value other than hpc-onboard's in %s"
-    if others:
-        unset = "%s and {} more variables of hpc-onboard are not set in %s".format(others)
-        other = "%s and {} more variables have values other than hpc-onboard's in %s".format(others)
-    return (unset if difference.is_unset else other) % (first, where)
+    if difference.is_unset:
+        text = "%s and %d more variables of hpc-onboard are not set in %s" if others else "%s is not set in %s"
+    elif others:
+        text = "%s and %d more variables have values other than hpc-onboard's in %s"
+    else:
+        text = "%s has a value other than hpc-onboard's in %s"
+    return text % ((first, others, where) if others else (first, where))
 
 
 def _warn_of_unused_folder(host: Host, folder: str) -> str:
@@ -182,14 +184,17 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
         if any(is_in(folder, home) for home in homes):
             text = "TMPDIR is in the home directory, which is small, and every job writes to TMPDIR"
             _report_hazard(check, host, causes.locate_variable(view, "TMPDIR", False), text)
-    text = "this line limits every program that you start, including jobs"
-    _report_hazard(check, host, causes.search(LIMITS % COMMAND), text)
-    text = "this line redirects output or errors of the shell and of all its programs"
-    _report_hazard(check, host, causes.search(DROPPED_OUTPUT), text)
-    text = "this line starts a shell without the variables of hpc-onboard and of the site"
-    _report_hazard(check, host, causes.search(EMPTIED % COMMAND), text)
-    text = "this line removes the site's folders from MODULEPATH, so 'module' does not find the site's modules"
-    _report_hazard(check, host, causes.search(replaces_folders("MODULEPATH")), text)
+    lines = (
+        (LIMITS % COMMAND, "this line limits every program that you start, including jobs"),
+        (DROPPED_OUTPUT, "this line redirects output or errors of the shell and of all its programs"),
+        (EMPTIED % COMMAND, "this line starts a shell without the variables of hpc-onboard and of the site"),
+        (
+            replaces_folders("MODULEPATH"),
+            "this line removes the site's folders from MODULEPATH, so 'module' does not find the site's modules",
+        ),
+    )
+    for pattern, text in lines:
+        _report_hazard(check, host, causes.search(pattern), text)
 
 
 def _report_hazard(check: AuditCheck, host: Host, place: Optional[Place], text: str) -> None:

@@ -272,12 +272,13 @@ class StartupFiles(AuditCheck):
         else:
             output, errors = start_and_read_errors(way, host.real(host.home), deadline, build_query(way, names))
             self._check_errors(way, errors, host, deadline)
-            if output and "ENV-004" not in self.rules_broken():
-                self._check_duration(way, output, host, deadline)
-                if not output.why and read_view(way, output) is None:
-                    self._report_end(way, host)
-                    self._report_replaced_terminal(host)
-        return read_view(way, output) if output else None
+        view = read_view(way, output) if output else None
+        if output and not way.is_job and "ENV-004" not in self.rules_broken():
+            self._check_duration(way, output, host, deadline)
+            if view is None and not output.why:  # the shell ended before it answered
+                self._report_end(way, host)
+                self._report_replaced_terminal(host)
+        return view
 
 
 def _describe_error(message: str) -> str:

@@ -71,9 +71,9 @@ def blank_here_documents(text: str) -> str:
 
     A word after << whose closing line is missing does not begin a here-document: it may be a shift, as in 1<<n.
     """
-    lines, end = split_lines(text), ""
     if "<<" not in text:
         return text
+    lines, end = split_lines(text), ""
     for number, line in enumerate(lines):
         found = None if end or line.lstrip().startswith("#") else HERE_DOCUMENT.search(line)
         if end:

@@ -41,11 +41,16 @@ def has_crc(key: str) -> bool:
     return zlib.crc32(body[:-6].encode("ascii")) & 0xFFFFFFFF == number
 
 
+def add_padding(word: str) -> str:
+    """Return a word in base64 with the equal signs at its end, which a split into words or its format leaves out."""
+    return word + "=" * (-len(word) % 4)
+
+
 def is_macaroon(key: str) -> bool:
     """Return True if a key, after its prefix, encodes a macaroon of pypi.org or test.pypi.org in base64."""
     body = key[len("pypi-") :]
     try:
-        content = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
+        content = base64.urlsafe_b64decode(add_padding(body))
     except binascii.Error:
         return False
     return content[:2] == b"\x02\x01" and content[3 : 3 + content[2]] in (b"pypi.org", b"test.pypi.org")
@@ -54,7 +59,7 @@ def is_macaroon(key: str) -> bool:
 def is_in_force(payload: str) -> bool:
     """Return True if the payload of a JSON web token (RFC 7519) is one of a real token that has not expired."""
     try:
-        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)).decode("utf-8"))
+        claims = json.loads(base64.urlsafe_b64decode(add_padding(payload)).decode("utf-8"))
     except ValueError:  # not base64, UTF-8 or JSON
         return False
     if not isinstance(claims, dict) or claims.get("sub") == _SUBJECT_IN_EXAMPLES:

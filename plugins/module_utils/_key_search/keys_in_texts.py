@@ -12,7 +12,7 @@ import re
 from typing import Callable, Dict, Iterator, List, NamedTuple, Set, Tuple
 
 from .._formats.key_forms import LEGACY, WANDB_OLD, form_of
-from .issuers import POSSIBLE, describe, find_issued
+from .issuers import POSSIBLE, add_padding, describe, find_issued
 from .named_keys import find_named_keys, is_random
 from .placeholders import is_made_up, is_placeholder
 from .private_keys import MARKS, PRIVATE_KEY, find_private_keys
@@ -103,7 +103,7 @@ class KeyFinder:
         """Return True if a word is or contains a known key, matches a format of keys, or encodes one in base64."""
         inner = decode_login(word)
         # a list, not a generator: all known keys are noted
-        is_known = any([self._is_known(key) for key in ({word, _add_padding(word), inner} if inner else {word})])
+        is_known = any([self._is_known(key) for key in ({word, add_padding(word), inner} if inner else {word})])
         if is_known or _POSSIBLE.search(word) or _HEX.fullmatch(word):
             return True
         return bool(inner) and (_is_login(word) or bool(self._find_encoded(word)))
@@ -136,7 +136,7 @@ class KeyFinder:
     def _keys_of_word(self, text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]:
         """Yield the keys in one word of a text as (start, key, description)."""
         word = text[start:end]
-        for known in {word, _add_padding(word)}:
+        for known in {word, add_padding(word)}:
             if known in self._known and text.startswith(known, start):
                 yield start, known, self._known[known]
         inner = decode_login(word)
@@ -184,14 +184,9 @@ def decode_login(word: str) -> str:
 def _decode(word: str) -> str:
     """Return the ASCII text that a word encodes in base64; "" if the word is not base64."""
     try:
-        return base64.b64decode(_add_padding(word)).decode("ascii") if _LOGIN.fullmatch(word) else ""
+        return base64.b64decode(add_padding(word)).decode("ascii") if _LOGIN.fullmatch(word) else ""
     except (binascii.Error, ValueError):
         return ""
-
-
-def _add_padding(word: str) -> str:
-    """Return a word in base64 with the equal signs at its end, which the split into words has removed."""
-    return word + "=" * (-len(word) % 4)
 
 
 def _is_login(word: str) -> bool:

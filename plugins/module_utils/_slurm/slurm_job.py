@@ -98,8 +98,10 @@ class SlurmJob:
             return _as_active(progress, number or (job.number if job else ""), job)
         if job.state:
             state = job.state.split(" ")[0]
-            why = REASONS.get(state, "%%s ended in state %s" % printable(state, 40).replace("%", "?"))
-            return JobStatus("failed", _with_output(why % ("job %s" % job.number), path))
+            subject = "job %s" % job.number
+            other = "%s ended in state %s" % (subject, printable(state, 40))
+            why = REASONS[state] % subject if state in REASONS else other
+            return JobStatus("failed", _with_output(why, path))
         if number:
             why = "job %s left no result, and Slurm does not list it" % number
             return JobStatus("gone", _with_output(why, path))
