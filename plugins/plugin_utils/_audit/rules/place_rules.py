@@ -171,7 +171,8 @@ PLACE_RULES = {
         reported_by=CHECKS,
         why="A script of hpc-onboard is not on PATH, or a different program, alias or function of the same name takes"
         " precedence. You may then run the wrong program. The audit also checks that the names `sbatch`, `srun`,"
-        " `salloc`, `enroot`, `apptainer` and `singularity` start the site's programs. Scripts that you submit with"
+        " `salloc`, `enroot`, `apptainer` and `singularity` start the site's programs without an alias or a function"
+        " in between, even if this alias only adds options. Scripts that you submit with"
         " `sbatch` need not be on PATH. This rule also reports the current folder on PATH, because anyone who can"
         " write to a folder can then choose the programs that you start in that folder. In addition, the rule reports a"
         " line such as `PATH=/usr/bin:/bin`, which removes the site's folders from PATH.",
@@ -199,6 +200,9 @@ PLACE_RULES = {
         why="hpc-onboard's settings file for shells (such as `~/.config/hpc.onboard/env.sh`) does not exist, or no"
         " line in a start-up file reads this file. The line is the first line of `~/.bashrc` (bash), `~/.zshenv` (zsh),"
         " `~/.config/fish/config.fish` (fish), `~/.tcshrc` or `~/.cshrc` (tcsh), or `~/.profile` (other shells)."
+        " For bash, the line must also be in the file that bash reads at a login (`~/.bash_profile`, `~/.bash_login` or"
+        " `~/.profile`), unless this file reads `~/.bashrc`. The rule therefore reports a new `~/.bash_profile` that"
+        " hides your `~/.bashrc`."
         " Without hpc-onboard's settings, caches are in the home directory, and your scripts are not on PATH.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which writes hpc-onboard's settings file and"
         " adds the line to the start-up file that reads these settings.",
@@ -210,7 +214,9 @@ PLACE_RULES = {
         why="A variable that hpc-onboard sets is missing in one of your shells, or has a different value. A start-up"
         " file sets or unsets the variable after it has read hpc-onboard's settings, or ends before it reads these"
         " settings. Such lines in start-up files often come from tutorials. As a result, a cache may be in the home"
-        " directory again. The audit checks a login shell, an interactive shell, a command over ssh and a batch job.",
+        " directory again. The audit checks a login shell, an interactive shell, a command over ssh and a batch job."
+        " ENV-006 reports a missing line that reads hpc-onboard's settings, and ENV-009 reports other variables and"
+        " settings files of tools.",
         fix="Remove the line that the finding names, or run `hpc-onboard fix ACCOUNT`, which removes the line if"
         " nothing else depends on it. If you want to keep the line's value, declare the value in the accounts file"
         " instead. If the line points to a folder with files, the finding also names this folder. Once the line is"
@@ -227,7 +233,8 @@ PLACE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="The umask of one of your shells lets every user of the cluster write to the files and folders that you"
-        " create. Other users can therefore change or delete your data.",
+        " create. Other users can therefore change or delete your data. The rule does not report a umask that lets only"
+        " your group write, such as 002.",
         fix="Remove the line that sets the umask from your start-up file, or change the line to `umask 022`. With"
         " `umask 027`, only you and your group can read your new files, and only you can change them.",
         advice="Remove the umask command from {place}, or change it to umask 022.",
@@ -272,11 +279,12 @@ PLACE_RULES = {
         reported_by=CHECKS,
         why="A start-up file changes the current folder, sets a limit with `ulimit` (file size, memory, time, open"
         " files or processes), redirects all output of the shell, or sets a variable that changes how many programs"
-        " run. Examples of such variables are `CDPATH`, `GREP_OPTIONS`, `LD_PRELOAD`, `PYTHONHOME`, `GIT_DIR`,"
-        " `CUDA_VISIBLE_DEVICES`, `PIP_TARGET`, a `HOME` that is not your home directory, a `PYTHONPATH` that contains"
-        " the current folder, a `MODULEPATH` without the site's folders, and a `TMPDIR` in the home directory. As a"
-        " result, commands"
-        " over ssh, `scp` with a relative path, and jobs behave differently, without any warning.",
+        " run. Such variables are `CDPATH`, `GREP_OPTIONS`, `TAR_OPTIONS`, `POSIXLY_CORRECT`, `IFS`, `GLOBIGNORE`,"
+        " `SHELLOPTS`, `BASHOPTS`, `TMOUT`, `LD_PRELOAD`, `LD_AUDIT`, `PYTHONHOME`, `PYTHONOPTIMIZE`, `PERL5OPT`,"
+        " `RUBYOPT`, `GIT_DIR`, `GIT_WORK_TREE`, `PIP_TARGET`, `PIP_PREFIX`, `PIP_USER`, `CUDA_VISIBLE_DEVICES`,"
+        " `HIP_VISIBLE_DEVICES` and `ROCR_VISIBLE_DEVICES`. The rule also reports a `HOME` that is not your home"
+        " directory, a `PYTHONPATH`, `LD_LIBRARY_PATH` or `PERL5LIB` that contains the current folder, a `MODULEPATH`"
+        " without the site's folders, and a `TMPDIR` in the home directory. As a result, commands over ssh, `scp` with a relative path, and jobs behave differently, without any warning.",
         fix="Remove the line that the finding names from the start-up file, or run the line only in interactive"
         " shells: `[[ $- == *i* ]] && cd /data/ada`.",
         advice="Remove this line, or run it only in interactive shells: {place}.",

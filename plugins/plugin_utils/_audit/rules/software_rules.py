@@ -14,7 +14,8 @@ SOFTWARE_RULES = {
         why="The rule reports a conda installation in the home directory if the site forbids or discourages conda, or"
         " wants conda in a different folder. The rule also reports a conda installation on purged storage. A conda"
         " installation has thousands of small files, which slow down a parallel file system for all users. On purged"
-        " storage, the site deletes these files one by one, so conda environments slowly break.",
+        " storage, the site deletes these files one by one, so conda environments slowly break. ENV-001 reports conda's"
+        " cache of packages, and the Python environments of other programs.",
         fix="First, save each conda environment (`conda env export -n NAME > NAME.yml`). If the site allows conda,"
         " set a different folder for conda in the accounts file, run `hpc-onboard onboard ACCOUNT --tags conda`, and"
         " create the environments again. Otherwise, use containers or the site's own Python. Then remove the old"
@@ -35,8 +36,8 @@ SOFTWARE_RULES = {
         title="A start-up file contains a 'conda init' block",
         severity="medium",
         reported_by=CHECKS,
-        why="The block that `conda init` or `mamba shell init` adds to a start-up file runs conda or mamba in each"
-        " new shell and overrides the site's modules. Some sites forbid this block.",
+        why="The block that `conda init`, `mamba shell init` or `micromamba shell init` adds to a start-up file (of"
+        " bash, zsh, tcsh or fish) runs conda or mamba in each new shell and overrides the site's modules. Some sites forbid this block.",
         fix="To remove the `conda init` block, run `conda init --reverse` (for mamba, `mamba shell deinit`) on the"
         " account. hpc-onboard adds conda to PATH without such a block.",
         advice="Remove the 'conda init' block from {place}: conda init --reverse",
