@@ -95,20 +95,22 @@ class CauseFinder:
 
     def locate_path_loss(self, view: ShellView, folder: str) -> Optional[Place]:
         """Return the line that removes a folder from PATH."""
-        # text of a line that sets PATH but does not remove the folder
-        keeps = r"[^\n]*(?:\$\{?PATH|\$path|%s)" % re.escape(folder)
-        return self._locate_wrong_path(view, lambda value: folder not in value) or (
-            None if self._traced_lines(view) else self.search(r"\s*%s%s(?!%s)" % (COMMAND, SETS_PATH, keeps))
-        )
+        place = self._locate_wrong_path(view, lambda value: folder not in value)
+        if place or self._traced_lines(view):
+            return place
+        # without a trace: a line that sets PATH and mentions neither its earlier value nor the folder
+        keeps_folder = r"[^\n]*(?:\$\{?PATH|\$path|%s)" % re.escape(folder)
+        return self.search(r"\s*%s%s(?!%s)" % (COMMAND, SETS_PATH, keeps_folder))
 
     def locate_current_folder(self, view: ShellView) -> Optional[Place]:
         """Return the line that adds the current folder to PATH."""
         relative = r"(?:[^\n]*[:\s'\"])?(?:\.(?![\w/.])|:|$)"
         # in a traced value: an entry that is empty or a single dot, between colons or in an array
         is_relative = re.compile(r"(?:^|:)['\"]?\.?['\"]?(?:\Z|:)|^\(.*[ (]\.[ )]").search
-        return self._locate_wrong_path(view, lambda value: bool(is_relative(value))) or (
-            None if self._traced_lines(view) else self.search(r"\s*" + COMMAND + SETS_PATH + relative)
-        )
+        place = self._locate_wrong_path(view, lambda value: bool(is_relative(value)))
+        if place or self._traced_lines(view):
+            return place
+        return self.search(r"\s*" + COMMAND + SETS_PATH + relative)  # without a trace
 
     def _locate_wrong_path(self, view: ShellView, is_wrong: Callable[[str], bool]) -> Optional[Place]:
         """Return the first line that sets a wrong PATH, if no later line corrects it.

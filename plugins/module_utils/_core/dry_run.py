@@ -63,8 +63,10 @@ class DryRunHost(Host):
         on_disk = None if self._is_removed(resolved) else super().lstat(resolved)
         names = set(super().names(folder)) if on_disk and on_disk.kind == "folder" else set()
         for path, changed in self._changed.items():
-            if os.path.dirname(path) == resolved:
-                (names.add if changed else names.discard)(os.path.basename(path))
+            if os.path.dirname(path) == resolved and changed:
+                names.add(os.path.basename(path))
+            elif os.path.dirname(path) == resolved:  # removed by this dry run
+                names.discard(os.path.basename(path))
         return sorted(names)
 
     def has_acl(self, path: str) -> bool:

@@ -252,10 +252,10 @@ class Host(AccountPaths):
 
         private: raise AccountError if others can change the folder, and remove access lists.
         """
-        name, attributes = os.path.basename(path), {} if private or old is None else self._read_attributes(path)
+        attributes = {} if private or old is None else self._read_attributes(path)
 
         def check_unchanged(_draft: str) -> None:
-            if files.read_file_at(folder, name) != old:
+            if files.read_file_at(folder, os.path.basename(path)) != old:
                 raise AccountError("%s was changed by another program; run again" % self.shown(path))
 
         unsafe = self.why_unsafe_folder(os.path.dirname(path)) if private else None
@@ -263,7 +263,7 @@ class Host(AccountPaths):
             raise AccountError(unsafe)
         with self.open_parent(path, "writing ") as folder:
             try:
-                files.replace(folder, name, content, mode, attributes, check_unchanged)
+                files.replace(folder, os.path.basename(path), content, mode, attributes, check_unchanged)
             except files.NotKept:
                 raise self._lost_write_error(path) from None
         self.forget_observations()  # the folder may have been replaced

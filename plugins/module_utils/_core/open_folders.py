@@ -180,10 +180,11 @@ def remove_tree(folder: int, name: str) -> None:
         if os.fstat(handle).st_uid != os.getuid():
             raise OSError(errno.EPERM, "")
         for _path, folders, names, parent in os.fwalk(".", False, _raise, dir_fd=handle):
-            for child in folders:  # also links to folders
-                (os.unlink if files.is_link(parent, child) else os.rmdir)(child, dir_fd=parent)
-            for child in names:
+            links = [child for child in folders if files.is_link(parent, child)]  # fwalk lists links to folders, too
+            for child in links + names:
                 os.unlink(child, dir_fd=parent)
+            for child in set(folders) - set(links):
+                os.rmdir(child, dir_fd=parent)
     finally:
         os.close(handle)
     os.rmdir(name, dir_fd=folder)

@@ -23,8 +23,7 @@ from .isolation import Document, Pass, run_isolated
 from .plan import LOCK, SECONDS, Kinds, Loop, build_resource
 from .task import NoteChanges, Observation, Task, mark_adopted
 
-SCHEMA = "hpc.onboard/answer/1.0"
-PLAN = "hpc.onboard/plan/1.0"
+SCHEMA, PLAN = "hpc.onboard/answer/1.0", "hpc.onboard/plan/1.0"
 POLL_SECONDS = 0.5
 
 
@@ -58,21 +57,22 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
             from .ownership import decide_removals  # imported late: few runs remove anything
 
             task = decide_removals(task)
-        seen = WORKS[plan["work"]](task)
-        if plan.get("ticket") and any(outcome["status"] == "failed" for outcome in [seen.receipt, *seen.outcomes]):
+        observation = WORKS[plan["work"]](task)
+        statuses = {outcome["status"] for outcome in [observation.receipt, *observation.outcomes]}
+        if plan.get("ticket") and "failed" in statuses:
             account.check_ticket()  # a missing ticket explains the failure better
-        if plan.get("receipt") and seen.receipt["status"] not in FAILURES:
-            mark_adopted(task, seen)
-        result["outcomes"] = outcomes_of_fixes + _public_outcomes(plan, seen.outcomes)
+        if plan.get("receipt") and observation.receipt["status"] not in FAILURES:
+            mark_adopted(task, observation)
+        result["outcomes"] = outcomes_of_fixes + _public_outcomes(plan, observation.outcomes)
         if plan.get("receipt"):
-            changes = _collect_note_changes(task, seen.outcomes, True) if plan["work"] == "reconcile" else {}
+            changes = _collect_note_changes(task, observation.outcomes, True) if plan["work"] == "reconcile" else {}
             copy = not plan.get("only_made") and plan.get("notes")
             if copy:  # if the account has lost its receipt, the notes are recovered from the sender's copy
                 from .._receipt import lost_receipt
 
-                if lost_receipt.shows_loss(task.make_host(), notes.parse_notes(seen.receipt["after"]), copy):
+                if lost_receipt.shows_loss(task.make_host(), notes.parse_notes(observation.receipt["after"]), copy):
                     changes = {**changes, **lost_receipt.recover_notes(changes, copy)}
-            result["receipt"] = receipt.to_answer(_update_receipt(task, seen, changes))
+            result["receipt"] = receipt.to_answer(_update_receipt(task, observation, changes))
     except AccountError as error:
         result["error"] = str(error)
     except OSError as error:
@@ -176,30 +176,30 @@ def _simulate_run(task: Task, settled: Dict[int, Document]) -> Observation:
 
 def _reconcile(task: Task) -> Observation:
     """Note in the receipt what will be created, change what differs, and return the outcomes."""
-    seen = _examine(task)
-    if not _has_changes(seen) and not _has_lock_file(task.make_host()):  # taking the lock removes a stale file
-        return seen
+    observation = _examine(task)
+    if not _has_changes(observation) and not _has_lock_file(task.make_host()):  # taking the lock removes a stale file
+        return observation
     # on a file system that hangs, a second attempt would only cost time
-    settled = {position: outcome for position, outcome in enumerate(seen.outcomes) if outcome["status"] == "unknown"}
+    settled = {place: outcome for place, outcome in enumerate(observation.outcomes) if outcome["status"] == "unknown"}
     settled.update(task.kept.outcomes)
     loop: Loop = reconcile
     if task.plan.get("receipt") or task.key_guard.names:  # the receipt also has the marks of rotations
         from .write_ahead import plan_records, restrict_to_planned  # imported late: most runs only examine
 
         preview = _simulate_run(task, settled)
-        planned = plan_records(seen, preview)
+        planned = plan_records(observation, preview)
         changes = _collect_note_changes(task, planned, False) if task.plan.get("receipt") else {}
-        outcome = _update_receipt(task, seen, changes)
+        outcome = _update_receipt(task, observation, changes)
         if outcome["status"] in FAILURES:  # what cannot be noted is not created
             return Observation(outcome, _block_changes(planned), False)
         if task.plan.get("receipt"):
-            loop = restrict_to_planned(loop, task, seen, preview)
+            loop = restrict_to_planned(loop, task, observation, preview)
     return task.run_all(task.make_host, loop, True, settled)
 
 
-def _has_changes(seen: Observation) -> bool:
+def _has_changes(observation: Observation) -> bool:
     """Return True if a run would change or remove something."""
-    return seen.has_drafts or any(outcome["status"] in CHANGES for outcome in seen.outcomes)
+    return observation.has_drafts or any(outcome["status"] in CHANGES for outcome in observation.outcomes)
 
 
 def _block_changes(outcomes: List[Document]) -> List[Document]:
@@ -218,16 +218,17 @@ def _has_lock_file(host: Host) -> bool:
 def _follow(task: Task) -> Observation:
     """Examine repeatedly until a background job reaches its next step, none is running, or the time is up."""
     deadline = time.time() + float(task.plan["follow_seconds"])
-    first = seen = _examine(task)
-    while time.time() < deadline and _current_steps(seen) == _current_steps(first) and any(_current_steps(seen)):
+    observation = _examine(task)
+    steps = _current_steps(observation)
+    while time.time() < deadline and any(steps) and _current_steps(observation) == steps:
         time.sleep(POLL_SECONDS)
-        seen = _examine(task)
-    return seen
+        observation = _examine(task)
+    return observation
 
 
-def _current_steps(seen: Observation) -> List[Any]:
+def _current_steps(observation: Observation) -> List[Any]:
     """Return the step of each resource's background job; None for a resource without one."""
-    return [outcome["progress"] and outcome["progress"].get("step") for outcome in seen.outcomes]
+    return [outcome["progress"] and outcome["progress"].get("step") for outcome in observation.outcomes]
 
 
 WORKS = {"reconcile": _reconcile, "foresee": _preview, "examine": _examine, "follow": _follow}
@@ -241,8 +242,7 @@ def _collect_note_changes(task: Task, outcomes: List[Document], done: bool) -> N
 
     The notes of kept and restored resources are released, except of failed ones: the next run handles these.
     """
-    kept = task.kept.outcomes
-    entries = task.plan["resources"]
+    kept, entries = task.kept.outcomes, task.plan["resources"]
     pairs = [pair for position, pair in enumerate(zip(entries, outcomes)) if position not in kept]
     key_id = notes.fingerprint_key_id(task.plan["fingerprint_key"])
     released: NoteChanges = {
@@ -253,17 +253,17 @@ def _collect_note_changes(task: Task, outcomes: List[Document], done: bool) -> N
     return {**released, **notes.notes_of_run(pairs, key_id, task.cluster, done)}
 
 
-def _update_receipt(task: Task, seen: Observation, changes: NoteChanges) -> Document:
+def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) -> Document:
     """Write changed notes and marks, if any, to the receipt under the lock, and return the receipt's outcome.
 
     The receipt is removed with the last resource, even if it contains only the marks that a rotation wrote.
     """
-    found = seen.receipt
-    marks = task.key_guard.marks_to_write(seen.outcomes) if task.plan["work"] == "reconcile" else {}
+    found = observation.receipt
+    marks = task.key_guard.marks_to_write(observation.outcomes) if task.plan["work"] == "reconcile" else {}
     if found["status"] in FAILURES:
         return found
     merged = notes.merge_changes(found["after"], changes, task.cluster, marks)
-    has_failure = any(outcome["status"] in FAILURES for outcome in seen.outcomes)
+    has_failure = any(outcome["status"] in FAILURES for outcome in observation.outcomes)
     removes_last = changes and set(merged["resources"]) <= {notes.folder_key(receipt.ABOVE)} and not has_failure
     if notes.to_state(merged) == found["after"] and not (removes_last and found["after"]):
         return found
@@ -286,9 +286,9 @@ def _receipt_at_decision(task: Task, found: State) -> State:
 def main(payload: Mapping[str, Any], kinds: Kinds) -> None:
     """Print the answer between two lines with the frame, and end without waiting for a child that hangs."""
     result = answer(payload["plan"], kinds)
-    request, noted = payload["plan"].get("engine"), result["receipt"] or {"notes": {}, "problem": "not noted"}
+    request, receipt_answer = payload["plan"].get("engine"), result["receipt"] or {"notes": {}, "problem": "not noted"}
     # an engine is kept only next to a receipt: offboarding removes both
-    if (request == "keep" and noted["notes"]) or (request == "drop" and not noted["problem"]):
+    if (request == "keep" and receipt_answer["notes"]) or (request == "drop" and not receipt_answer["problem"]):
         from .kept_engine import keep_or_drop_engine  # imported late: used once for each version
 
         try:

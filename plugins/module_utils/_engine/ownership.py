@@ -31,8 +31,8 @@ def decide_removals(task: Task) -> Task:
 
     What gets former values back is replaced by a RestoredKey or a RestoredThing. All others are removed by the run.
     """
-    seen = task.run_all(task.make_host, examine, False, {})
-    own_notes = notes.parse_notes(seen.receipt["after"])
+    observation = task.run_all(task.make_host, examine, False, {})
+    own_notes = notes.parse_notes(observation.receipt["after"])
     copied_notes = task.make_host().receipt_copy
     # the only note in a receipt that a rotation begins after a loss is that of its own folder
     is_lost = not own_notes.keys() - {notes.folder_key(receipt.ABOVE)} and bool(copied_notes)
@@ -40,9 +40,9 @@ def decide_removals(task: Task) -> Task:
     settled: Dict[int, Document] = {}
     resources = list(task.resources)
     for position, resource in enumerate(task.resources):
-        before = seen.outcomes[position]["before"]
+        before = observation.outcomes[position]["before"]
         note = noted.get(note_key(resource.KIND, resource.identity), {})
-        if seen.receipt["status"] in FAILURES:  # it is unknown who created the resource
+        if observation.receipt["status"] in FAILURES:  # it is unknown who created the resource
             settled[position] = receipt.blocked_outcome(Outcome(resource.identity, {}, {}).document())
             continue
         if _has_second_entry(resource, note, before):
@@ -61,11 +61,11 @@ def decide_removals(task: Task) -> Task:
             resources[position] = RestoredThing(resource)
         elif why is not None:
             outcome = Outcome(resource.identity, {}, {})
-            if before or seen.outcomes[position]["status"] in FAILURES:  # a missing resource needs no remark
+            if before or observation.outcomes[position]["status"] in FAILURES:  # a missing resource needs no remark
                 outcome.remarks = ["%s: not removed, because %s" % (resource.identity, why)]
             settled[position] = outcome.document()
     restored = frozenset(place for place, resource in enumerate(resources) if resource is not task.resources[place])
-    return task._replace(resources=resources, kept=KeptResources(settled, seen.receipt["after"], restored))
+    return task._replace(resources=resources, kept=KeptResources(settled, observation.receipt["after"], restored))
 
 
 def _is_restored(task: Task, resource: Resource, note: Document) -> bool:

@@ -70,10 +70,10 @@ class Task(NamedTuple):
         return Observation(outcomes[0], outcomes[len(added) :], has_drafts)
 
 
-def mark_adopted(task: Task, seen: Observation) -> None:
+def mark_adopted(task: Task, observation: Observation) -> None:
     """Mark the outcomes of resources that existed before hpc-onboard, by the receipt of this run or its copy."""
-    kept = [position for position, resource in enumerate(task.resources) if resource.IS_KEPT]
-    noted = notes.parse_notes(seen.receipt["after"]) or task.make_host().receipt_copy
-    recorded = notes.parse_notes(seen.receipt["before"])
-    results = [(task.plan["resources"][position], seen.outcomes[position]) for position in kept]
+    positions = [position for position, resource in enumerate(task.resources) if resource.IS_KEPT]
+    noted = notes.parse_notes(observation.receipt["after"]) or task.make_host().receipt_copy
+    recorded = notes.parse_notes(observation.receipt["before"])
+    results = [(task.plan["resources"][position], observation.outcomes[position]) for position in positions]
     notes.mark_adopted(results, noted, recorded)

@@ -20,14 +20,14 @@ from .task import Observation, Task
 CHANGED_SINCE = "the resource has changed since this run began; run again"
 
 
-def plan_records(seen: Observation, preview: Observation) -> List[Document]:
+def plan_records(observation: Observation, preview: Observation) -> List[Document]:
     """Return the outcomes to note before anything is created, with the folders that will be created for them.
 
-    seen: the account as examined; its outcomes are returned, except of resources that depend on others. Only the
+    observation: the account as examined; its outcomes are returned, except of resources that depend on others. Only the
     preview shows if these will be changed or blocked. The receipt's own folders are noted with the receipt.
     """
     planned = []
-    for present, expected in zip(seen.outcomes, preview.outcomes):
+    for present, expected in zip(observation.outcomes, preview.outcomes):
         will_change = expected["status"] in CHANGES and present["status"] not in CHANGES
         will_wait = expected["status"] == "blocked" and present["status"] in CHANGES
         folders = [folder for folder in expected["folders"] if folder not in receipt.FOLDERS]
@@ -35,13 +35,13 @@ def plan_records(seen: Observation, preview: Observation) -> List[Document]:
     return planned
 
 
-def restrict_to_planned(loop: Loop, task: Task, seen: Observation, preview: Observation) -> Loop:
+def restrict_to_planned(loop: Loop, task: Task, observation: Observation, preview: Observation) -> Loop:
     """Return a loop that only examines the resources that the preview would not change; others go through the loop.
 
     A resource that differs although no change was expected fails. Removals are not restricted: they need no new note.
     """
     held_back: Dict[str, str] = {}  # of resources that must not be changed, by the keys of their notes
-    pairs = zip(preview.outcomes, seen.outcomes)
+    pairs = zip(preview.outcomes, observation.outcomes)
     for entry, resource, (expected, present) in zip(task.plan["resources"], task.resources, pairs):
         if entry["options"].get("state") != "absent" and expected["status"] not in CHANGES:
             failures = (outcome["reason"] for outcome in (expected, present) if outcome["status"] in FAILURES)

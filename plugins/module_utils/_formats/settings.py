@@ -62,8 +62,8 @@ def find_settings(text: str) -> Iterator[Setting]:
             found = None if line.lstrip().startswith("#") else pattern.search(line)
             if found:
                 begins_line = found.start() == 0 and not line[0].isspace()
-                for name, text in _split_pairs(found.group(1), found.group(2)):
-                    yield Setting(number, line, name, text, pattern is EXPORT, begins_line)
+                for name, value_text in _split_pairs(found.group(1), found.group(2)):
+                    yield Setting(number, line, name, value_text, pattern is EXPORT, begins_line)
 
 
 def blank_here_documents(text: str) -> str:
@@ -128,7 +128,9 @@ def find_job_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterato
         is_in_block = is_in_block or (tests_job and _OPENS.match(code) is not None)
         for name in ours if is_in_block or tests_job else ():
             settings = [setting for setting in find_settings(code.strip()) if setting.name == name]
-            overrides = [one for one in settings if name not in one.text and one.value(home) != ours[name]]
+            overrides = [
+                setting for setting in settings if name not in setting.text and setting.value(home) != ours[name]
+            ]
             if name in code and (overrides or re.search(_UNSETS % name, code)):
                 yield number, name
         is_in_block = is_in_block and _CLOSES.search(code) is None

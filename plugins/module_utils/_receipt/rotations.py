@@ -98,8 +98,8 @@ class KeyGuard:
         found = _fingerprints(resource.inspect(host))
         if found and set(found.values()) <= set(self.keys[name].get("held", [])):
             return None  # the sender has this key: only its records are outdated
-        with_same_key = [one.bound(host) for one in self._resources if self.names[one.identity] == name]
-        return None if any(_has_desired_key(one, host) for one in with_same_key) else dict(mark, secret=name)
+        with_same_key = [other.bound(host) for other in self._resources if self.names[other.identity] == name]
+        return None if any(_has_desired_key(other, host) for other in with_same_key) else dict(mark, secret=name)
 
     def _unknown_keys(self, resource: Resource, host: Host) -> List[str]:
         """Return the places of the keys that neither the sender nor the receipt knows, and that would be replaced."""

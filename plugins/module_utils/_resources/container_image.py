@@ -263,31 +263,31 @@ class ContainerImage(ContainerImageOptions, Resource):
         from .._images import importing
         from .._slurm.slurm_job import JobOrder
 
-        digest = desired["digest"]
-        is_enroot = self.options["runtime"] == "enroot"
+        digest, is_enroot = desired["digest"], self.options["runtime"] == "enroot"
         image_import = importing.ImageImport(
-            self._folder,
-            desired["image"],
-            os.path.basename(self._link),
-            digest,
-            self._image.for_enroot(digest) if is_enroot else self._image.for_apptainer(digest),
-            self._look_up(host).bytes,
-            self.options["runtime"],
-            self.options["module"],
-            self.options.get("credentials") or "",
-            self.options.get("temporary") or "",
+            folder=self._folder,
+            name=desired["image"],
+            link=os.path.basename(self._link),
+            digest=digest,
+            address=self._image.for_enroot(digest) if is_enroot else self._image.for_apptainer(digest),
+            bytes=self._look_up(host).bytes,
+            runtime=self.options["runtime"],
+            module=self.options["module"],
+            credentials=self.options.get("credentials") or "",
+            temporary=self.options.get("temporary") or "",
         )
         if self.options["by"] == "login":
             importing.ImportJob(self._import_folder, image_import).start(host)
             return
-        options = fill_options(self.options["job_options"], host.account.found)[0]
+        # why an option has no value is not needed here: obstacle() has reported it
+        options, _why_missing = fill_options(self.options["job_options"], host.account.found)
         commands = importing.render_commands(image_import) + importing.CLEANUP
         job = JobOrder("import", commands, options, self.options["minutes"])
-        host.start(
-            self._import_folder,
-            lambda above: self._job.submit(above, job, {"digest": digest}) and None,
-            lambda dry: importing.simulate(dry, image_import),
-        )
+
+        def submit(parent: int) -> None:
+            self._job.submit(parent, job, {"digest": digest})
+
+        host.start(self._import_folder, submit, lambda sandbox: importing.simulate(sandbox, image_import))
 
     def _remove(self, host: Host) -> None:
         """Cancel the import, and remove the link and all images that were not changed after the import."""

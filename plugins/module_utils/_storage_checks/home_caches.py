@@ -158,13 +158,12 @@ class HomeCaches(AuditCheck):
         least = max(self.options["least_bytes"], 0 if cache.variable else UNKNOWN_BYTES)
         if size and ((preferred and size >= least) or is_big or walk.cut == "entries"):
             amount = format_walked(files, "file", walk)
-            form = "%s (too many to count in time)" if walk.cut == "time" else "%s, " + format_size(size)
-            amount = form % amount
+            amount += " (too many to count in time)" if walk.cut == "time" else ", " + format_size(size)
             verb = "contain" if cache.content.endswith("s") else "contains"
             text = "the %s %s %s %s%s" % (cache.tool, cache.content, verb, amount, location.note)
             text += "; this site wants the %s in %s" % (cache.content, preferred) if preferred else ""
             fix = None
-            if location.is_default:
+            if location.is_default:  # in a folder that the user chose, other files may be in use
                 fix = offers.offer_folder_fix(host, location.folder, "cache", cache.remade, cache.variable)
             case = NOT_MADE_AGAIN if cache.remade == NOTHING and cache.rule == "ENV-001" else ""
             self.report(cache.rule, shown, text, auto_fix=fix, case=case)

@@ -155,13 +155,14 @@ EXPOSURE_RULES = {
         severity="critical",
         reported_by=CHECKS,
         why="Another user can change or replace a file that your shells, your services or ssh run or trust. Examples"
-        " are start-up files, the programs that they run, hpc-onboard's own files, programs on your PATH, job"
-        " scripts, files in `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other"
-        " user can run commands as you and read all your keys. This rule also reports setuid and setgid programs that"
-        " belong to you, a `~/.rhosts` or `~/.shosts` file that lets users of any host log in, and settings of a"
-        " Jupyter or VNC server that turn off its token or password. The other user's access may come from the owner, the"
-        " mode or an access control list (ACL) of the file, or of a folder above it. The rule does not report access"
-        " for a group that has no other members, or a data file or folder that every user can change, if no program runs or trusts it.",
+        " are start-up files, the programs that they run, hpc-onboard's own files, programs on your PATH, job scripts,"
+        " files in `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other user can run"
+        " commands as you and read all your keys. This rule also reports setuid and setgid programs that belong to"
+        " you, a `~/.rhosts` or `~/.shosts` file that lets users of any host log in, and settings of a Jupyter or VNC"
+        " server that turn off its token or password. The other user's access may come from the owner, the mode or an"
+        " access control list (ACL) of the file, or of a folder above it. The rule does not report access for a group"
+        " that has no other members, or a data file or folder that every user can change, if no program runs or trusts"
+        " it.",
         fix="To remove the write permission of other users, run `hpc-onboard fix ACCOUNT`, or run `chmod go-w FILE`"
         " on the account. If the file belongs to another user, check its content and replace the file with your own"
         " copy. For a setuid or setgid program, run `chmod ug-s FILE`. If the finding reports settings that let other"

@@ -284,7 +284,8 @@ PLACE_RULES = {
         " `RUBYOPT`, `GIT_DIR`, `GIT_WORK_TREE`, `PIP_TARGET`, `PIP_PREFIX`, `PIP_USER`, `CUDA_VISIBLE_DEVICES`,"
         " `HIP_VISIBLE_DEVICES` and `ROCR_VISIBLE_DEVICES`. The rule also reports a `HOME` that is not your home"
         " directory, a `PYTHONPATH`, `LD_LIBRARY_PATH` or `PERL5LIB` that contains the current folder, a `MODULEPATH`"
-        " without the site's folders, and a `TMPDIR` in the home directory. As a result, commands over ssh, `scp` with a relative path, and jobs behave differently, without any warning.",
+        " without the site's folders, and a `TMPDIR` in the home directory. As a result, commands over ssh, `scp` with"
+        " a relative path, and jobs behave differently, without any warning.",
         fix="Remove the line that the finding names from the start-up file, or run the line only in interactive"
         " shells: `[[ $- == *i* ]] && cd /data/ada`.",
         advice="Remove this line, or run it only in interactive shells: {place}.",

@@ -37,7 +37,8 @@ SOFTWARE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="The block that `conda init`, `mamba shell init` or `micromamba shell init` adds to a start-up file (of"
-        " bash, zsh, tcsh or fish) runs conda or mamba in each new shell and overrides the site's modules. Some sites forbid this block.",
+        " bash, zsh, tcsh or fish) runs conda or mamba in each new shell and overrides the site's modules. Some sites"
+        " forbid this block.",
         fix="To remove the `conda init` block, run `conda init --reverse` (for mamba, `mamba shell deinit`) on the"
         " account. hpc-onboard adds conda to PATH without such a block.",
         advice="Remove the 'conda init' block from {place}: conda init --reverse",
