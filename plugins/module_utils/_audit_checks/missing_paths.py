@@ -152,10 +152,10 @@ def check_project_settings(check: AuditCheck, path: str, text: str, ours: Mappin
     for line, name, value in find_assignments(text) if os.path.basename(folder) in (VSCODE, ".edf") else ():
         report_lost_folder(check, shown(line), name, expand_path(value, host.home), host)
     is_job = "#SBATCH" in text
-    for one in find_settings(text) if is_job or file_name in (".env", ".envrc") else ():
+    for variable in find_settings(text) if is_job or file_name in (".env", ".envrc") else ():
         # the other folders of a job script may be for a different cluster, or be created by the script
-        if LARGE_FOLDERS.search(one.name) or not is_job:
-            report_lost_folder(check, shown(one.line), one.name, one.value(host.home), host)
+        if LARGE_FOLDERS.search(variable.name) or not is_job:
+            report_lost_folder(check, shown(variable.line), variable.name, variable.value(host.home), host)
     file = tool_places.OF_PROJECTS.get(file_name)
     # those in the home directory itself are not of a project; the check of the tools' settings reads them
     for setting in find_values(file, text) if file and folder != host.home else ():

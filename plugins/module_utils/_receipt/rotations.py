@@ -130,8 +130,10 @@ class KeyGuard:
 
     def marks_to_write(self, outcomes: List[Document]) -> Dict[str, Document]:
         """Return the sender's rotations of the keys that are, or are about to be, on the account, by key name."""
-        with_key = [one["identity"] for one in outcomes if one["status"] in UP_TO_DATE and _fingerprints(one["after"])]
-        names = [self.names[identity] for identity in with_key if identity in self.names]
+        with_key = [
+            outcome for outcome in outcomes if outcome["status"] in UP_TO_DATE and _fingerprints(outcome["after"])
+        ]
+        names = [self.names[outcome["identity"]] for outcome in with_key if outcome["identity"] in self.names]
         return {name: self.keys[name] for name in names}
 
 

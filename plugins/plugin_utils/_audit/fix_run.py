@@ -29,15 +29,15 @@ AGREEMENT = Agreement(
 )
 
 
-def show_fixes(variables: Variables, value: Value, called: run.Called) -> FixShown | RefusedResult:
+def show_fixes(variables: Variables, value: Value, ansible_run: run.AnsibleRun) -> FixShown | RefusedResult:
     """Return the fixes that the last audits of these accounts offer. Accounts without an audit are an error."""
     try:
         AGREEMENT.settings(variables, value)
         run.read_settings(variables, value)
         audit = shlex.join(command_line.command_for("audit"))
-        if not offered_fixes.was_audited(called.options):
+        if not offered_fixes.was_audited(ansible_run.options):
             raise AccountError(f"this machine has no audit results for these accounts. Run: {audit}")
-        offered = offered_fixes.find_fixable(variables, called.options)
+        offered = offered_fixes.find_fixable(variables, ansible_run.options)
         if not offered and (offboarded := offered_fixes.find_offboarded(variables["ansible_play_hosts_all"])):
             names = ", ".join(sorted(offboarded))
             raise AccountError(f"these accounts were offboarded after the last audit: {names}. Run: {audit}")
@@ -48,13 +48,13 @@ def show_fixes(variables: Variables, value: Value, called: run.Called) -> FixSho
 
 
 def ask_to_fix(
-    variables: Variables, value: Value, called: run.Called, ask: Callable[[str], str | None]
+    variables: Variables, value: Value, ansible_run: run.AnsibleRun, ask: Callable[[str], str | None]
 ) -> FixAsked | RefusedResult:
     """Return whether the user agrees; without a terminal fix_sure must be set. ask: prompts and returns the answer."""
     result: FixAsked = {"kind": "fix_asked", "changed": False}
     try:
-        is_needed = AGREEMENT.is_needed(variables, value) and offered_fixes.find_fixable(variables, called.options)
-        if is_needed and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, value, called.options):
+        is_needed = AGREEMENT.is_needed(variables, value) and offered_fixes.find_fixable(variables, ansible_run.options)
+        if is_needed and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, value, ansible_run.options):
             result["cancelled"] = True
     except (AccountError, StateError) as error:
         return {"kind": "fix_asked", "failed": True, "msg": str(error)}
@@ -62,10 +62,10 @@ def ask_to_fix(
 
 
 def report_fixes(
-    variables: Variables, value: Value, called: run.Called, warn: Callable[[str], None], begun: float
+    variables: Variables, value: Value, ansible_run: run.AnsibleRun, warn: Callable[[str], None], started: float
 ) -> AuditReported | RefusedResult:
     """Return the report after the fixes. A fix that failed fails the run, whatever its severity."""
-    report = run.report_audit(variables, value, called, warn, begun)
+    report = run.report_audit(variables, value, ansible_run, warn, started)
     results = [variables["hostvars"][host].get("audited") or {} for host in variables["ansible_play_hosts_all"]]
     failures = sum(outcome["status"] in FAILURES for result in results for outcome in result.get("outcomes") or [])
     if not failures or report["failed"]:

@@ -60,7 +60,7 @@ class FixCommands:
             return [local_command(*self._start.command("offboard", ["-l", account, "--only", "undeclared"]))]
         if rule == "RUN-004":
             return [onboard] if finding["class"] == "missing" else [advice(FORGED), onboard]
-        if finding["capability"] != "watch" and rule != "RUN-001":
+        if finding["capability"] != "watch" and rule != "RUN-001":  # of a role; RUN-001 says what could not be checked
             return [*self._prepare_onboarding(finding, account), self._onboard(finding, account)]
         return [self._advise(finding, onboard["command"])]
 

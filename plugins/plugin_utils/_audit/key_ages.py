@@ -68,7 +68,7 @@ def _find_problems(secret: Secret, today: date) -> Iterator[tuple[str, Severity 
         severity: Severity | Literal[""] = "high" if last <= (today + VERY_SOON).isoformat() else ""
         yield "KEY-007", severity, f"The key expires on {last}."
     if current.kind == "legacy":
-        yield "KEY-008", "", "This is a legacy key, a type that its issuer no longer creates."
+        yield "KEY-008", "", "This is a legacy key, which never expires and has all permissions of its user."
     for version in secret.with_labels(*REPLACED):
         on_day = f" on {current.issued[:10]}" if current.issued else ""
         key = version.fingerprint or version.id

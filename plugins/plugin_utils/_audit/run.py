@@ -56,8 +56,8 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-class Called(NamedTuple):
-    """The start of the audit: Ansible's options of the command line, and Ansible's version."""
+class AnsibleRun(NamedTuple):
+    """The run of Ansible that contains the audit. options: of its command line. ansible: its version."""
 
     options: Mapping[str, Any]
     ansible: str
@@ -92,14 +92,14 @@ def check_settings(variables: Variables, value: Value) -> AuditSettings | Refuse
 
 
 def report_audit(
-    variables: Variables, value: Value, called: Called, warn: Callable[[str], None], begun: float
+    variables: Variables, value: Value, ansible_run: AnsibleRun, warn: Callable[[str], None], started: float
 ) -> AuditReported | RefusedResult:
-    """Return the result of the report part, which fails if the report has reasons to. begun: a time.monotonic()."""
+    """Return the result of the report part, which fails if the report has reasons to. started: a time.monotonic()."""
 
     def work() -> AuditReported:
         """Build the report, and write its files and the baseline."""
         settings = read_settings(variables, value)
-        report = _build_report(variables, settings, called, warn, begun)
+        report = _build_report(variables, settings, ansible_run, warn, started)
         reasons = report["summary"]["reasons"]
         text = "; ".join(reasons) or "The audit passed."
         files = _write_files(report, settings)
@@ -128,14 +128,14 @@ def _run_part(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
 def _build_report(
     variables: Variables,
     settings: Settings,
-    called: Called,
+    ansible_run: AnsibleRun,
     warn: Callable[[str], None],
-    begun: float,
+    started: float,
 ) -> AuditReport:
     """Return the report on all accounts, and record its results for later audits. warn: shows a warning."""
     now = datetime.now(UTC)
-    run = _describe_run(now, settings, called, begun)
-    sources = offered_fixes.accounts_files(called.options)
+    run = _describe_run(now, settings, ansible_run, started)
+    sources = offered_fixes.accounts_files(ansible_run.options)
     # Findings are kept for the accounts files; runs only for the same accounts and roles, to be comparable.
     findings_id = audit_history.hash_series(*sources)
     runs_id = audit_history.hash_series(*sources, run["limit"], *run["tags"])
@@ -190,17 +190,17 @@ def _output_folder(settings: Settings) -> str:
     return str(Path(str(settings["audit_output"])).expanduser())
 
 
-def _describe_run(now: datetime, settings: Settings, called: Called, begun: float) -> AuditRun:
-    """Return the facts about this run for the report. begun: a time.monotonic()."""
-    tags = [str(tag) for tag in called.options.get("tags") or () if tag != "all"]
+def _describe_run(now: datetime, settings: Settings, ansible_run: AnsibleRun, started: float) -> AuditRun:
+    """Return the facts about this run for the report. started: a time.monotonic()."""
+    tags = [str(tag) for tag in ansible_run.options.get("tags") or () if tag != "all"]
     return {
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
         "started": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "seconds": round(time.monotonic() - begun, 1),
+        "seconds": round(time.monotonic() - started, 1),
         "tool": read_version(),
-        "ansible": called.ansible,
+        "ansible": ansible_run.ansible,
         "playbook": "audit.yml",
-        "limit": str(called.options.get("subset") or ""),
+        "limit": str(ansible_run.options.get("subset") or ""),
         "tags": tags,
         "fail_on": settings["audit_fail_on"],
         "incomplete": settings["audit_incomplete"],

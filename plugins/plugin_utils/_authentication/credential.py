@@ -95,9 +95,9 @@ def choose_certificate(offered: Iterable[OfferedCertificate], user: str, site_fi
     certificates of other signers are ignored.
     """
     certificates = list(offered)
-    signers = {one.certificate.authority for one in certificates if one.place == site_file}
-    of_site = [one for one in certificates if not signers or one.certificate.authority in signers]
-    credentials = [_check_certificate(one, user, now) for one in of_site]
+    signers = {each.certificate.authority for each in certificates if each.place == site_file}
+    of_site = [each for each in certificates if not signers or each.certificate.authority in signers]
+    credentials = [_check_certificate(each, user, now) for each in of_site]
     missing = Credential("certificate", "", None)
     return max(credentials, key=lambda credential: (not credential.problem, credential.end or EPOCH), default=missing)
 

@@ -144,9 +144,10 @@ def list_unproven_steps(variables: Mapping[str, Any]) -> list[ManualStep]:
 
 def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[ResourceOutcome]) -> Introduction:
     """Return the introduction after the first change of an account: paths, useful commands, and open manual steps."""
-    present = [one["identity"].partition(" ") for one in outcomes if one["status"] in ("ok", "missing", "different")]
+    present = [outcome for outcome in outcomes if outcome["status"] in ("ok", "missing", "different")]
+    kinds_and_paths = [outcome["identity"].partition(" ")[::2] for outcome in present]
     return {
-        "places": [path for resource_type, _space, path in present if resource_type in PLACES],
+        "places": [path for kind, path in kinds_and_paths if kind in PLACES],
         "command": command_for("cheatsheet", [name]),
         "names": [] if os.path.exists(os.path.expanduser(FILE)) else command_for("ssh-config"),
         "steps": list_unproven_steps(variables),

@@ -73,10 +73,10 @@ class pattern:
         self.pattern, self.given = pattern, flags
     def __getattr__(self, name):
         import re
-        made = re.compile(self.pattern, self.given)
-        for one in ("finditer", "fullmatch", "match", "search", "split", "sub"):
-            setattr(self, one, getattr(made, one))
-        return getattr(made, name)
+        compiled = re.compile(self.pattern, self.given)
+        for method in ("finditer", "fullmatch", "match", "search", "split", "sub"):
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
 def code_of(name, source):
     return compile(source, name + ".py", "exec")
 class Sent:
@@ -113,8 +113,8 @@ def is_answered(path):
     child = os.fork()
     if not child:
         try:
-            for one in (0, 1, 2, reader):
-                os.close(one)
+            for descriptor in (0, 1, 2, reader):
+                os.close(descriptor)
             os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW))
         finally:
             os._exit(0)

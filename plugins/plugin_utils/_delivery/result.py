@@ -111,9 +111,12 @@ def drop_queries(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
 
     A query that the user declares ("resources") is kept, too.
     """
-    queries = [one for one in outcomes if one["identity"] in QUERIES and one["capability"] != "resources"]
+    queries = [
+        outcome for outcome in outcomes if outcome["identity"] in QUERIES and outcome["capability"] != "resources"
+    ]
+    # reversed, so that the first query with these remarks is the one that remains in the mapping
     with_remarks = {(query["identity"], *query["remarks"]): query for query in reversed(queries) if query["remarks"]}
-    return [one for one in outcomes if one not in queries or one in with_remarks.values()]
+    return [outcome for outcome in outcomes if outcome not in queries or outcome in with_remarks.values()]
 
 
 def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutcome:
@@ -152,7 +155,10 @@ def name_keys(outcomes: Sequence[ResourceOutcome], keys: Mapping[str, str]) -> l
     def name_values(state: Mapping[str, str]) -> dict[str, str]:
         return {field: keys.get(value, value) for field, value in state.items()}
 
-    return [{**one, "before": name_values(one["before"]), "after": name_values(one["after"])} for one in outcomes]
+    return [
+        {**outcome, "before": name_values(outcome["before"]), "after": name_values(outcome["after"])}
+        for outcome in outcomes
+    ]
 
 
 def render_diffs(outcomes: Sequence[ResourceOutcome]) -> list[AnsibleDiff]:

@@ -131,15 +131,18 @@ class Coordinator:
             last = step
 
     def _has_to_wait(self, step: RotationStep, requested: RequestedStep, is_last: bool) -> bool:
-        """Return True if the step has to wait for the accounts, the user or time."""
+        """Return True if the step has to wait for the accounts, the user or time.
+
+        requested: the step that the accounts have just handled in this run.
+        """
         was_requested = step.name in READING_STEPS and requested.get("name") == step.name
         if step.obstacle and (step.name != "plan" or was_requested):  # a plan is tried once more: accounts may be ready
             return True
         if step.name in ACCOUNT_STEPS and step.targets:
             return not was_requested
-        return step.name == "grace" or (
-            step.name == "retire" and step.is_manual and not self._is_deactivated(step, is_last)
-        )
+        if step.name == "grace":  # jobs may still use the old key
+            return True
+        return step.name == "retire" and step.is_manual and not self._is_deactivated(step, is_last)
 
     def _is_deactivated(self, step: RotationStep, is_last: bool) -> bool:
         """Return True if the user reports that the key is deactivated.

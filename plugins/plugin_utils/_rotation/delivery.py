@@ -107,9 +107,9 @@ class Delivery:
         """Append to the ledger that a step began, or its result. evidence: only without a report."""
         report = report or EffectReport("", evidence or {})
         all_versions = self.known_versions()
-        known = next((known for known in all_versions if known.id == version), None)
-        sequence = known.sequence if known else versions.next_sequence(all_versions)
-        fingerprint = known.fingerprint if known else ""
+        recorded = next((recorded for recorded in all_versions if recorded.id == version), None)
+        sequence = recorded.sequence if recorded else versions.next_sequence(all_versions)
+        fingerprint = recorded.fingerprint if recorded else ""
         event = Event(self.name, step, result, version, target, fingerprint, report.verdict, report.evidence, sequence)
         self.ledger.append(event)
 
@@ -120,7 +120,7 @@ class Delivery:
 
     def label_of(self, version: str) -> str:
         """Return the label of a version; empty for a version without a key yet."""
-        return next((known.label for known in self.known_versions() if known.id == version), "")
+        return next((recorded.label for recorded in self.known_versions() if recorded.id == version), "")
 
     def _verify(self, target: str, step: str, version: str) -> None:
         """Verify an installed version. If it is refused, restore the old key, unless that may be dead."""

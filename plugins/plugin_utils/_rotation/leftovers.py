@@ -73,7 +73,7 @@ class LeftoverSearch:
         return self.outcome["evidence"].get("leftovers", 0) if self.outcome else 0
 
     def add_to(self, share: ShareResult) -> ShareResult:
-        """Return the account's share with what the search removed and what is left; both are no failure."""
+        """Return the account's share, with what the search removed and what is left. Neither makes the share fail."""
         if not (self.outcome or self.not_searched):
             return share
         texts = list(self.outcome["remarks"]) if self.outcome else []

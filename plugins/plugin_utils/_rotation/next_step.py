@@ -209,7 +209,9 @@ def _unconfirmed_targets(situation: Situation, version: str) -> tuple[str, ...]:
     since, current = situation.retired_seq(version), situation.secret.current.id
     newer = [record for record in situation.records_of(current) if record.seq > since]
     confirmed = {record.target for record in newer if record.result in ("verified", "excused")}
-    return tuple(t for t, state in situation.states(current).items() if state != "excused" and t not in confirmed)
+    return tuple(
+        target for target, state in situation.states(current).items() if state != "excused" and target not in confirmed
+    )
 
 
 def describe_progress(situation: Situation) -> str:

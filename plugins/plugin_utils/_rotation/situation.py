@@ -175,7 +175,9 @@ class Situation:
         read = {
             record.target for record in reads if record.result == "verified" or record.evidence.get("found") == NO_KEY
         }
-        return tuple(t for t, state in self.states(version).items() if state != "excused" and t not in read)
+        return tuple(
+            target for target, state in self.states(version).items() if state != "excused" and target not in read
+        )
 
     def retired_seq(self, version: str) -> int:
         """Return the number of the record that the version was deactivated; 0 if it was not."""
@@ -197,7 +199,9 @@ class Situation:
     def possible_holders(self, version: str) -> tuple[str, ...]:
         """Return the targets that may have the key of a version whose rotation is cancelled."""
         if self.last_seq("settle", version, "ok"):  # while it was current, onboarding may have installed it anywhere
-            return tuple(t for t, state in self.states(version).items() if state not in ("rolled_back", "excused"))
+            return tuple(
+                target for target, state in self.states(version).items() if state not in ("rolled_back", "excused")
+            )
         records = self.records_of(version)
         written = {record.target for record in records if record.step in WRITING_STEPS}
         states = target_states(records, self.name, version).items()

@@ -98,9 +98,9 @@ class Rotation(Delivery):
 
     def end_grace(self) -> None:
         """Record that the previous version may be retired before its grace period has passed."""
-        for known in self.known_versions():
-            if known.label == "previous":
-                self.note("grace", "ok", known.id)
+        for version in self.known_versions():
+            if version.label == "previous":
+                self.note("grace", "ok", version.id)
 
     def cancel(self) -> None:
         """Begin to cancel the rotation. Raise RotationError if the old key may no longer work."""
@@ -131,7 +131,7 @@ class Rotation(Delivery):
         return replace(step, obstacle=NEW_KEY_REFUSED) if is_refused else step
 
     def _current_version(self) -> str:
-        return next(known.id for known in self.known_versions() if known.label == "current")
+        return next(version.id for version in self.known_versions() if version.label == "current")
 
     # Parts of a step for one target; any process may take them
 

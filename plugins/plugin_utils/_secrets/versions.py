@@ -90,9 +90,9 @@ class Secret:
 
     def find_version(self, version: str) -> KeyVersion:
         """Return the version with this id. Raise VersionError."""
-        for known in self.versions:
-            if known.id == version:
-                return known
+        for recorded in self.versions:
+            if recorded.id == version:
+                return recorded
         raise VersionError(f"the secret '{self.name}' does not have the version '{version}'")
 
 
@@ -212,8 +212,8 @@ def _relabel(secret: Secret, version: str, before: str, after: str, **changed: A
             f"this step needs a version of '{secret.name}' with the label {before}, but its label is {found.label}. "
             "To see the state of the rotation, run the rotation with --resume"
         )
-    versions = tuple(replace(known, label=after, **changed) if known is found else known for known in secret.versions)
-    return replace(secret, versions=versions)
+    relabelled = replace(found, label=after, **changed)
+    return replace(secret, versions=tuple(relabelled if each is found else each for each in secret.versions))
 
 
 def to_document(secret: Secret, seq: int) -> dict[str, Any]:
