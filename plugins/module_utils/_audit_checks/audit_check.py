@@ -197,7 +197,8 @@ def is_node_local(path: str, host: Host) -> bool:
             place = host.expand(folder)
         except AccountError:
             continue  # the site sets no such variable
-        if is_in(os.path.normpath(path), place):
+        is_gone = folder.startswith("$") and is_missing(place, host)  # then the variable names no folder of this node
+        if is_in(os.path.normpath(path), place) and not is_gone:
             return True
     return False
 

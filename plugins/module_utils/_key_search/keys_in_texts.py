@@ -93,8 +93,8 @@ class KeyFinder:
         """Return True if a word may contain a key. Each word is examined once, also for whether it looks random."""
         if word not in self._is_possible_key:
             self._is_possible_key[word] = self._may_contain_key(word.decode("ascii"))
-            has_three_digits = len(word.translate(None, _DIGITS)) <= len(word) - 3
-            if has_three_digits and is_random(word.decode("ascii")):
+            has_digits = len(word.translate(None, _DIGITS)) < len(word)  # a random word does; saves time for the others
+            if has_digits and is_random(word.decode("ascii")):
                 self._random.add(word)
         self._has_random = self._has_random or word in self._random
         return self._is_possible_key[word]
@@ -102,9 +102,9 @@ class KeyFinder:
     def _may_contain_key(self, word: str) -> bool:
         """Return True if a word is or contains a known key, matches a format of keys, or encodes one in base64."""
         inner = decode_login(word)
-        # a list, not a generator: all known keys are noted
-        is_known = any([self._is_known(key) for key in ({word, add_padding(word), inner} if inner else {word})])
-        if is_known or _POSSIBLE.search(word) or _HEX.fullmatch(word):
+        forms = (word, add_padding(word), inner) if inner else (word,)
+        known = [key for key in forms if self._is_known(key)]  # each form is examined, because _is_known() notes it
+        if known or _POSSIBLE.search(word) or _HEX.fullmatch(word):
             return True
         return bool(inner) and (_is_login(word) or bool(self._find_encoded(word)))
 
@@ -136,16 +136,16 @@ class KeyFinder:
     def _keys_of_word(self, text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]:
         """Yield the keys in one word of a text as (start, key, description)."""
         word = text[start:end]
-        for known in {word, add_padding(word)}:
-            if known in self._known and text.startswith(known, start):
-                yield start, known, self._known[known]
+        for key in dict.fromkeys((word, add_padding(word))):
+            if key in self._known and text.startswith(key, start):
+                yield start, key, self._known[key]
         inner = decode_login(word)
         if inner and form_of(word) is LEGACY:
             yield start, word, describe(LEGACY)
         elif inner in self._known or _is_login(word):
             yield start, inner, _describe_login(word, inner)
-        for key in self._find_encoded(word):
-            yield start, key.value, key.what + " in base64"
+        for encoded in self._find_encoded(word):
+            yield start, encoded.value, encoded.what + " in base64"
         first = max(0, start - _BEFORE)
         for offset, value, what in find_issued(text[first : end + 1]):  # with the context that the patterns require
             if first + offset >= start:

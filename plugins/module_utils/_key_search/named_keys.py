@@ -28,7 +28,9 @@ _BEFORE = 60  # characters before the value that may contain the name
 _KAGGLE = re.compile(rb'"username"\s*:\s*"[^"\n]{1,60}"\s*,\s*"key"\s*:\s*"([0-9a-f]{32})"')
 _PART = re.compile(r"[-_/+]")
 _MIXED = re.compile(r"\d[A-Za-z]")  # a digit before a letter
+_LONE_LETTER = re.compile(r"(?<![a-z])[a-z](?![a-z])")  # rare in words, also in those of CamelCase
 _FEWEST_DIGITS = 3
+_LENGTH_OF_LONE_LETTER = 12  # characters of a random text for each lone letter
 
 
 def find_named_keys(content: bytes) -> List[Tuple[int, str, str]]:
@@ -44,11 +46,12 @@ def find_named_keys(content: bytes) -> List[Tuple[int, str, str]]:
 
 
 def is_random(value: str) -> bool:
-    """Return True if a value looks random: it has three digits, fewer than two words, and is not a path.
+    """Return True if a value looks random: letters and digits are mixed, and it is neither words nor a path.
 
-    Letters and digits are mixed.
+    With fewer than three digits, capital and small letters must be mixed as in no word.
     """
     parts = _PART.split(value)
     words = [part for part in parts if part.isalpha() and len(part) > 2]
-    digits = sum(letter.isdigit() for letter in value)
-    return digits >= _FEWEST_DIGITS and _MIXED.search(value) is not None and len(words) < 2 and value.count("/") < 3
+    has_digits = sum(letter.isdigit() for letter in value) >= _FEWEST_DIGITS
+    is_mixed = has_digits or len(_LONE_LETTER.findall(value)) * _LENGTH_OF_LONE_LETTER >= len(value)
+    return is_mixed and _MIXED.search(value) is not None and len(words) < 2 and value.count("/") < 3

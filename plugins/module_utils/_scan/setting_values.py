@@ -15,9 +15,12 @@ KEY_VALUE = re.compile(  # KEY = VALUE, KEY: VALUE, KEY VALUE or, in .pam_enviro
 ASSIGNMENT = re.compile(r"\b([A-Z][A-Z0-9_]{4,40})\b[\"'\])]*(?:[ \t]*[=:,][ \t]*|[ \t]+(?=[\"'/~$]))([^\n]{3,400})")
 QUOTED = re.compile(r"\s*([\"'])(.*?)\1")
 RELATIVE = re.compile(r"[\"']?[\w.-][\w./-]*[\"']?\Z")
-STARTED_PROGRAM = re.compile(  # in settings of systemd, Jupyter and VS Code
+STARTED_PROGRAM = re.compile(  # in settings of systemd, Jupyter, VS Code, vim, Emacs, tmux and screen
     r"^[ \t]*Exec\w*=[-@:+!]*(/[^\s%$]+)|\"argv\"\s*:\s*\[\s*\"(/[^\"]+)\""
-    r"|\b(?:defaultInterpreterPath|python\.pythonPath)\"\s*:\s*\"(/[^\"$]+)\"",
+    r"|\b(?:defaultInterpreterPath|python\.pythonPath)\"\s*:\s*\"(/[^\"$]+)\""
+    r"|\bpython3?_host_prog\s*=\s*[\"'](/[^\"'\n]+)|^[^;\n]*\bpython-shell-interpreter\s+\"(/[^\"\n]+)\""
+    r"|^[ \t]*(?:set(?:-option)?(?:[ \t]+-\w+)*[ \t]+default-(?:shell|command)|(?:def)?shell)[ \t]+[\"']?-?"
+    r"(/[^\s\"']+)",
     re.MULTILINE,
 )
 # a value that begins with the home directory; %s: more patterns of its path
@@ -55,7 +58,7 @@ def find_assignments(text: str) -> Iterator[Tuple[int, str, str]]:
 def find_started_programs(text: str) -> Iterator[Tuple[int, str]]:
     """Yield line and path of each program that the settings of a service, a Jupyter kernel or an editor start."""
     for match in STARTED_PROGRAM.finditer(text):
-        yield text.count("\n", 0, match.end()) + 1, next(filter(None, match.groups()))
+        yield text.count("\n", 0, match.end()) + 1, next(filter(None, match.groups()), "")
 
 
 def find_home_values(text: str, ours: Mapping[str, str], homes: List[str]) -> Iterator[Tuple[int, str]]:

@@ -86,6 +86,13 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         ),
         (".config/systemd/user/a.service", "ExecStart=/gone/x -v", "this file starts /gone/x, which does not exist"),
         (".config/systemd/user/a.service", "ExecStart=%h/bin/x", ""),
+        (".tmux.conf", "set -g default-shell /gone/fish", "this file starts /gone/fish, which does not exist"),
+        (".tmux.conf", "set -g status-left /gone/fish", ""),
+        (".screenrc", "shell -/gone/zsh", "this file starts /gone/zsh, which does not exist"),
+        (".config/nvim/init.lua", 'vim.g.python3_host_prog = "/gone/python"', "this file starts /gone/python, which"),
+        (".vimrc", "let g:python3_host_prog='/gone/python'", "this file starts /gone/python, which does not exist"),
+        (".emacs", '(setq python-shell-interpreter "/gone/python")', "this file starts /gone/python, which does"),
+        (".emacs", ';; (setq python-shell-interpreter "/gone/python")', ""),
         (
             ".local/share/jupyter/kernels/a/kernel.json",
             '{"argv": ["/gone/python", "-m"]}',
