@@ -164,8 +164,10 @@ class CondaTraces(AuditCheck):
 
     def _check_channels(self, host: Host, prefixes: List[str]) -> None:
         """Report Anaconda's channels in the user's settings; if these set no channels, each conda without its own."""
-        # a list, not a generator: each file is checked, even if an earlier one sets channels
-        if any([self._check_settings("~/" + name, self._read_in_home(host, name)) for name in condarc.SETTINGS]):
+        with_channels = [
+            name for name in condarc.SETTINGS if self._check_settings("~/" + name, self._read_in_home(host, name))
+        ]
+        if with_channels:
             return
         for path in prefixes:
             if _is_base(path, host) and not self._has_own_channels(path, host):

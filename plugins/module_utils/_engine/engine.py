@@ -20,10 +20,11 @@ from .._core.resource import CHANGES, FAILURES, Resource, State, examine, reconc
 from .._core.values import note_key
 from .._receipt import notes, receipt, rotations
 from .isolation import Document, Pass, run_isolated
-from .plan import LOCK, SECONDS, Kinds, Loop, build_resource
+from .plan import LOCK, SECONDS, Kinds, Loop, build_resource, create_sandbox
 from .task import NoteChanges, Observation, Task, mark_adopted
 
-SCHEMA, PLAN = "hpc.onboard/answer/1.0", "hpc.onboard/plan/1.0"
+SCHEMA = "hpc.onboard/answer/1.0"
+PLAN = "hpc.onboard/plan/1.0"
 POLL_SECONDS = 0.5
 
 
@@ -131,14 +132,6 @@ def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
     key_id, may_replace = notes.fingerprint_key_id(plan["fingerprint_key"]), bool(plan.get("replace"))
     guard = rotations.KeyGuard(plan["resources"], resources, plan.get("keys") or {}, key_id, may_replace)
     return Task(plan, resources, make_host, float(plan.get("seconds") or SECONDS), guard)
-
-
-def create_sandbox(root: str, sandbox: Mapping[str, Any]) -> None:
-    """Create the folders below root that a site itself would provide: the home and the storage areas."""
-    for folder in [sandbox["home"], *sandbox.get("folders", [])]:
-        path = root + os.path.normpath("/" + folder.lstrip("/"))  # with ".." resolved, the path stays below root
-        if not os.path.isdir(path):
-            os.makedirs(path, 0o755)
 
 
 def _public_outcomes(plan: Mapping[str, Any], outcomes: List[Document]) -> List[Document]:
@@ -296,5 +289,6 @@ def main(payload: Mapping[str, Any], kinds: Kinds) -> None:
         except Exception:
             result["engine"] = None  # the work is done, and is reported; the next session sends the engine
     text, frame = json.dumps(result), payload["frame"]
-    print("\n%s %d\n%s\n%s" % (frame, len(text), text, frame), flush=True)
+    sys.stdout.write("\n%s %d\n%s\n%s\n" % (frame, len(text), text, frame))
+    sys.stdout.flush()
     os._exit(0)

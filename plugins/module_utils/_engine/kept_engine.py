@@ -108,7 +108,7 @@ def keep_or_drop_engine(payload: Mapping[str, Any]) -> Optional[Document]:
     account = Account.of_this_process(plan.get("sandbox"))
     fingerprint_key, root = bytes.fromhex(plan["fingerprint_key"]), str((plan.get("sandbox") or {}).get("root", ""))
     is_kept = plan["engine"] == "keep"
-    package = __name__.split(".")[0]  # the payload contains the modules by name, next to other fields
+    package = __name__.partition(".")[0]  # the payload contains the modules by name, next to other fields
     sources = {name: source for name, source in payload.items() if name.split(".")[0] == package}
     engine = KeptEngine(pack_engine(sources) if is_kept else None)
     seconds = float(plan.get("seconds") or SECONDS)

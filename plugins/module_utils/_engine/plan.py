@@ -5,6 +5,7 @@
 Everything here happens in one process; isolation.py adds child processes and time limits.
 """
 
+import os
 from typing import Any, Callable, Dict, List, Mapping, Optional, Type
 
 from .._core.errors import AccountError, FileSystemHangs, as_account_error, describe_bug
@@ -25,6 +26,14 @@ def build_resource(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
     if kind not in kinds:
         raise AccountError("unknown resource type %r; available: %s" % (kind, ", ".join(sorted(kinds))))
     return kinds[kind](kinds[kind].with_defaults(declared["options"]))
+
+
+def create_sandbox(root: str, sandbox: Mapping[str, Any]) -> None:
+    """Create the folders below root that a site itself would provide: the home and the storage areas."""
+    for folder in [sandbox["home"], *sandbox.get("folders", [])]:
+        path = root + os.path.normpath("/" + folder.lstrip("/"))  # with ".." resolved, the path stays below root
+        if not os.path.isdir(path):
+            os.makedirs(path, 0o755)
 
 
 class ResourceRun:

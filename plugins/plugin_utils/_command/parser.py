@@ -279,4 +279,8 @@ def _read_path(text: str) -> str:
 
 def complete_by(action: Any, function: str) -> None:
     """Let Tab complete an argument by a function of completion.py, which is imported only for a completion."""
-    action.completer = lambda **context: getattr(import_module(f"{PACKAGE}_command.completion"), function)(**context)
+
+    def complete(**context: Any) -> Any:
+        return getattr(import_module(f"{PACKAGE}_command.completion"), function)(**context)
+
+    action.completer = complete

@@ -129,7 +129,7 @@ def split_site_options(options: str) -> SiteOptions:
     """
     named, others, gpu_option, gpu_type = {}, [], "", ""
     for option in options.split():
-        name, _, value = option.partition("=")
+        name, _equals, value = option.partition("=")
         if match := GPUS.match(option):
             gpu_option, gpu_type = match[1], match[2] or ""
         elif name in MODELLED:

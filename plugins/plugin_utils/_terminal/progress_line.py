@@ -67,8 +67,8 @@ def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal
     if done is None or not total or left - bar_width < 2 * BAR_LEAST:
         return (Span(truncate(text, left, terminal.mark("more"))), Span("  "), Span(amounts))
     text = truncate(text, left - bar_width - 2, terminal.mark("more"))
-    bar = progress_bar(done, total, bar_width, terminal)
-    return (Span(text), Span("  "), *bar, Span("  "), Span(amounts))
+    filled_bar = progress_bar(done, total, bar_width, terminal)
+    return (Span(text), Span("  "), *filled_bar, Span("  "), Span(amounts))
 
 
 def progress_bar(done: float, total: float, width: int, terminal: Terminal) -> Line:

@@ -56,11 +56,8 @@ def find(file: Path) -> HeldKey | None:
 
 def drop(file: Path) -> bool:
     """Remove the held key of a file. Return False if there was none."""
-    return any(
-        [  # a list, so that all holders are called
-            holder.drop(_name(file)) for holder in HOLDERS
-        ]
-    )
+    with_key = [holder for holder in HOLDERS if holder.drop(_name(file))]  # all holders drop the key
+    return bool(with_key)
 
 
 def _name(file: Path) -> str:
