@@ -93,7 +93,7 @@ class JobRequests(AuditCheck):
             if allowed and all(allowed):
                 names = sorted({name for qos_names in allowed for name in qos_names or ()})
                 self._check_names(requests, "qos", "JOB-003", names, str)
-        self._check_folders(requests, HOME_IN_JOBS.get(self.options["home_in_jobs"], ""), host)
+        self._check_folders(requests, self.options["home_in_jobs"], host)
         self._check_paths(requests, host)
 
     # -- files ---------------------------------------------------------------------------------
@@ -208,12 +208,13 @@ class JobRequests(AuditCheck):
                     text = "this line requests %s, which does not exist"
                     self.report("JOB-006", request.place, text % (REQUIRED_PATHS[request.what] % host.shown(path)))
 
-    def _check_folders(self, requests: List[PlacedRequest], text: str, host: Host) -> None:
-        """Report requests for folders in the home directory. text: why jobs cannot use it; empty if they can."""
-        for request in requests if text else ():
+    def _check_folders(self, requests: List[PlacedRequest], home_in_jobs: str, host: Host) -> None:
+        """Report requests for paths in the home directory that jobs cannot use. home_in_jobs: a key of HOME_IN_JOBS."""
+        failing = WRITTEN_PATHS if home_in_jobs == "ro" else WRITTEN_PATHS + READ_PATHS
+        for request in requests if home_in_jobs in HOME_IN_JOBS else ():
             path = os.path.normpath(_expand_home(request.name, host))
-            if request.what in ("chdir", "use", "output") and is_in(path, host.home):
-                self.report("JOB-005", request.place, text % host.shown(path))
+            if request.what in failing and is_in(path, host.home):
+                self.report("JOB-005", request.place, HOME_IN_JOBS[home_in_jobs] % host.shown(path))
 
 
 REQUEST_NAMES = {"partition": "partition", "account": "Slurm account", "qos": "quality of service"}
@@ -224,6 +225,7 @@ REQUIRED_PATHS = {  # kind of request -> the path that must exist
     "mounts": "the mount source %s",
     "source": "the file %s",
 }
+WRITTEN_PATHS, READ_PATHS = ("chdir", "output"), ("use", "source")  # kinds of requests for a path
 LEVELS_ABOVE = 3  # a script may be submitted from its own folder or from a folder up to this far above
 HOME_IN_JOBS = {  # on_compute of the profile's home -> why a job that uses the home directory fails
     "ticket": "jobs have no Kerberos ticket for the home directory, so this job fails when it uses %s",

@@ -42,9 +42,8 @@ _IMAGE = re.compile(
     r"[ \t][\"']?(/[^\s\"']+\.(?:sif|sqsh))\b"
 )
 _EDF_IMAGE = re.compile(r"^[ \t]*image[ \t]*=[ \t]*[\"'](/\S+\.(?:sif|sqsh))[\"']")  # environment files of CSCS
-_USE = re.compile(
-    r"(?:^|[;&|]|\bsource|\bcd|\.)[ \t]*(?:source|cd|\.)?[ \t]+[\"']?((?:~|\$HOME|\$\{HOME\})/[^\s\"';&|]*)"
-)
+_USE = re.compile(r"(?:^|[\s;&|]|(?<!PATH)=)[\"']?((?:~|\$HOME|\$\{HOME\})/[^\s\"';&|:)]*)")  # of the home directory
+_NO_USE = re.compile(r"[ \t]*(?:echo|printf)\b|.*\[[ \t]+-[defrsx][ \t]")  # prints a path, or tests whether it exists
 _HERE_DOCUMENT = re.compile(r"\bsbatch\b[^\n#]*<<-?[ \t]*[\"']?(\w+)")
 _SHELL_SCRIPT = re.compile(r"#![^\n]*\b(?:ba|z|k|da|tc|c)?sh\b")
 _SOURCE = re.compile(r"^[ \t]*(?:source|\.)[ \t]+[\"']?(/[\w./+@-]+)[\"']?[ \t]*(?:#.*)?$")
@@ -82,7 +81,7 @@ def find_in_script(text: str) -> Iterator[LineRequest]:
                 yield LineRequest("source", path, number)
             for path in _IMAGE.findall(line):
                 yield LineRequest("image", path, number)
-            for path in _USE.findall(line) if is_job else ():
+            for path in _USE.findall(line) if is_job and not _NO_USE.match(line) else ():
                 yield LineRequest("use", path, number)
 
 

@@ -80,7 +80,9 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ("a.job", HEAD + "-e ~/a.err\n", "JOB-005 ~/a.job:2"),
         ("a.job", HEAD + "-p gpu\ncd $HOME/project\n", "JOB-005 ~/a.job:3"),
         ("a.job", HEAD + "-p gpu\nsource ~/venvs/torch/bin/activate\n", "JOB-005 ~/a.job:3"),
-        ("a.job", HEAD + "-p gpu\ncd /work/p; cat ~/notes\n", ""),
+        ("a.job", HEAD + "-p gpu\ncd /work/p; cat ~/notes\n", "JOB-005 ~/a.job:3"),
+        ("a.job", HEAD + "-p gpu\n[ -f ~/notes ] && cat ~/notes\n", ""),
+        ("a.job", HEAD + "-p gpu\necho see ~/notes\nexport PATH=~/bin:$PATH\n", ""),
         ("setup.sh", "#!/bin/bash\ncd ~/src\n", ""),
         ("a.job", HEAD + "--container-image=/nowhere/a.sqsh\n", "JOB-006 ~/a.job:2"),
         ("a.job", HEAD + "-p gpu\nsrun apptainer exec --nv /nowhere/a.sif python3\n", "JOB-006 ~/a.job:3"),
@@ -114,6 +116,12 @@ def test_what_slurm_does_not_offer_is_found(tmp_path: Path, file: str, text: str
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
     assert list(look(tmp_path, OFFERS, home_in_jobs="ticket")) == ([field] if field else [])
+
+
+def test_a_home_that_jobs_can_read_may_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.job").write_text(HEAD + "-o ~/a.out\nsource ~/venv/bin/activate\n")
+    assert list(look(tmp_path, OFFERS, home_in_jobs="ro")) == ["JOB-005 ~/a.job:2"]
+    assert list(look(tmp_path, OFFERS, home_in_jobs="absent")) == ["JOB-005 ~/a.job:2", "JOB-005 ~/a.job:3"]
 
 
 def test_scripts_in_the_storage_area_of_the_user_count_too(tmp_path: Path) -> None:

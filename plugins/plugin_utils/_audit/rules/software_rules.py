@@ -165,7 +165,8 @@ SOFTWARE_RULES = {
         reported_by=CHECKS,
         why="A job script uses the home directory, but jobs at this site cannot use the home directory: it does not"
         " exist on compute nodes, is read-only there, or requires a Kerberos ticket that jobs do not have. The job"
-        " fails when it uses its first file in the home directory.",
+        " fails when it uses its first file in the home directory. If the home directory is read-only, the rule only"
+        " reports the working directory and the output files of a job, because a job can read other files there.",
         fix="In the job script, use a folder in a storage area instead of the home directory: `#SBATCH"
         " --chdir=/work1/...`.",
         advice="Use a folder in a storage area instead of the home directory in {place}.",
