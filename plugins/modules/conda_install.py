@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: conda_install
-short_description: Keep a conda of your own, with its environments
+short_description: Keep your own conda installation and its environments
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
@@ -30,7 +30,7 @@ options:
     type: str
     required: true
   root:
-    description: The folder that must exist already. Defaults to the one above O(prefix).
+    description: The folder that must exist already. Defaults to the folder above O(prefix).
     type: str
   distribution:
     description: The distribution to install. C(own) is a conda that you installed yourself.
@@ -55,12 +55,13 @@ options:
     type: str
     default: '2.17'
   bytes:
-    description: The size of an installation in bytes. With less free space, it is not started.
+    description: The size of an installation in bytes. With less free space, the installation
+      is not started.
     type: int
     default: 0
   files:
-    description: The number of files of an installation. If the quota allows fewer files, it
-      is not started.
+    description: The number of files of an installation. If the quota allows fewer files, the
+      installation is not started.
     type: int
     default: 0
   channels:
@@ -80,8 +81,8 @@ options:
     type: dict
     default: {}
   state:
-    description: Whether the conda exists. C(absent) removes what hpc-onboard installed, unless
-      it contains your own environments.
+    description: Whether the installation exists. C(absent) removes what hpc-onboard installed,
+      unless the installation contains your own environments.
     type: str
     default: present
     choices:

@@ -33,7 +33,7 @@ options:
     type: str
     required: true
   root:
-    description: The folder that must exist already. Defaults to the one above O(folder).
+    description: The folder that must exist already. Defaults to the folder above O(folder).
     type: str
   runtime:
     description: The program that imports the image.

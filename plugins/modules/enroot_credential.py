@@ -15,7 +15,7 @@ author: The hpc.onboard authors (@hpc-onboard)
 description:
 - Keeps exactly one line for a machine and login, in the position where enroot and curl find
   it first.
-- Other lines are not changed, byte for byte. Only the owner can read the file and its folder.
+- Every byte of the other lines stays. Only the owner can read the file and its folder.
 - The format is not netrc, see U(https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md).
 extends_documentation_fragment:
 - hpc.onboard.resource

@@ -30,7 +30,7 @@ options:
     type: str
     required: true
   root:
-    description: The folder that must exist already. Defaults to the one above O(path).
+    description: The folder that must exist already. Defaults to the folder above O(path).
     type: str
   modules:
     description: The environment modules to load, in this order.

@@ -13,11 +13,11 @@ short_description: Keep the login for one registry in the file that Apptainer an
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Keeps the entry of a registry below C(auths) in Docker's JSON file. Every other byte of the
-  file stays.
+- Keeps the entry for one registry under C(auths) in Docker's JSON file. Every other byte of
+  the file stays.
 - Apptainer reads Docker's file only if its own file does not exist. Logins that Apptainer no
   longer finds are reported.
-- Nothing is written if programs ask a credential helper instead of reading the file.
+- Nothing is written if programs get the login from a credential helper instead of the file.
 extends_documentation_fragment:
 - hpc.onboard.resource
 - hpc.onboard.key

@@ -16,7 +16,7 @@ description:
 - Runs Slurm's own programs on the login node (C(sacctmgr), C(sinfo), and C(sshare) if C(sacctmgr)
   does not answer) to list the Slurm accounts, qualities of service, partitions and GPU types
   that the account may use. Nothing is changed. The result is C(evidence.slurm) in the outcome.
-- Each program is run once, for ten seconds at most. A missing answer is reported as unknown,
+- Each program is run once, for at most ten seconds. A missing answer is reported as unknown,
   not as a failure.
 - In a plan, place this query before the files whose O(hpc.onboard.own_file#module:found) contains
   C(slurm_account) or C(slurm_cpu_account).
@@ -28,21 +28,22 @@ options:
     type: str
     default: ''
   likely:
-    description: The Slurm account to use if you have several and this is one of them.
+    description: The Slurm account to use if you have several Slurm accounts, including this
+      one.
     type: str
     default: ''
   required:
     description: Whether jobs of this cluster need a Slurm account. If so, files that contain
-      one are not written until you choose it.
+      a Slurm account are not written until you choose one.
     type: str
     default: 'no'
     choices:
     - 'yes'
     - 'no'
   suffixes:
-    description: The endings of the names of Slurm accounts, if the site has separate ones for
-      jobs with GPUs (C(gpu)) and without (C(cpu)). You can write O(account) and O(likely) without
-      these endings.
+    description: The suffixes of Slurm account names, if the site has separate accounts for
+      jobs with GPUs (C(gpu)) and without GPUs (C(cpu)). You can write O(account) and O(likely)
+      without these suffixes.
     type: dict
     default: {}
 """

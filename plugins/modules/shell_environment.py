@@ -50,7 +50,7 @@ options:
     description: Variables that could hide your existing content, by name. Each has C(folders),
       which may begin with a variable that a start-up file sets, the subfolder C(below) them,
       and the C(setting) that keeps such a folder in use. The variable is not set while this
-      subfolder contains a folder, unless it was set before.
+      subfolder contains a folder, unless the variable was set before.
     type: dict
     default: {}
   state:

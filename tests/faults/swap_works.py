@@ -243,7 +243,7 @@ def answered(home: Path, declared: list[tuple[str, dict[str, str]]], state: str)
         **{"only_made": state == "absent", "sandbox": {"root": "", "home": str(home), "environment": {}}},
     }
     said = engine.answer(plan, {kind: class_of(kind) for kind in KINDS})
-    assert "a bug of hpc.onboard" not in str(said), said
+    assert "a bug in hpc.onboard" not in str(said), said
     problem = said["error"] or said["receipt"]["problem"]
     return not problem and all(one["status"] not in resources.FAILURES for one in said["outcomes"])
 

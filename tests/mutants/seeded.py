@@ -34,7 +34,7 @@ BUGS = (
         "test_a_key_has_its_mode_from_the_first_byte",
         [
             (FILES, "CREATE, mode & 0o700, dir_fd", "CREATE, 0o666, dir_fd"),
-            (FILES, "        os.fchmod(handle, mode)\n        left = mem", "        left = mem"),
+            (FILES, "        os.fchmod(handle, mode)\n        rest = mem", "        rest = mem"),
             (
                 FILES,
                 "        os.fsync(handle)\n",
@@ -53,8 +53,8 @@ BUGS = (
         [
             (
                 HOST,
-                'found = os.stat(name or ".", dir_fd=above, follow_symlinks=False)',
-                'found = os.stat(name or ".", dir_fd=above)',
+                'status = os.stat(name or ".", dir_fd=parent, follow_symlinks=False)',
+                'status = os.stat(name or ".", dir_fd=parent)',
             ),
             (FILES, "PASS = PATH | os.O_DIRECTORY | os.O_NOFOLLOW |", "PASS = PATH | os.O_DIRECTORY |"),
         ],

@@ -74,7 +74,7 @@ def _has_lines(check: AuditCheck, host: Host, dialect: str) -> bool:
 def _check_file(check: AuditCheck, host: Host, dialect: str) -> None:
     """Report the first line of hpc-onboard's file outside of its sections: hpc-onboard did not write it."""
     path = env_file(host, dialect)
-    number = section.first_outside(read_text(check, host, path))
+    number = section.first_line_outside(read_text(check, host, path))
     if number:
         text = "hpc-onboard did not write this line: move it from hpc-onboard's file to your own start-up file"
         check.report("ENV-002", "%s:%d" % (host.shown(path), number), text)

@@ -16,8 +16,8 @@ BEGIN, END = "hpc.onboard-environment", "hpc.onboard-end"
 QUERY = "echo %s; /usr/bin/env -0; echo %s" % (BEGIN, END)  # works in every shell
 LOGIN_SECONDS = 20
 NO_TICKET = (
-    "the home directory %s needs a Kerberos ticket, and this session has none. Get a forwardable ticket on your machine"
-    " (kinit -f; klist -f shows the flag F). Let ssh log in with the ticket, because a login by key forwards none. Do"
+    "the home directory %s needs a Kerberos ticket, but this session has none. Get a forwardable ticket on your machine"
+    " (kinit -f; klist -f shows the flag F). Log in with the ticket, because a login with a key forwards no ticket. Do"
     " not set GSSAPIDelegateCredentials to no. Then run again"
 )
 
@@ -28,14 +28,17 @@ class Account:
     """The account that the system, or the plan of a sandbox, describes.
 
     start: the output of the login shell's start-up files; None in a sandbox, and before the shell was started.
-    found: facts that one resource found out for others, by name; the plan may contain those of earlier runs.
-    hung_mounts: mount points of file systems that do not answer, each with the error for paths on it.
+    found: facts by name that resources record for later resources; the plan may contain those of earlier runs.
+    hung_mounts: mount points of file systems that do not answer, each with the error message for its paths.
     """
 
     def __init__(
         self, home: str, shell: str, environment: Optional[Dict[str, str]] = None, guard: Optional[Guard] = None
     ) -> None:
-        """Store home, shell and, of a sandbox, the environment. guard: keeps a login shell from writing files."""
+        """Store the account's paths. The login shell is started only when its environment is first needed.
+
+        environment: that of a sandbox, where no shell is started. guard: prevents the login shell from writing files.
+        """
         self.home = home
         self.shell = shell
         self.start: Optional["ProgramOutput"] = None
@@ -72,7 +75,7 @@ class Account:
             raise AccountError(NO_TICKET % self.home)
 
     def load_environment(self) -> None:
-        """Start the login shell and store its environment, or why there is none; once for all resources."""
+        """Start the login shell once, for all resources, and store its environment or the error message."""
         if self._environment is None and not self._failure and not self._find_hung_home():
             result = query_login_shell(self.shell, self.home, self._guard)
             self.start, self._environment, self._failure = result.start, result.environment, result.failure
@@ -100,8 +103,8 @@ class Account:
         value = (self._environment or {}).get(name, "")
         if not value.startswith("/"):
             raise AccountError(
-                "the login shell does not set $%s to a path (%s). Set the path itself in the"
-                " account's 'storage:' in accounts.yml" % (name, self.shell)
+                "the login shell (%s) does not set $%s to a path. Set the path itself in the"
+                " account's 'storage:' in accounts.yml" % (self.shell, name)
             )
         return value.rstrip("/") or "/"
 
@@ -118,7 +121,7 @@ class AccountPaths:
         return "key " + keyed_digest(self.fingerprint_key, digest(secret.encode("utf-8"))).hex()[:12]
 
     def expand(self, path: str) -> str:
-        """Return a path as an absolute path; the given one may begin with ~ or with a variable of the site."""
+        """Return the absolute path for a path that may begin with ~ or with a variable of the site ($SCRATCH)."""
         head, slash, tail = path.partition("/")
         if head == "~":
             head = self.home
@@ -128,8 +131,8 @@ class AccountPaths:
 
     def shown(self, path: str) -> str:
         """Return the path as messages show it, with ~ for the home directory."""
-        inside = path == self.home or path.startswith(self.home + "/")
-        return "~" + path[len(self.home) :] if inside else path
+        is_in_home = path == self.home or path.startswith(self.home + "/")
+        return "~" + path[len(self.home) :] if is_in_home else path
 
     def real(self, path: str) -> str:
         """Return the path for system calls, which is below root. Raise FileSystemHangs if its file system hangs."""
@@ -142,18 +145,18 @@ class AccountPaths:
 
 
 class LoginShellResult(NamedTuple):
-    """The output of the start-up files, the environment, and why the environment is missing, or ""."""
+    """The environment that a login shell sets up, or the reason why it is unknown."""
 
-    start: "ProgramOutput"
+    start: "ProgramOutput"  # its output is what the start-up files print
     environment: Dict[str, str]
-    failure: str
+    failure: str  # why the environment is missing, else ""
 
 
 def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> LoginShellResult:
-    """Start a login shell and return its environment, whatever its start-up files print.
+    """Start a login shell and return its environment and what its start-up files print.
 
-    A shell that would never end is not started. guard: keeps the start-up files from writing; the shell is started
-    without it if the site does not allow user namespaces.
+    A shell that would never end is not started. guard: prevents the start-up files from writing; if the site does not
+    allow user namespaces, the shell is started without the guard.
     """
     from .program import ENDLESS, NOT_RUN, ProgramOutput, find_endless_file, run_program
 
@@ -163,17 +166,16 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
         return LoginShellResult(ProgramOutput(b"", 0.0, "%s: %s" % (ENDLESS, endless)), {}, failure)
     command = [shell, "-c", QUERY]
     shell_name = "-" + os.path.basename(shell)  # a shell with "-" before its name is a login shell
-    start = run_program(command, os.environ, LOGIN_SECONDS, shell_name, guard, END.encode())
+    start = run_program(command, os.environ, LOGIN_SECONDS, shell_name, prepare=guard, end=END.encode())
     if guard and start.why == NOT_RUN:  # the guard needs user namespaces, which the site may not allow
-        start = run_program(command, os.environ, LOGIN_SECONDS, shell_name, None, END.encode())
+        start = run_program(command, os.environ, LOGIN_SECONDS, shell_name, end=END.encode())
     start_up_output, _begin, rest = start.output.partition(BEGIN.encode() + b"\n")
     variables, end_marker, _after = rest.partition(END.encode())
     start = start._replace(output=start_up_output)
-    if end_marker:
+    if end_marker:  # the shell printed its whole environment
         pairs = [variable.partition(b"=") for variable in variables.split(b"\0")]
-        return LoginShellResult(
-            start, {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}, ""
-        )
+        environment = {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}
+        return LoginShellResult(start, environment, "")
     if start.why == NOT_RUN:
         failure = "the login shell %s cannot be started. Ask the site to set another login shell" % shell
     elif start.why:

@@ -19,14 +19,14 @@ def refusal(schema: object, supported: str, document: str, advice: str) -> Optio
     """Return why a document must be neither read nor replaced, with the next step; None if it may be read.
 
     schema: the value in the document, of any type. supported: the schema that this version reads and writes. document:
-    its name for the message. advice: what to do about a damaged document.
+    the document's name for the message. advice: what to do about a damaged document.
     """
     if schema == supported:
         return None
     prefix, _slash, version = supported.rpartition("/")
-    other_version = (
-        re.match(re.escape(prefix) + r"/([1-9][0-9]{0,3}\.[0-9]{1,4})\Z", schema) if isinstance(schema, str) else None
-    )
+    pattern = re.escape(prefix) + r"/([1-9][0-9]{0,3}\.[0-9]{1,4})\Z"
+    other_version = re.match(pattern, schema) if isinstance(schema, str) else None
     if other_version:
-        return UPDATE % (document, prefix.partition("/")[2], other_version.group(1), version)
+        format_name = prefix.partition("/")[2]
+        return UPDATE % (document, format_name, other_version.group(1), version)
     return "%s is damaged: its version is missing or invalid; %s" % (document, advice)

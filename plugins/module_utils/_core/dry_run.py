@@ -24,7 +24,7 @@ class DryRunHost(Host):
     def __init__(self, host: Host) -> None:
         super().__init__(host.account, host.fingerprint_key, host.root)
         self._changed: Dict[str, Optional[Tuple[FileEntry, bytes]]] = {}
-        self._removed: List[str] = []
+        self._removed: List[str] = []  # paths whose content on the disk is hidden, also below a new folder
         self.receipt_copy = host.receipt_copy
 
     def _resolve_parent(self, path: str) -> str:
@@ -40,7 +40,7 @@ class DryRunHost(Host):
         return None if self._is_removed(path) else super().lstat(path)
 
     def nearest_open_folder(self, path: str) -> str:
-        """Return "" for no folder: a simulated change may have replaced a folder that is open."""
+        """Return "", which means none: a simulated change may have replaced an open folder."""
         return ""
 
     def _is_removed(self, path: str) -> bool:
@@ -52,7 +52,7 @@ class DryRunHost(Host):
         return self.lstat(self._resolve_parent(path))
 
     def read(self, path: str) -> bytes:
-        """Return the content that the file would have."""
+        """Return the content that the file would have: the simulated one, else that on the disk."""
         resolved = self._resolve_parent(path)
         changed = self._changed.get(resolved)
         return changed[1] if changed else super().read(resolved)
@@ -61,11 +61,13 @@ class DryRunHost(Host):
         """Return the names that the folder would contain, sorted."""
         resolved = self.resolve(folder) or folder
         on_disk = None if self._is_removed(resolved) else super().lstat(resolved)
-        names = set(super().names(folder)) if on_disk and on_disk.kind == "folder" else set()
+        names = set(super().names(resolved)) if on_disk and on_disk.kind == "folder" else set()
         for path, changed in self._changed.items():
-            if os.path.dirname(path) == resolved and changed:
+            if os.path.dirname(path) != resolved:
+                continue
+            if changed:
                 names.add(os.path.basename(path))
-            elif os.path.dirname(path) == resolved:  # removed by this dry run
+            else:
                 names.discard(os.path.basename(path))
         return sorted(names)
 
@@ -97,7 +99,7 @@ class DryRunHost(Host):
         """Record the move of a file, link or folder; the content of a folder is not recorded."""
         found = self.entry(path)
         content = self.read(path) if found and found.kind == "file" else b""
-        self.remove(path)
+        self.remove(path)  # also checks that the folder above the path is writable
         if found:
             self._record(new_path, found.kind, found.mode, content, found.target)
 
@@ -131,11 +133,15 @@ class DryRunHost(Host):
         self._record(path, "file", mode, content)
 
     def _record(self, path: str, kind: str, mode: int, content: bytes = b"", target: str = "") -> None:
-        """Record the entry and content that would be at a path."""
-        self._changed[self._resolve_parent(path)] = (FileEntry(kind, mode, True, False, 1, target), content)
+        """Record the entry that would be at a path, owned by this account, and the content of a file."""
+        entry = FileEntry(kind, mode, mine=True, is_roots=False, links=1, target=target)
+        self._changed[self._resolve_parent(path)] = (entry, content)
 
     def _check_parent(self, path: str, doing: str) -> None:
-        """Raise AccountError, as a real run would, if the folder above a path is missing or not writable."""
+        """Raise AccountError, as a real run would, if the folder above a path is missing or not writable.
+
+        doing: the start of the message, such as "writing ".
+        """
         folder = self.resolve(os.path.dirname(path)) or os.path.dirname(path)
         if folder in self._changed:
             return  # a simulated folder, which the account could write to

@@ -17,7 +17,7 @@ class EditedFile(NamedTuple):
 
 
 def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
-    """Return the file to which path resolves; with empty text if that is missing or not a file. mode: of a new file."""
+    """Return the file at a path after links are resolved. A missing file has empty text and the given mode."""
     real = host.resolve(path) or path
     found = host.entry(real)
     if found is None or found.kind != "file":
@@ -34,7 +34,7 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
     real = host.resolve(path)
     if real is None:
         return "%s is a link to itself: remove the link, then run again" % shown
-    home = host.resolve(host.home) or host.home
+    home = host.resolve(host.home) or host.home  # the site may use links in the path of the home directory
     if not real.startswith(home + "/") and not real.startswith(host.home + "/"):
         return "%s is a link to %s, but hpc-onboard edits only files in your home directory: %s" % (
             shown,
@@ -44,11 +44,9 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
     found = host.entry(real)
     if found is None:
         link = host.entry(path)
-        return (
-            "%s is a link to %s, which does not exist: remove the link, then run again" % (shown, real)
-            if link and link.kind == "link"
-            else None
-        )
+        if link and link.kind == "link":
+            return "%s is a link to %s, which does not exist: remove the link, then run again" % (shown, real)
+        return None  # the file will be created
     if found.kind != "file":
         return "%s is a %s, not a file: move it away, then run again" % (shown, found.kind)
     if not found.mine:
@@ -59,7 +57,7 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
 
 
 def write_edited_file(host: Host, file: EditedFile, text: str, keep: bool = False) -> None:
-    """Write the new text if it differs. A file that becomes empty is removed, except with keep: a link points to it."""
+    """Write the new text if it differs. Without text, remove the file. keep: write an empty file for a link."""
     if text == file.text:
         return
     if text or keep:

@@ -16,7 +16,7 @@ ADVICE = {
     "EPERM": "operation not permitted, even for the owner: check whether the file is immutable (lsattr)",
     "EBUSY": "the path is in use: end the program that uses it (lsof) or unmount the path (findmnt), then run again",
     "ESTALE": "the file handle is stale: run again",
-    "EXDEV": "the path is on a different file system than your home directory: move it away yourself, then run again",
+    "EXDEV": "the path is not on the file system of your home directory: move it away yourself, then run again",
     "EMFILE": "too many open files on the login node: run again later",
     "ENOMEM": "the login node is out of memory: run again later",
 }
@@ -43,7 +43,7 @@ def as_account_error(error: OSError, doing: str) -> AccountError:
 
 
 def printable(text: str, longest: int = 400) -> str:
-    """Return text from elsewhere, safe for a terminal and JSON: control characters are replaced, long text is cut."""
+    """Return text from elsewhere, safe for a terminal and JSON: control characters become "?", long text is cut."""
     valid = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return "".join(c if c.isprintable() else "?" for c in valid)[:longest]
 
@@ -56,4 +56,4 @@ def describe_bug(error: BaseException) -> str:
     place = "an unknown place"
     if trace:
         place = "%s:%d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
-    return "a bug of hpc.onboard: %s in %s; please report it" % (type(error).__name__, place)
+    return "a bug in hpc.onboard: %s in %s; please report it" % (type(error).__name__, place)

@@ -17,8 +17,8 @@ DRAFT = ".%s.hpc.onboard-draft"
 PATH = getattr(os, "O_PATH", os.O_RDONLY)  # macOS lacks O_PATH; a controller there only imports this module
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NOATIME = getattr(os, "O_NOATIME", 0)  # only Linux has it
-READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-PASS = PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # does not wait for the writer of a pipe
+PASS = PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # to open what is below a folder
 ACL = "system.posix_acl_access"
 KEPT = ("user.", "system.")  # prefixes of the user's extended attributes; others belong to the file system
 
@@ -26,9 +26,9 @@ KEPT = ("user.", "system.")  # prefixes of the user's extended attributes; other
 class FileEntry(NamedTuple):
     """The file, folder or link at a path; a link is not followed."""
 
-    kind: str  # folder, file, link or other
+    kind: str  # a value of KINDS, or "special file"
     mode: int  # permission bits
-    mine: bool
+    mine: bool  # owned by this account
     is_roots: bool  # owned by root
     links: int  # number of hard links
     target: str  # of a link, else ""
@@ -104,20 +104,23 @@ def group_id(folder: int, name: str) -> int:
 def write_draft(
     folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes], group: int = -1
 ) -> None:
-    """Write and flush a new file that no other user can read before it has its final mode. group: set if possible."""
+    """Write and flush a new file that no other user can read before it has its final mode.
+
+    group: the group ID to set if the account may, -1 for none.
+    """
     unlink_if_present(folder, name)
     handle = os.open(name, CREATE, mode & 0o700, dir_fd=folder)
     try:
         for key, value in attributes.items():
             os.setxattr(handle, key, value)
-        if not attributes and ACL in list_attributes(handle):  # inherited from the folder
+        if not attributes and ACL in list_attributes(handle):  # an access list inherited from the folder
             os.removexattr(handle, ACL)
         if group not in (-1, os.fstat(handle).st_gid):
             _keep_group(handle, group)
         os.fchmod(handle, mode)
-        left = memoryview(content)  # a system call may write less than all
-        while left:
-            left = left[os.write(handle, left) :]
+        rest = memoryview(content)  # a system call may write only a part
+        while rest:
+            rest = rest[os.write(handle, rest) :]
         os.fsync(handle)
     finally:
         os.close(handle)
@@ -134,8 +137,8 @@ def _keep_group(handle: int, group: int) -> None:
 def to_entry(status: os.stat_result, target: str) -> FileEntry:
     """Return the entry for a stat result. target: the target of a link, else ""."""
     kind = KINDS.get(stat.S_IFMT(status.st_mode), "special file")
-    mine, roots = status.st_uid == os.getuid(), status.st_uid == 0
-    return FileEntry(kind, stat.S_IMODE(status.st_mode), mine, roots, status.st_nlink, target)
+    mine, is_roots = status.st_uid == os.getuid(), status.st_uid == 0
+    return FileEntry(kind, stat.S_IMODE(status.st_mode), mine, is_roots, status.st_nlink, target)
 
 
 def why_unsafe(folder: FileEntry, shown: str) -> Optional[str]:
@@ -197,10 +200,7 @@ def draft_path(path: str) -> str:
 
 
 def make_folder(folder: int, name: str, mode: int) -> os.stat_result:
-    """Create a folder with this mode, whatever the umask, and return its status.
-
-    Raise OSError, also if another user has replaced the new folder.
-    """
+    """Create a folder with this mode, whatever the umask, and return its status. Raise OSError on failure."""
     umask = os.umask(0)
     try:
         os.mkdir(name, mode, dir_fd=folder)
@@ -210,7 +210,7 @@ def make_folder(folder: int, name: str, mode: int) -> os.stat_result:
     handle = open_folder(folder, name)
     try:
         status = os.fstat(handle)
-        if status.st_uid != os.getuid() or os.listdir(handle):
+        if status.st_uid != os.getuid() or os.listdir(handle):  # another user has replaced the new folder
             raise OSError(errno.EEXIST, "")
         return status
     finally:
@@ -238,9 +238,9 @@ def make_filled_folder(folder: int, name: str, mode: int, fill: Callable[[], Non
 
 
 def empty_and_remove(folder: int, name: str, empty: Callable[[], None]) -> None:
-    """Remove a folder in one step: rename it to a draft, empty the draft, remove it. Rename it back if content is left.
+    """Remove a folder in one step: rename it to a draft, let empty() empty the draft, remove the draft.
 
-    An empty draft that cannot be removed stays a draft, so that the next run removes it.
+    If content is left, the draft gets its old name back. An empty draft stays a draft, and the next run removes it.
     """
     draft = DRAFT % name
     os.rename(name, draft, src_dir_fd=folder, dst_dir_fd=folder)
@@ -256,7 +256,7 @@ def empty_and_remove(folder: int, name: str, empty: Callable[[], None]) -> None:
 
 
 def _has_content(folder: int, name: str, only_files: bool) -> bool:
-    """Return True if a folder has any content. only_files: ignore empty folders in it, which the next run removes."""
+    """Return True if a folder has content. only_files: ignore folders without files, which the next run removes."""
     tree = os.fwalk(name, dir_fd=folder)
     return any(names or (folders and not only_files) for _path, folders, names, _handle in tree)
 
@@ -267,7 +267,7 @@ def open_folder(folder: int, name: str = ".") -> int:
 
 
 def open_for_reading(name: str, flags: int, folder: Optional[int] = None) -> int:
-    """Return a handle to read a path. The access time, by which sites purge scratch, stays as it is if possible."""
+    """Return a handle to read a path, if possible without a new access time, by which sites purge scratch."""
     try:
         return os.open(name, flags | NOATIME, dir_fd=folder)
     except PermissionError:  # only the owner may use O_NOATIME

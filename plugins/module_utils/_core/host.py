@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The only interface to the account's file system.
 
-For a dry run, a subclass (dry_run.py) overrides the methods that change something; no other code distinguishes the two.
-A file is written as a draft next to its target. The draft has its final mode and is flushed, renamed and read back.
+A subclass for dry runs (dry_run.py) overrides the methods that change something; no other code distinguishes the two.
 """
 
 import errno
@@ -23,28 +22,26 @@ class Host(AccountPaths):
 
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
         super().__init__(account, fingerprint_key, root)
-        self.created_folders: List[str] = []  # for the present resource
+        self.created_folders: List[str] = []  # for the resource that is being reconciled
         self.receipt_notes: Mapping[str, Any] = {}  # the notes of the receipt, set when it is inspected
         self.receipt_copy: Mapping[str, Any] = {}  # the controller's copy of the notes, used without a receipt
         self.removed_keys: Set[str] = set()  # note keys of secrets that were removed or restored
         self.is_following = False  # True if this run only polls the progress of jobs
         self._folders = OpenFolders(root, self.shown, self.resolve, self.real)
 
-    # -- reading -------------------------------------------------------------------------------
-
     def entry(self, path: str) -> Optional[FileEntry]:
         """Return the file, folder or link at a path, or None; a link is not followed."""
         return self.lstat(path)
 
     def lstat(self, path: str) -> Optional[FileEntry]:
-        """Return the entry at a path whose parent folders are no links, or None; entry() and resolve() call this."""
+        """Return the entry at a path whose parent folders are not links, or None; entry() and resolve() call this."""
         name = os.path.basename(path)
         try:
-            above = self._folders.parent_handle(path)
-            found = os.stat(name or ".", dir_fd=above, follow_symlinks=False)
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
-                self._folders.remember(path, found)
-            return files.to_entry(found, self._read_target(above, name) if stat.S_ISLNK(found.st_mode) else "")
+            parent = self._folders.parent_handle(path)
+            status = os.stat(name or ".", dir_fd=parent, follow_symlinks=False)  # "/" has no name
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
+                self._folders.remember(path, status)
+            return files.to_entry(status, self._read_target(parent, name) if stat.S_ISLNK(status.st_mode) else "")
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
                 return None
@@ -101,10 +98,10 @@ class Host(AccountPaths):
         return "/proc/self/fd/%d/%s" % (handle, name) if os.path.isdir("/proc/self/fd") else self.real(path)
 
     def resolve(self, path: str) -> Optional[str]:
-        """Return the path with links resolved, except links of other users, who could change them; None for a loop."""
+        """Return the path with links resolved, or None for a loop. A link of another user, who may change it, stays."""
         resolved = self.nearest_open_folder(path)
         pending = path[len(resolved) :].strip("/").split("/")
-        for _step in range(200):  # a path with more components and links has a loop
+        for _step in range(200):  # with more components and links than this, the path has a loop
             if not pending:
                 return resolved or "/"
             part = pending.pop(0)
@@ -132,39 +129,39 @@ class Host(AccountPaths):
 
     def resolved_kind(self, path: str) -> str:
         """Return the kind of the entry at a path after links are resolved, or "nothing"."""
-        return getattr(self.resolved_entry(path), "kind", "nothing")
+        found = self.resolved_entry(path)
+        return found.kind if found else "nothing"
 
     def why_blocked(self, folder: str) -> Optional[str]:
-        """Return why a folder cannot be created, or None. Another entry may be at its path or at that of a parent."""
+        """Return why a folder cannot be created, or None: an entry at its path or above is not a folder."""
         while self.resolved_kind(folder) == "nothing":
-            if self.entry(folder) and self.resolved_kind(folder) == "nothing":  # else created since then
+            if self.entry(folder) and self.resolved_kind(folder) == "nothing":  # else just created by another program
                 return "%s is a broken link: fix or remove the link, then run again" % self.shown(folder)
             folder = os.path.dirname(folder)
         kind = self.resolved_kind(folder)
-        link = "%s is a link owned by another user, who could change it: set the path of its target in accounts.yml"
-        other = "%s is not a folder, but must be one: move it away, then run again"
-        return None if kind == "folder" else (link if kind == "link" else other) % self.shown(folder)
+        text = "%s is not a folder, but must be one: move it away, then run again"
+        if kind == "link":  # resolve() does not follow a link of another user
+            text = "%s is a link owned by another user, who could change it: set the path of its target in accounts.yml"
+        return None if kind == "folder" else text % self.shown(folder)
 
     def why_unsafe_folder(self, folder: str) -> Optional[str]:
         """Return why no secret may be stored in a folder, or None: a component is a link, or others can change it."""
-        # only in the path of the home directory, the site may use links
-        inside = folder == self.home or folder.startswith(self.home + "/")
-        path = (self.resolve(self.home) or self.home) + folder[len(self.home) :] if inside else folder
+        path = folder
+        if folder == self.home or folder.startswith(self.home + "/"):  # links of the site above the home are allowed
+            path = (self.resolve(self.home) or self.home) + folder[len(self.home) :]
         return why_path_unsafe(path.strip("/").split("/"), self.entry, self.shown)
-
-    # -- changes -------------------------------------------------------------------------------
 
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
     ) -> None:
         """Create one folder in an existing one, with its mode and with the files that fill writes, in one step.
 
-        area: a shared folder of the site; any other parent must belong to the account or root.
+        fill: called with the path of the folder's draft. area: see open_parent.
         """
         with self.open_parent(path, "creating the folder ", area) as folder:
             if fill:
-                fill_draft, draft = fill, files.draft_path(path)
-                files.make_filled_folder(folder, os.path.basename(path), mode, lambda: fill_draft(draft))
+                draft = files.draft_path(path)
+                files.make_filled_folder(folder, os.path.basename(path), mode, lambda: fill(draft))
                 self.forget_observations()
             else:
                 self._folders.remember(path, files.make_folder(folder, os.path.basename(path), mode))
@@ -177,13 +174,13 @@ class Host(AccountPaths):
         self.forget_observations()
 
     def make_folders(self, path: str, mode: int, area: Optional[str] = None) -> None:
-        """Create a folder and every missing one above it."""
+        """Create a folder and every missing folder above it. area: see open_parent."""
         problem = self.why_blocked(path)
         if problem:
             raise AccountError(problem)
         if self.resolved_kind(path) == "nothing":
             self.make_folders(os.path.dirname(path), mode, area)
-            self.make_folder(path, mode, None, area)
+            self.make_folder(path, mode, area=area)
 
     def make_link(self, path: str, target: str) -> None:
         """Create or replace a symbolic link, in one step."""
@@ -201,9 +198,8 @@ class Host(AccountPaths):
 
     def move(self, path: str, new_path: str) -> None:
         """Move a file, a link or a folder to a free path on the same file system, in one step."""
-        with self.open_parent(path, "moving ") as source, self.open_parent(
-            new_path, "moving %s to " % self.shown(path)
-        ) as target:
+        doing = "moving %s to " % self.shown(path)
+        with self.open_parent(path, "moving ") as source, self.open_parent(new_path, doing) as target:
             if not move_entry(source, os.path.basename(path), target, os.path.basename(new_path)):
                 text = "another program created %s, which was not replaced: run again" % self.shown(new_path)
                 raise AccountError(text)
@@ -215,7 +211,8 @@ class Host(AccountPaths):
         is_folder = found is not None and found.kind == "folder" and found.mine
         area = os.path.dirname(path) if is_folder else None  # a folder of the account may be in a shared area
         with self.open_parent(path, "removing ", area) as folder:
-            (os.rmdir if is_folder else os.unlink)(os.path.basename(path), dir_fd=folder)
+            remove_entry = os.rmdir if is_folder else os.unlink
+            remove_entry(os.path.basename(path), dir_fd=folder)
             files.flush(folder)
         self.forget_observations()
 
@@ -228,7 +225,7 @@ class Host(AccountPaths):
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[["Host"], None]) -> None:
         """Start a job in the folder above a path. Raise AccountError if others can change that folder.
 
-        detach: starts the process of the job; gets the open folder. pretend: called instead of it in a sandbox.
+        detach: starts the process of the job in the open folder. pretend: called instead of detach in a sandbox.
         """
         if self.root:
             pretend(self)
@@ -271,14 +268,15 @@ class Host(AccountPaths):
         if not (found and found.kind == "file" and found.mode == mode and found.mine):
             raise self._lost_write_error(path)
 
-    def _lost_write_error(self, path: str) -> AccountError:  # of a write whose content is not there afterwards
+    def _lost_write_error(self, path: str) -> AccountError:
+        """Return the error for a file that does not have the written content or mode afterwards."""
         text = "hpc-onboard's changes to %s were lost: check whether another program is writing to the file"
         return AccountError(text % self.shown(path))
 
     def open_parent(self, path: str, doing: str, area: Optional[str] = None) -> OpenHandle:
         """Open the folder above a path to change its content. Raise AccountError if another user owns the folder.
 
-        area: a shared folder of the site that may belong to another user.
+        doing: the start of a message, such as "writing ". area: a site's shared folder, which another user may own.
         """
         folder = os.path.dirname(path)
         try:
@@ -286,10 +284,11 @@ class Host(AccountPaths):
             is_foreign = files.to_entry(os.fstat(opened.handle), "").is_foreign
         except OSError as error:
             raise as_account_error(error, "opening the folder " + self.shown(folder)) from None
-        is_shared = area and (area + "/").startswith(folder.rstrip("/") + "/")  # the area, or above it
+        is_shared = area and (area + "/").startswith(folder.rstrip("/") + "/")
         if is_foreign and not is_shared:
             opened.close()
-            raise AccountError("%s belongs to another user, who could replace its content" % self.shown(folder))
+            text = "%s belongs to another user, who could replace its content: use another folder"
+            raise AccountError(text % self.shown(folder))
         return opened
 
     def _read_attributes(self, path: str) -> Dict[str, bytes]:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A lock file that one process at a time holds, over all machines that share its folder.
 
-It uses fcntl, because flock does not exclude two NFS clients. The kernel frees the lock of a dead process, and the next
-one takes the file over. After locking, the folder is listed again: otherwise an NFS client may use a stale name and
-lose an update. The content of the file names its holder, for the message that other processes show.
+The lock is one of fcntl, because flock does not exclude two NFS clients. The kernel frees the lock of a dead process,
+and the next process takes the file over. After locking, the folder is listed again: otherwise an NFS client may use a
+stale name and lose an update. The file contains its holder, for the message that other processes show.
 
 If the file system has no such locks (Lustre mounted with noflock), the existence of a second file is the lock. The file
 names machine, boot and process, so that other processes on that machine can see that its owner is dead. Other machines
@@ -29,7 +29,7 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 class LockBusy(Exception):
-    """Another process holds the lock; the text says which one, on which machine, since when.
+    """Another process holds the lock. The text names the process, its machine and the time of locking.
 
     orphan: the id of that process if it runs on this machine and its parent has ended; else 0.
     """
@@ -40,10 +40,10 @@ class LockBusy(Exception):
 
 
 class LockFile:
-    """A lock file in a folder, which is given as a path or as a handle that stays open.
+    """A lock file in a folder. folder: a path, or a handle that the caller keeps open.
 
-    stays: keep the file when the lock is released. opener: opens the file instead of _open, with stricter checks.
-    shown: the file's path for messages, if the folder is a handle.
+    stays: the file is not removed when the lock is released. opener: opens the file instead of _open, with stricter
+    checks, and returns the handle. shown: the file's path for messages, if the folder is a handle.
     """
 
     def __init__(
@@ -56,16 +56,18 @@ class LockFile:
     ) -> None:
         self._folder, self._stays = folder, stays
         self._dir_fd = folder if isinstance(folder, int) else None
-        self._place = name if isinstance(folder, int) else os.path.join(folder, name)
-        self._shown = shown or self._place
+        # a name in _dir_fd if that is set
+        self._path = name if isinstance(folder, int) else os.path.join(folder, name)
+        self._shown = shown or self._path
         self._opener = opener or self._open
-        self._handle = -1
-        self._is_unsupported = self._has_second_file = False
+        self._handle = -1  # of the locked file; -1 without the lock
+        self._is_unsupported = False  # True if the file system has no fcntl locks
+        self._has_second_file = False  # True if this process created the second file
 
     def _open(self) -> int:
         """Open or create the lock file and return its handle. Raise AccountError if another user owns the file."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        handle = os.open(self._place, flags, 0o600, dir_fd=self._dir_fd)
+        handle = os.open(self._path, flags, 0o600, dir_fd=self._dir_fd)
         try:
             self._check_is_own(os.fstat(handle))
         except AccountError:
@@ -74,17 +76,17 @@ class LockFile:
         return handle
 
     def _check_is_own(self, status: os.stat_result) -> None:
-        """Raise AccountError unless this is a regular file of this user with one name.
+        """Raise AccountError unless this is the status of a regular file of this user with a single hard link.
 
-        Another user could hold the lock of any other file for ever, for example through a second hard link.
+        Another user could open any other file, for example through a second hard link, and hold its lock for ever.
         """
         if status.st_uid != os.getuid() or not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
             raise AccountError("%s is not a lock file that you own: move it away, then run again" % self._shown)
 
     def acquire(self, wait: float) -> None:
-        """Take the lock. wait: seconds to wait for it at most.
+        """Take the lock. wait: how long to wait for it, in seconds.
 
-        Raise LockBusy after that time; OSError if locking fails; AccountError if another user owns the file.
+        Raise LockBusy after that time, OSError if locking fails, AccountError if another user owns the file.
         """
         deadline = time.monotonic() + wait
         while not self.try_acquire():
@@ -93,23 +95,23 @@ class LockFile:
             time.sleep(RETRY_SECONDS)
         try:
             self._write_holder()
-            os.listdir(_lookup_path(self._folder))  # see above: NFS
+            os.listdir(_lookup_path(self._folder))  # so that an NFS client uses no stale name
         except OSError:
             self.release()
             raise
 
     def try_acquire(self) -> bool:
-        """Try once to take the lock, and return True if it was taken."""
+        """Try once to take the lock, and return True on success. Raise the errors of acquire, except LockBusy."""
         try:
             handle = self._opener()
         except OSError as error:
-            if error.errno == errno.ESTALE:
+            if error.errno == errno.ESTALE:  # the former holder has just removed the file
                 return False
             raise
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            named = os.stat(self._place, dir_fd=self._dir_fd, follow_symlinks=False)
-            if os.fstat(handle).st_ino == named.st_ino:  # else the former holder has removed the locked file
+            status = os.stat(self._path, dir_fd=self._dir_fd, follow_symlinks=False)
+            if os.fstat(handle).st_ino == status.st_ino:  # else the former holder has removed the locked file
                 self._handle = handle
                 return True
         except OSError as error:
@@ -120,12 +122,12 @@ class LockFile:
             if error.errno not in RETRY_ERRORS + UNSUPPORTED_ERRORS:
                 os.close(handle)
                 raise
-        os.close(handle)
+        os.close(handle)  # another process holds the lock
         return False
 
     def _create_second_file(self) -> bool:
-        """Try to create the second file; return True on success. Remove that of a dead process for the next try."""
-        name = SECOND_FILE % self._place
+        """Try to create the second file; return True on success. A dead process's file is removed for the next try."""
+        name = SECOND_FILE % self._path
         text = "%s %s %d" % (os.uname().nodename, _boot_id(), os.getpid())
         try:
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=self._dir_fd)
@@ -149,23 +151,24 @@ class LockFile:
                 inode = os.fstat(handle).st_ino
             if len(owner) != 3 or owner[0] != os.uname().nodename or (owner[1] == _boot_id() and _is_alive(owner[2])):
                 return
+            # rename before removal, to see whether the file is still the one that was read
             moved = "%s.%d" % (name, os.getpid())
             os.rename(name, moved, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
             if os.stat(moved, dir_fd=self._dir_fd, follow_symlinks=False).st_ino != inode:
-                # another process has replaced the file since it was read: put its lock back
+                # another process has created a new second file since: put that file back
                 os.link(moved, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
             os.unlink(moved, dir_fd=self._dir_fd)
         except OSError:
             pass  # another process was quicker
 
     def release(self) -> None:
-        """Remove the file, unless it stays, and free the lock."""
+        """Free the lock, and remove the file unless stays is set. Without the lock, do nothing."""
         if self._handle < 0:
-            return  # the lock is not held
+            return
         if self._has_second_file:
-            self._unlink(SECOND_FILE % self._place)
+            self._unlink(SECOND_FILE % self._path)
         if not self._stays:
-            self._unlink(self._place)
+            self._unlink(self._path)
         try:
             os.close(self._handle)
         except OSError:
@@ -173,7 +176,7 @@ class LockFile:
         self._handle = -1
 
     def _write_holder(self) -> None:
-        """Write the holder into the file, for messages of other processes. On a full file system it stays empty."""
+        """Write this process into the file as the holder, for the messages of other processes."""
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         text = "%s, process %d, since %s\n" % (os.uname().nodename, os.getpid(), since)
         text += "%s %s %d %d\n" % (os.uname().nodename, _boot_id(), os.getpid(), os.getppid())  # for _find_orphan
@@ -181,46 +184,50 @@ class LockFile:
             os.ftruncate(self._handle, 0)
             os.pwrite(self._handle, text.encode("utf-8"), 0)
         except OSError:
-            pass  # the lock does not depend on the content
+            pass  # on a full file system the file stays empty; the lock does not depend on the content
 
     def _make_busy_error(self) -> LockBusy:
-        """Return the error with the holder and the age of the lock, and with advice if its owner may be dead."""
-        text, seconds = self._read_with_age(self._place)
-        description, _end, process = text.partition("\n")
+        """Return the error that names the holder and the age of the lock, with advice if the holder may be dead."""
+        content, seconds = self._read_with_age(self._path)
+        description, _end, process = content.partition("\n")  # the lines of _write_holder
         holder, advice = printable(description.strip()), ""
         if self._is_unsupported:
-            if not (text or self._stays):
-                self._unlink(self._place)  # this process created the empty file while it waited
-            text, seconds = self._read_with_age(SECOND_FILE % self._place)
-            owner = printable(" ".join(text.split())).split()
+            if not (content or self._stays):
+                self._unlink(self._path)  # this process created the empty file while it waited
+            second_content, seconds = self._read_with_age(SECOND_FILE % self._path)
+            owner = printable(" ".join(second_content.split())).split()
             holder = "%s, process %s" % (owner[0], owner[2]) if len(owner) == 3 else "unknown process"
             advice = "; if that process has ended: rm " + SECOND_FILE % self._shown
-        minutes = max(0, int(seconds)) // 60
-        age = "%d minutes" % minutes if minutes < 120 else "%d hours" % (minutes // 60)
-        if minutes >= 48 * 60:
-            age = "%d days" % (minutes // 1440)
-        text = "%s, %s ago%s" % (holder, age, advice) if holder else "unknown process"
+        text = "%s, %s ago%s" % (holder, _format_age(seconds), advice) if holder else "unknown process"
         return LockBusy(text, _find_orphan(process.split()))
 
-    def _read_with_age(self, place: str) -> Tuple[str, float]:
-        """Return the content of the lock file or the second file, and its age in seconds; "" if it is missing."""
+    def _read_with_age(self, path: str) -> Tuple[str, float]:
+        """Return the content and the age in seconds of the lock file or the second file; ("", 0.0) if it is missing."""
         try:
-            handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._dir_fd)
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._dir_fd)
             with os.fdopen(handle, "rb") as stream:
                 return stream.read(400).decode("utf-8", "replace"), time.time() - os.fstat(handle).st_mtime
         except OSError:
             return "", 0.0
 
-    def _unlink(self, place: str) -> None:
+    def _unlink(self, path: str) -> None:
         """Remove the lock file or the second file, if possible."""
         try:
-            os.unlink(place, dir_fd=self._dir_fd)
+            os.unlink(path, dir_fd=self._dir_fd)
         except OSError:
-            pass  # the file is missing already, or stays without being locked
+            pass  # the file is missing already, or remains as an unlocked file
+
+
+def _format_age(seconds: float) -> str:
+    """Return an age such as "5 minutes"; from 2 hours in hours, from 2 days in days."""
+    minutes = max(0, int(seconds)) // 60  # clocks of machines differ, so the age may be negative
+    if minutes >= 48 * 60:
+        return "%d days" % (minutes // 1440)
+    return "%d hours" % (minutes // 60) if minutes >= 120 else "%d minutes" % minutes
 
 
 def _lookup_path(folder: Union[int, str]) -> Union[int, str]:
-    """Return a path to an open folder. An NFS client asks its server when it lists a path, but not for a handle."""
+    """Return a path to the folder, if possible: an NFS client asks its server to list a path, but not a handle."""
     path = "/proc/self/fd/%s" % folder
     return path if isinstance(folder, int) and os.path.isdir(path) else folder
 
@@ -235,9 +242,9 @@ def _boot_id() -> str:
 
 
 def _find_orphan(holder: List[str]) -> int:
-    """Return the id of a process that runs although its parent has ended, else 0.
+    """Return the process id of the holder if its process runs but the parent has ended, else 0.
 
-    holder: its machine, boot id, process id and parent's id.
+    holder: machine, boot id, process id and parent's process id, from the lock file.
     """
     if len(holder) != 4 or not holder[2].isdigit() or holder[:2] != [os.uname().nodename, _boot_id()]:
         return 0  # invalid content, another machine, or a process from before a reboot
@@ -257,7 +264,7 @@ def _is_alive(process: str) -> bool:
 
 
 def is_held(path: str) -> bool:
-    """Return True if a process holds the lock on this file. The lock is not taken."""
+    """Return True if a process holds the lock on this file, without an attempt to take the lock."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -22,22 +22,24 @@ def mount_points() -> List[str]:
     """Return the mount points of this machine from the kernel's table, without access to the file systems."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as table:
-            return [line.split()[4].encode("latin-1", "replace").decode("unicode_escape") for line in table]
+            points = [line.split()[4] for line in table]  # field 4 is the mount point, see proc(5)
     except OSError:
         return []  # a system without this table, such as macOS
+    # the kernel writes a space in a path as \040
+    return [point.encode("latin-1", "replace").decode("unicode_escape") for point in points]
 
 
 def find_hanging(mounts: Iterable[str], seconds: float) -> List[str]:
-    """Return the mount points whose file systems do not answer within so many seconds; all are tried in parallel."""
+    """Return the mount points whose file systems do not answer within this time. All are tried in parallel."""
     waiting = {_start_probe(mount): mount for mount in mounts}  # child process -> mount point
     deadline = time.monotonic() + seconds
     while waiting and time.monotonic() < deadline:
         for child in list(waiting):
-            if os.waitpid(child, os.WNOHANG)[0]:
+            if os.waitpid(child, os.WNOHANG)[0]:  # 0 while the child is still running
                 del waiting[child]
         time.sleep(0.002)
     for child in waiting:
-        os.kill(child, signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)  # and not waited for: the child ends only when the file system answers
     return sorted(waiting.values())
 
 

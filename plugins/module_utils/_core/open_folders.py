@@ -20,7 +20,10 @@ MOST_OPEN = 60  # folders; a login node may limit a process to a few hundred ope
 
 
 class OpenFolders:
-    """The open folders of one host, by path. resolve, real: see Host; real raises FileSystemHangs."""
+    """The open folders of one host, by path.
+
+    shown, resolve, real: the methods of Host. real is called only because it raises FileSystemHangs.
+    """
 
     def __init__(
         self,
@@ -29,25 +32,27 @@ class OpenFolders:
         resolve: Callable[[str], Optional[str]],
         real: Callable[[str], str],
     ) -> None:
-        self._root, self._shown, self._resolve, self._check_hang = root, shown, resolve, real
+        self._root, self._shown, self._resolve = root, shown, resolve
+        self._check_hang = real
         self._open: Dict[str, int] = {}
         self._real_paths: Dict[str, str] = {}  # path of an open folder -> its path without links, if that differs
         self._identities: Dict[str, Tuple[int, int]] = {}  # device and inode of inspected folders
 
     def handle(self, path: str) -> int:
-        """Return the handle of the folder at a path, for dir_fd; do not close it. It cannot be listed or flushed.
+        """Return the handle of the folder at a path, for use as dir_fd. The caller must not close the handle.
 
-        Raise OSError, and AccountError if the folder was replaced or its file system hangs.
+        Such a handle (O_PATH) cannot be listed or flushed. Raise OSError if the folder cannot be opened, and
+        AccountError if the folder was replaced or its file system hangs.
         """
         if path not in self._open and len(self._open) > MOST_OPEN:
-            self._close()
+            self._close()  # folders are opened again when needed
         return self._open_all(path)
 
     def parent_handle(self, path: str) -> int:
         """Return the handle of the folder above a path. Raise FileSystemHangs if the path's own file system hangs."""
         above, name = os.path.split(path)
         handle = self.handle(above)
-        self._real_path(above, name)
+        self._real_path(above, name)  # raises FileSystemHangs
         return handle
 
     def nearest_without_links(self, path: str) -> str:
@@ -59,18 +64,18 @@ class OpenFolders:
         return ""
 
     def _real_path(self, above: str, name: str) -> str:
-        """Return the path of a name in an open folder, without links. Raise FileSystemHangs if it hangs."""
+        """Return the path, without links, of a name in an open folder. Raise FileSystemHangs if the path hangs."""
         path = os.path.join(self._real_paths.get(above, above), name)
         self._check_hang(path)
         return path
 
     def _open_all(self, path: str) -> int:
-        """Open a folder, and first the folders above it; return its handle."""
+        """Open a folder, after the folders above it, and return its handle."""
         if path not in self._open:
-            is_top = not path.strip("/")
-            self._open[path] = (
-                os.open(self._root or "/", PATH | os.O_DIRECTORY) if is_top else self._open_in_parent(path)
-            )
+            if path.strip("/"):
+                self._open[path] = self._open_in_parent(path)
+            else:
+                self._open[path] = os.open(self._root or "/", PATH | os.O_DIRECTORY)
         return self._open[path]
 
     def _open_in_parent(self, path: str) -> int:
@@ -85,8 +90,8 @@ class OpenFolders:
             if target is None or target == path:  # a file, a loop, or a link of another user
                 raise
             self._real_paths[path] = target
-            return os.dup(self._open_all(target))
-        if real != path:
+            return os.dup(self._open_all(target))  # _close() closes the handle of each path
+        if real != path:  # a folder above is a link
             self._real_paths[path] = real
         self._check_identity(path, os.fstat(handle))
         return handle
@@ -147,7 +152,10 @@ def _close_quietly(handle: int) -> None:
 def why_path_unsafe(
     parts: List[str], entry: Callable[[str], Optional[FileEntry]], shown: Callable[[str], str]
 ) -> Optional[str]:
-    """Return why no secret may be stored in the folder with these path components, or None. entry, shown: see Host."""
+    """Return why no secret may be stored in the folder with these path components, or None.
+
+    entry, shown: the methods of Host.
+    """
     path = ""
     for part in parts:
         path += "/" + part
@@ -171,20 +179,23 @@ def move_entry(source: int, name: str, target: int, new_name: str) -> bool:
 
 
 def remove_tree(folder: int, name: str) -> None:
-    """Remove a folder of this user with its content. Raise OSError if another user owns it.
+    """Remove a subfolder of an open folder with its content. Raise OSError if another user owns the subfolder.
 
-    Only the folder that was opened is emptied, even if another one gets its name before the end.
+    Only the subfolder that was opened is emptied, even if another program replaces it in the meantime.
     """
     handle = files.open_folder(folder, name)
     try:
         if os.fstat(handle).st_uid != os.getuid():
             raise OSError(errno.EPERM, "")
-        for _path, folders, names, parent in os.fwalk(".", False, _raise, dir_fd=handle):
-            links = [child for child in folders if files.is_link(parent, child)]  # fwalk lists links to folders, too
-            for child in links + names:
+        # bottom-up: the folders of each step are empty already
+        for _path, folders, names, parent in os.fwalk(".", topdown=False, onerror=_raise, dir_fd=handle):
+            for child in folders:
+                if files.is_link(parent, child):  # os.fwalk lists links to folders as folders
+                    os.unlink(child, dir_fd=parent)
+                else:
+                    os.rmdir(child, dir_fd=parent)
+            for child in names:
                 os.unlink(child, dir_fd=parent)
-            for child in set(folders) - set(links):
-                os.rmdir(child, dir_fd=parent)
     finally:
         os.close(handle)
     os.rmdir(name, dir_fd=folder)
@@ -192,4 +203,5 @@ def remove_tree(folder: int, name: str) -> None:
 
 
 def _raise(error: OSError) -> None:
+    """Raise an error that os.fwalk would ignore."""
     raise error

@@ -26,11 +26,11 @@ LOGIN_FILES_OF_SH = (".bash_profile", ".bash_login", ".profile")
 
 
 class ProgramOutput(NamedTuple):
-    """The output of a program, its duration, and why the program did not end by itself; "" if it did."""
+    """The output of a program, and how the program ended."""
 
     output: bytes
-    seconds: float
-    why: str
+    seconds: float  # duration
+    why: str  # why the program did not run or did not end by itself, else ""
 
     @property
     def text(self) -> str:
@@ -39,20 +39,20 @@ class ProgramOutput(NamedTuple):
 
 
 def run_program(
-    line: List[str],
+    command: List[str],
     environment: Mapping[str, str],
     seconds: float,
     name: Optional[str] = None,
     prepare: Optional[Callable[[], None]] = None,
     end: bytes = b"",
 ) -> ProgramOutput:
-    """Run a command line, which begins with an absolute path, and return what it prints to stdout.
+    """Run a command, which begins with an absolute path, and return what the program prints to stdout.
 
-    name: argv[0] of the program. prepare: called in the new process before the program starts; if it raises an
-    exception, the program is not run. end: stop waiting when the program has printed this.
+    seconds: the time limit. name: argv[0] of the program. prepare: called in the new process before the program starts;
+    if prepare raises an exception, the program is not run. end: text after which the program is no longer waited for.
 
-    The program has no input, no terminal and a session of its own, of which all processes are killed at the end. A
-    program that hangs on a dead file server is abandoned.
+    The program has no input, no terminal and a session of its own. At the end all processes of its group are killed.
+    A program that hangs on a dead file server is abandoned.
     """
     started = time.time()
     reader, writer = os.pipe()
@@ -64,13 +64,15 @@ def run_program(
             os.close(handle)
         return ProgramOutput(b"", 0.0, NOT_RUN)
     if child == 0:
-        _exec_program(line, dict(environment), name or line[0], prepare, writer, failure_writer)
+        _exec_program(command, dict(environment), name or command[0], prepare, writer, failure_writer)
     os.close(writer)
     os.close(failure_writer)
     try:
+        # the pipe becomes readable when exec closes it, but then without a byte
         if select.select([failure_reader], [], [], seconds)[0] and os.read(failure_reader, 1):
             return ProgramOutput(b"", 0.0, NOT_RUN)
         printed, why = _read_output(reader, started + seconds, end)
+        # a program may close its output before it ends
         while not why and not (end and end in printed) and os.waitpid(child, os.WNOHANG)[0] == 0:
             why = ENDLESS if time.time() > started + seconds else ""
             time.sleep(0.002)
@@ -82,12 +84,13 @@ def run_program(
 
 
 def find_endless_file(shell: str, home: str) -> Optional[str]:
-    """Return "~/FILE is a pipe" (or a device) for a start-up file that a login shell would read for ever, or None."""
+    """Return "~/FILE is a pipe" (or "a device") if a login shell would read this start-up file for ever, else None."""
     for name in LOGIN_FILES.get(os.path.basename(shell), LOGIN_FILES_OF_SH):
         try:
             status = os.stat(os.path.join(home, name))
             if stat.S_ISFIFO(status.st_mode):
                 return "~/%s is a pipe" % name
+            # some users link a start-up file to /dev/null, which ends at once
             if stat.S_ISCHR(status.st_mode) and status.st_rdev != os.stat(os.devnull).st_rdev:
                 return "~/%s is a device" % name
         except OSError:
@@ -96,14 +99,17 @@ def find_endless_file(shell: str, home: str) -> Optional[str]:
 
 
 def _exec_program(
-    line: List[str],
+    command: List[str],
     environment: Mapping[str, str],
     name: str,
     prepare: Optional[Callable[[], None]],
     writer: int,
     failure_writer: int,
 ) -> None:
-    """Replace the child process by the program. Never returns."""
+    """Replace the child process by the program, and never return. writer: the pipe for the program's output.
+
+    failure_writer: gets a byte if the program cannot be started.
+    """
     try:
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
@@ -113,7 +119,7 @@ def _exec_program(
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and a program would inherit that
         if prepare:
             prepare()
-        os.execve(line[0], [name] + line[1:], environment)
+        os.execve(command[0], [name] + command[1:], environment)
     except Exception:
         os.write(failure_writer, b"!")
     finally:
@@ -121,7 +127,7 @@ def _exec_program(
 
 
 def _read_output(stream: int, deadline: float, end: bytes) -> Tuple[bytes, str]:
-    """Return the output up to end, and why it is incomplete; "" if it is complete."""
+    """Return the output, up to the text end if the program prints that, and why the output is incomplete, or ""."""
     printed = b""
     while len(printed) <= LARGEST and not (end and end in printed):
         if not select.select([stream], [], [], max(0.0, deadline - time.time()))[0]:

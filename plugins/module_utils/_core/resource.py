@@ -48,7 +48,10 @@ class Outcome:
         after: State,
         obstacle: Optional[str] = None,
     ) -> None:
-        """Compare the state before with the desired one; a difference with an obstacle is blocked."""
+        """Compare the state before with the desired state after. A difference is blocked if there is an obstacle.
+
+        obstacle: why the resource must not be changed, or None.
+        """
         self.identity = identity
         self.before = before
         self.after = after
@@ -124,12 +127,14 @@ class Resource(Options):
         raise NotImplementedError
 
     def is_unchanged_since_created(self, found: State, host: Host) -> bool:
-        """Return True if hpc-onboard created this resource and the state found is the state after one of its runs."""
+        """Return True if hpc-onboard created this resource, and found is the state that one of its runs recorded."""
         note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
         noted_states = [note.get("hashes", {})] + note.get("former", [])
         hashes = hash_fields(found)
-        is_noted = any(all(state.get(field) == value for field, value in hashes.items()) for state in noted_states)
-        return bool(note.get("made")) and is_noted
+        for state in noted_states:
+            if all(state.get(field) == value for field, value in hashes.items()):
+                return bool(note.get("made"))
+        return False
 
     def desired(self, host: Host) -> State:
         """Return the desired state."""
@@ -173,20 +178,24 @@ class Resource(Options):
 
 def examine(resource: Resource, host: Host) -> Outcome:
     """Compare a resource with its desired state, without changes, and return the outcome."""
-    progress = resource.progress(host)  # read first: a job that ends in between is not started again
+    progress = resource.progress(host)  # read before the state: a job that ends in between is not started again
     before = resource.inspect(host)
     obstacle = resource.obstacle(before, host)
     outcome = Outcome(resource.identity, before, resource.desired(host), obstacle)
     outcome.progress = progress if outcome.fields else None
     outcome.remarks, outcome.evidence = resource.remarks(host), resource.evidence(before, host)
-    outcome.was = resource.fields_to_tighten(host) if outcome.fields and not obstacle else {}
-    if obstacle and not outcome.fields:
-        outcome.evidence["obstacle"] = obstacle  # nothing differs now, but a later change would be blocked
+    if outcome.fields and not obstacle:
+        outcome.was = resource.fields_to_tighten(host)
+    if obstacle and not outcome.fields:  # nothing differs now, but a later change would be blocked
+        outcome.evidence["obstacle"] = obstacle
     return outcome
 
 
 def reconcile(resource: Resource, host: Host) -> Outcome:
-    """Bring a resource to its desired state, or start a job that does; return the outcome, with the state before."""
+    """Bring a resource to its desired state, or start a job for that; return the outcome, with the state before.
+
+    Raise AccountError if a field still differs after the change.
+    """
     started = time.time()
     outcome = examine(resource, host)
     if outcome.fields and not outcome.reason and not is_in_progress(outcome):

@@ -11,16 +11,18 @@ SECONDS = 5  # the time limit of a search
 
 
 def find_programs(names: Iterable[str], path: str) -> Dict[str, str]:
-    """Return the paths of the programs that are found, by name. path: the value of PATH.
+    """Return the paths of the programs that are found, by program name. path: the value of PATH.
 
-    A child process searches, because a folder may be on a file system that hangs; later folders are then not searched.
+    A child process searches, because a folder may be on a file system that hangs: then later folders are not searched.
     """
 
     def search_and_exit() -> None:
         """Print the path of each program that is found, with a zero byte after it, and end the process."""
         missing = list(names)
         for folder in path.split(":"):
-            for name in missing[:] if folder.startswith("/") else ():
+            if not folder.startswith("/"):
+                continue
+            for name in missing[:]:  # a copy, because the loop removes names
                 file = os.path.join(folder, name)
                 if os.path.isfile(file) and os.access(file, os.X_OK):
                     os.write(1, os.fsencode(file + "\0"))
@@ -30,7 +32,8 @@ def find_programs(names: Iterable[str], path: str) -> Dict[str, str]:
         os._exit(0)
 
     # the command line is empty: prepare runs in the child process and ends it
-    files = os.fsdecode(run_program([""], {}, SECONDS, prepare=search_and_exit).output).split("\0")[:-1]
+    output = run_program([""], {}, SECONDS, prepare=search_and_exit).output
+    files = os.fsdecode(output).split("\0")[:-1]  # after the last zero byte may be a part of a path
     return {os.path.basename(file): file for file in files}
 
 

@@ -21,8 +21,6 @@ class UndoableHost(Host):
         self._host = host
         self._undo_steps: List[Callable[[], None]] = []
 
-    # -- questions -----------------------------------------------------------------------------
-
     def entry(self, path: str) -> Optional[FileEntry]:
         return self._host.entry(path)
 
@@ -43,8 +41,6 @@ class UndoableHost(Host):
 
     def forget_observations(self) -> None:
         self._host.forget_observations()
-
-    # -- changes -------------------------------------------------------------------------------
 
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
@@ -85,17 +81,17 @@ class UndoableHost(Host):
         """Write a file; undo restores its former content and mode, or removes a new file."""
         found = self._host.entry(path)
         self._host.write(path, old, content, mode, private)
-        if old is None or found is None:
+        if old is None or found is None:  # the file is new
             self._undo_steps.append(lambda: self._host.remove(path))
         else:
-            old_content, old_mode = old, found.mode
-            self._undo_steps.append(lambda: self._host.write(path, content, old_content, old_mode, private))
+            self._undo_steps.append(lambda: self._host.write(path, content, old, found.mode, private))
 
     def remove(self, path: str) -> None:
         """Remove a file; undo writes it again."""
         content, found = self._host.read(path), self._host.entry(path)
         self._host.remove(path)
         if found:
+            # private, because the file may contain a key
             self._undo_steps.append(lambda: self._host.write(path, None, content, found.mode, private=True))
 
     def undo(self) -> List[str]:

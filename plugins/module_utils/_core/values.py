@@ -20,12 +20,12 @@ KEPT_ENGINE = ".config/hpc.onboard/engine-"  # below the home, and 16 digits: se
 
 
 def note_key(kind: str, identity: str) -> str:
-    """Return the key under which a receipt has the note of a resource."""
+    """Return the dictionary key of a resource's note in a receipt, such as "link ~/work"."""
     return "%s %s" % (kind, identity)
 
 
 def is_key_note(note: Mapping[str, Any]) -> bool:
-    """Return True if a receipt's note is about a key. After a rotation it has the key's name, but no fingerprints."""
+    """Return True if a receipt's note is about a key: the note has the key's name or fingerprints ('keyed')."""
     return bool(note.get("secret") or note.get("keyed"))
 
 
@@ -55,12 +55,13 @@ def check_secret(value: Any) -> None:
     if not isinstance(value, str) or not value:
         raise AccountError("the key is empty; store the key again")
     if value.strip() != value or re.search(r"\s", value):
-        raise AccountError("the key contains white space, such as a line break; copy it again, and store it")
+        raise AccountError("the key contains white space, such as a line break; copy and store the key again")
     if not re.match(r"^[!-~]+\Z", value):
-        raise AccountError("the key contains a control or non-ASCII character; copy it again, and store it")
+        raise AccountError("the key contains a control or non-ASCII character; copy and store the key again")
     if value[0] in "$\"'#":
         raise AccountError(
-            "the key begins with %s, so enroot would run it as a command or cut it; store the plain key" % value[0]
+            "the key begins with %s, so enroot would run or cut the key; store the key without quotes or variables"
+            % value[0]
         )
 
 
@@ -95,7 +96,7 @@ class Options:
 
     @classmethod
     def with_defaults(cls, given: Mapping[str, Any]) -> Dict[str, Any]:
-        """Return the given options, with defaults for those that are missing or None."""
+        """Return the given options, with the default of each option that is missing or None."""
         defaults = {name: spec["default"] for name, spec in cls.OPTIONS.items() if "default" in spec}
         return dict(defaults, **{name: value for name, value in given.items() if value is not None})
 

@@ -53,7 +53,7 @@ def is_explicit(content: str) -> bool:
 
 
 def read_list(text: str, setting: str) -> Optional[List[Item]]:
-    """Return the items of a list setting with their line numbers; None if it is not set.
+    """Return the items of a list setting with their line numbers; None if the list is not set.
 
     The parser supports the usual forms of YAML: a list in brackets on one line, or one item per line after a dash.
     """
@@ -65,11 +65,12 @@ def read_list(text: str, setting: str) -> Optional[List[Item]]:
             if found is not None:  # the next setting begins
                 return found
             if key.group(1) == setting:
-                inside = key.group(2).strip("[] ")
+                inside = key.group(2).strip("[] ")  # empty if the items are on the next lines
                 found = [Item(number, _unquote(item)) for item in inside.split(",") if _unquote(item)]
         elif found is not None:
-            item = re.match(r"^\s*-\s*(.*)", code)
-            found += [Item(number, _unquote(item.group(1)))] if item and _unquote(item.group(1)) else []
+            item_line = re.match(r"^\s*-\s*(.*)", code)
+            if item_line and _unquote(item_line.group(1)):
+                found.append(Item(number, _unquote(item_line.group(1))))
     return found
 
 

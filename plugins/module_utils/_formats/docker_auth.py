@@ -33,7 +33,7 @@ class Member(NamedTuple):
 
 
 def problem(text: str, registry: str) -> Optional[str]:
-    """Return why this file cannot be edited, or why programs would ignore an entry in it; None if all is well."""
+    """Return why this file cannot be edited, or why programs would ignore an entry in it; else None."""
     try:
         document = json.loads(text or NEW, object_pairs_hook=_refuse_duplicates)
     except _DuplicateName as error:
@@ -46,8 +46,10 @@ def problem(text: str, registry: str) -> Optional[str]:
         return "the entry for %s is not a login: remove the entry" % registry
     program = credential_helper(text, registry)
     if program:
-        text = "the program %s, not this file, provides the login for %s: remove the setting credsStore or credHelpers"
-        return text % (program, registry)
+        return (
+            "the program %s, not this file, provides the login for %s: remove the setting credsStore or credHelpers"
+            % (program, registry)
+        )
     return None
 
 
@@ -62,7 +64,7 @@ def credential_helper(text: str, registry: str) -> str:
 
 
 def find_names(text: str, registry: str) -> List[str]:
-    """Return the names under which a file has logins for a registry: its own first, then such as docker://nvcr.io."""
+    """Return the names under which a file has logins for a registry: its exact name first, then docker://NAME etc."""
     plain = _strip_scheme(registry)
     names = [name for name in list_registries(text) if _strip_scheme(name) == plain]
     return sorted(names, key=lambda name: name != registry)
@@ -102,20 +104,22 @@ def list_registries(text: str) -> List[str]:
 
 
 def put(text: str, registry: str, login: RegistryLogin) -> str:
-    """Return the text with this login for the registry, under only one name: a name that it has there, if any."""
+    """Return the text with this login for the registry under only one name: one that the file uses already, if any."""
     registry, *duplicates = find_names(text, registry) or [registry]
     for name in duplicates:
         text = _without_name(text, name)
     text = text if text.strip() else NEW
     auth = base64.b64encode(("%s:%s" % login).encode("utf-8")).decode("ascii")
     entry = json.dumps({"auth": auth})
-    top = _read_members(text, _skip_blank(text, 0))
+    start = _skip_blank(text, 0)
+    top = _read_members(text, start)
     if "auths" not in top:
-        return _insert_member(text, _skip_blank(text, 0), not top, "auths", "{%s: %s}" % (json.dumps(registry), entry))
+        auths_value = "{%s: %s}" % (json.dumps(registry), entry)
+        return _insert_member(text, start, "auths", auths_value, is_empty=not top)
     offset = top["auths"].value
     auths = _read_members(text, offset)
     if registry not in auths:
-        return _insert_member(text, offset, not auths, registry, entry)
+        return _insert_member(text, offset, registry, entry, is_empty=not auths)
     member = auths[registry]
     return text[: member.value] + entry + text[member.end :]
 
@@ -132,9 +136,9 @@ def _without_name(text: str, registry: str) -> str:
     auths = _read_members(text, _read_members(text, _skip_blank(text, 0))["auths"].value)
     members = sorted(auths.values())
     index = members.index(auths[registry])
-    if index + 1 < len(members):
+    if index + 1 < len(members):  # with the comma after the member
         rest = text[: members[index].start] + text[members[index + 1].start :]
-    elif index:
+    elif index:  # the last of several members, with the comma before it
         rest = text[: members[index - 1].end] + text[members[index].end :]
     else:
         rest = text[: members[0].start] + text[members[0].end :]
@@ -176,8 +180,11 @@ def _read_members(text: str, offset: int) -> Dict[str, Member]:
     return members
 
 
-def _insert_member(text: str, offset: int, is_empty: bool, name: str, value: str) -> str:
-    """Return the text with a new first member in the object at an offset, indented like the next member."""
+def _insert_member(text: str, offset: int, name: str, value: str, is_empty: bool) -> str:
+    """Return the text with a new first member in the object at an offset, indented like the next member.
+
+    value: as JSON. is_empty: True if the object has no other member.
+    """
     indent = "" if is_empty else text[offset + 1 : _skip_blank(text, offset + 1)]
     member = "%s%s: %s" % (indent, json.dumps(name), value)
     return text[: offset + 1] + member + ("" if is_empty else ",") + text[offset + 1 :]

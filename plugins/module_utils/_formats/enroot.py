@@ -76,10 +76,11 @@ def find_curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[st
     """
     login: Optional[str] = None
     password: Optional[str] = None
-    expected = "keyword"  # the next word; "entry": a keyword of the entry for this machine
+    # the kind of the next word; "entry" is a keyword in the entry for this machine, "macro" a line of a macro
+    expected = "keyword"
     for line in split_lines(text):
         if expected == "macro":
-            if line[:1] not in "\r\n":
+            if line[:1] not in "\r\n":  # the macro ends at an empty line
                 continue
             expected = "keyword"
         for word in split_words(line):
@@ -87,7 +88,7 @@ def find_curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[st
                 break
             if login and password:
                 return login, password
-            if expected == "macro":  # the rest of its first line
+            if expected == "macro":  # the rest of the line with macdef
                 continue
             if expected == "machine":
                 expected = "entry" if word.lower() == machine.lower() else "keyword"
@@ -109,7 +110,8 @@ def find_curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[st
 def put(text: str, machine: str, login: str, password: str) -> str:
     """Return the text with one line for machine and login: before the first line with precedence, else at the end.
 
-    Entries of a login at the end have a fixed order, whichever is written first: nvcr.io before authn.nvidia.com.
+    At the end, the entries of a login are in reverse alphabetical order of machines, such as nvcr.io before
+    authn.nvidia.com, whichever is written first.
     """
     lines = split_lines(text)
     end = "\r\n" if lines and lines[0].rstrip("\n").endswith("\r") else "\n"
@@ -122,7 +124,7 @@ def put(text: str, machine: str, login: str, password: str) -> str:
             kept.append(line)
     ours = format_entry(machine, login, password) + end
     if place is None and kept and not kept[-1].endswith("\n"):
-        place = 0  # the last line has no line end, and stays unchanged
+        place = 0  # the last line has no line end, and must not get one
     elif place is None:
         place = len(kept)
         while place and _belongs_below_ours(kept[place - 1], machine, login):
@@ -146,9 +148,10 @@ def without(text: str, machine: str, login: str) -> str:
 
 def restore_former(text: str, machine: str, login: str, former: str) -> str:
     """Return the text with the lines for machine and login as they were in the former text."""
-    if without(text, machine, login) == without(former, machine, login):  # nothing else has changed
+    if without(text, machine, login) == without(former, machine, login):  # no other line has changed
         return former
-    lines, restored = split_lines(text), [line for line in split_lines(former) if is_ours(line, machine, login)]
+    lines = split_lines(text)
+    restored = [line for line in split_lines(former) if is_ours(line, machine, login)]
     place = next((number for number, line in enumerate(lines) if is_ours(line, machine, login)), len(lines))
     others = [line for line in lines if not is_ours(line, machine, login)]
     if restored and others[place:] and not restored[-1].endswith("\n"):
@@ -157,7 +160,7 @@ def restore_former(text: str, machine: str, login: str, former: str) -> str:
 
 
 def problem(text: str, machine: str) -> Optional[str]:
-    """Return why lines of this file cannot be edited, and what to do; None if they can."""
+    """Return why the entry for a machine cannot be edited in this file, and what to do; None if it can."""
     if text.startswith(BYTE_ORDER_MARK):
         return "the file begins with a byte-order mark, which hides the first line from enroot: delete the mark"
     if "\0" in text:
@@ -166,7 +169,7 @@ def problem(text: str, machine: str) -> Optional[str]:
         words = split_words(line)
         if words[:2] == ["machine", machine] and "password" not in words:
             return (
-                "line %d begins an entry for %s with several lines, but enroot reads one line per entry:"
+                "line %d begins an entry for %s that spans several lines, but enroot reads one line per entry:"
                 " delete the entry" % (number, machine)
             )
         if words == ["machine"]:

@@ -38,7 +38,7 @@ ON_DEMAND = {  # a command {0} that sources its file {1} when it is first used
     "csh": "alias {0} 'unalias {0}; if ( -r {1} ) source {1}; eval {0} \\!*'\n",
     "fish": "function {0}; functions -e {0}; test -r {1}; and source {1}; {0} $argv; end\n",
 }
-MACHINE = "{machine}"  # placeholder in the path of such a file for the architecture of the machine
+MACHINE = "{machine}"  # placeholder for the machine's architecture in the path of a file of ON_DEMAND
 MACHINES = {"sh": "$(uname -m)", "csh": "`uname -m`", "fish": "(uname -m)"}
 SOURCE = {  # a line that sources the file {0} below the home, with the mark {1}
     "sh": 'if [ -r "$HOME/{0}" ]; then . "$HOME/{0}"; fi {1}',
@@ -48,19 +48,16 @@ SOURCE = {  # a line that sources the file {0} below the home, with the mark {1}
 
 
 class ShellSettings(NamedTuple):
-    """The settings of a section: variables, folders at the beginning and at the end of PATH in order, and commands.
-
-    commands: name -> path, without a space, of the file that defines the command in this dialect.
-    """
+    """The settings of a section, in any dialect."""
 
     variables: Mapping[str, str] = {}
-    path: Sequence[str] = ()
-    path_end: Sequence[str] = ()
-    commands: Mapping[str, str] = {}
+    path: Sequence[str] = ()  # folders at the beginning of PATH, in order
+    path_end: Sequence[str] = ()  # folders at the end of PATH, in order
+    commands: Mapping[str, str] = {}  # name -> path, without a space, of the file that defines the command
 
 
 def render(dialect: str, settings: ShellSettings) -> str:
-    """Return the lines with which a shell applies the settings."""
+    """Return the lines that apply the settings in a shell of this dialect."""
     lines = [ASSIGN[dialect] % item for item in sorted(settings.variables.items())]
     lines += [PREPEND[dialect].format(folder) for folder in reversed(settings.path)]
     lines += [APPEND[dialect].format(folder) for folder in settings.path_end]
@@ -75,7 +72,7 @@ def source_line(dialect: str, file: str, mark: str) -> str:
 
 
 def parse(dialect: str, text: str) -> ShellSettings:
-    """Return the settings in the lines that render() has returned."""
+    """Return the settings in a text that render() returned."""
     assign = {
         "sh": r"^export (\w+)='([^']*)'$",
         "csh": r"^setenv (\w+) '([^']*)'$",
@@ -86,14 +83,16 @@ def parse(dialect: str, text: str) -> ShellSettings:
     path: List[str] = []
     path_end: List[str] = []
     for line, folder in re.findall(r"^(%s .*?'([^']*)'.*\n)" % starts[dialect], text, re.MULTILINE):
-        (path if line == PREPEND[dialect].format(folder) else path_end).append(folder)
-    defined = {
+        if line == PREPEND[dialect].format(folder):
+            path.append(folder)
+        else:
+            path_end.append(folder)
+    define = {
         "sh": r'^(\w+)\(\) \{.*? \. "([^"]*)"',
         "csh": r"^alias (\w+) .*? source (.+?); eval",
         "fish": r"^function (\w+);.*? source (.+?); ",
     }
     commands = {
-        name: file.replace(MACHINES[dialect], MACHINE)
-        for name, file in re.findall(defined[dialect], text, re.MULTILINE)
+        name: file.replace(MACHINES[dialect], MACHINE) for name, file in re.findall(define[dialect], text, re.MULTILINE)
     }
     return ShellSettings(variables, path[::-1], path_end, commands)  # render() prepends the last folder first

@@ -8,7 +8,7 @@ Format: https://git-scm.com/docs/index-format, versions 2 to 4.
 import struct
 from typing import FrozenSet
 
-BEFORE = 40  # bytes of an entry before the object name: times, device, mode, owner, size
+STATUS_BYTES = 40  # the first part of an entry: times, device, inode, mode, owner and size of the file
 EXTENDED = 0x4000  # a flag: two more bytes of flags follow
 
 
@@ -23,14 +23,14 @@ def read_paths(content: bytes, object_bytes: int = 20) -> FrozenSet[str]:
     offset, path = 12, b""
     for _entry in range(count):
         start = offset
-        offset += BEFORE + object_bytes + 2
+        offset += STATUS_BYTES + object_bytes + 2  # the object name and two bytes of flags follow
         flags = int.from_bytes(content[offset - 2 : offset], "big")
         offset += 2 if version > 2 and flags & EXTENDED else 0
         prefix = b""
         if version == 4:  # a path shares its beginning with the one before it
             removed, offset = _read_number(content, offset)
             prefix = path[: len(path) - removed]
-        end = content.index(b"\0", offset)  # raises ValueError if the file was cut
+        end = content.index(b"\0", offset)  # raises ValueError if the file is truncated
         path = prefix + content[offset:end]
         offset = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8  # padded to 8 bytes
         paths.add(path.decode("latin-1"))

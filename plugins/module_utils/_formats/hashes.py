@@ -11,7 +11,7 @@ except ImportError:
         from hashlib import sha256
 
 BLOCK = 64  # block size of SHA-256 in bytes
-INNER = bytes(byte ^ 0x36 for byte in range(256))  # translation tables for the two paddings of HMAC
+INNER = bytes(byte ^ 0x36 for byte in range(256))  # translation tables for the inner and outer padding of HMAC
 OUTER = bytes(byte ^ 0x5C for byte in range(256))
 
 

@@ -79,7 +79,7 @@ START_UPS = (
 """Files that shells and logins read when they start."""
 
 START_UP_FOLDERS = ((".config/fish/conf.d", ".fish"), (".config/environment.d", ".conf"), (".bashrc.d", ""))
-"""Folders whose files they read as well, and the suffix of these files."""
+"""Folders whose files shells and logins read as well, and the suffix of these files."""
 
 HISTORIES = (
     ".bash_history",
@@ -182,17 +182,18 @@ def is_script(name: str) -> bool:
 def is_application_file(name: str) -> bool:
     """Return True if an application, not a shell, reads a file of this name: .env, or a compose file."""
     lower = name.lower()
-    return (
-        lower.startswith(".env") or lower.endswith(".env") or ("compose" in lower and lower.endswith((".yml", ".yaml")))
-    )
+    if "compose" in lower and lower.endswith((".yml", ".yaml")):
+        return True
+    return lower.startswith(".env") or lower.endswith(".env")
 
 
 def is_text(name: str) -> bool:
-    """Return True if a file of this name is a text of the user, or the output of a job."""
+    """Return True if a file of this name may be a text of the user, a hidden file or the output of a job."""
     lower = name.lower()
     is_known_name = lower in ("dockerfile", "makefile", "snakefile", "containerfile", "singularity", "readme", "notes")
-    matches = _LOG.search(lower) is not None or _OF_KEYS.search(lower) is not None
-    return is_known_name or matches or lower.endswith(_TEXTS + _SOURCES + _OUTPUTS) or lower[:1] == "."
+    is_log_or_key_file = _LOG.search(lower) is not None or _OF_KEYS.search(lower) is not None
+    has_suffix = lower.endswith(_TEXTS + _SOURCES + _OUTPUTS)
+    return is_known_name or is_log_or_key_file or has_suffix or lower[:1] == "."
 
 
 def is_example(path: str) -> bool:
@@ -201,25 +202,26 @@ def is_example(path: str) -> bool:
 
 
 def is_copy(name: str, original: str) -> bool:
-    """Return True if users, editors or other programs give such a name to a copy of the file with the original name."""
+    """Return True if users, editors or other programs give this name to a copy of a file. original: the file's name."""
     if name == original or name.startswith(original + ".d"):  # .d: a folder of further settings
         return False
-    separator = name[len(original) : len(original) + 1]
-    stems = ("." + original.lstrip("."), "." + original)  # of vim's swap files, such as .netrc.swp
-    return (
-        (name.startswith(original) and separator in ("~", ".", "-", "_", " "))
-        or any(name.startswith(stem + ".sw") and len(name) == len(stem) + 4 for stem in stems)
-        or name == "#%s#" % original
-    )
+    if name == "#%s#" % original:  # emacs
+        return True
+    if name.startswith(original):
+        separator = name[len(original) : len(original) + 1]
+        if separator in ("~", ".", "-", "_", " "):
+            return True
+    stems = ("." + original.lstrip("."), "." + original)
+    return any(name.startswith(stem + ".sw") and len(name) == len(stem) + 4 for stem in stems)  # vim: .netrc.swp
 
 
 def find_sourced_files(text: str, home: str) -> List[str]:
     """Return the absolute paths that a start-up file sources. Paths with variables other than HOME are skipped."""
     found = []
     for path in _SOURCE.findall(text):
-        for word in ("${HOME}/", "$HOME/", "~/"):
-            if path.startswith(word):
-                path = home + "/" + path[len(word) :]
+        for prefix in ("${HOME}/", "$HOME/", "~/"):
+            if path.startswith(prefix):
+                path = home + "/" + path[len(prefix) :]
         if path.startswith("/") and not re.search(r"[$*?`\[]", path):
             found.append(path)
     return found

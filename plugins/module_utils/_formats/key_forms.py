@@ -19,21 +19,20 @@ TITLES = {NGC: "NGC", WANDB: "wandb", HUGGING_FACE: "Hugging Face"}
 
 
 class Form(NamedTuple):
-    """The format of one kind of key, and how it is rotated."""
+    """The format of one kind of key."""
 
     name: str
     service: str
-    beginning: str
+    beginning: str  # "" for a format without a prefix
     pattern: str  # of the whole key
     lengths: Tuple[int, int]  # shortest and longest
-    rotates: bool  # the old and the new key can both be valid; else a new key revokes the old one
 
 
-NVAPI = Form("personal or service key", NGC, "nvapi-", r"nvapi-[A-Za-z0-9_-]{64}", (70, 70), True)
-LEGACY = Form("legacy key", NGC, "", r"[A-Za-z0-9+/]{84}", (84, 84), False)
-WANDB_NOW = Form("key", WANDB, "wandb_v1_", r"wandb_v1_[A-Za-z0-9_]{40,120}", (49, 129), True)
-WANDB_OLD = Form("key in the old format", WANDB, "", r"(?:[a-z0-9]{1,20}-)?[0-9a-f]{40}", (40, 61), True)
-HF = Form("token", HUGGING_FACE, "hf_", r"hf_[A-Za-z0-9]{34,64}", (37, 67), True)
+NVAPI = Form("personal or service key", NGC, "nvapi-", r"nvapi-[A-Za-z0-9_-]{64}", (70, 70))
+LEGACY = Form("legacy key", NGC, "", r"[A-Za-z0-9+/]{84}", (84, 84))
+WANDB_NOW = Form("key", WANDB, "wandb_v1_", r"wandb_v1_[A-Za-z0-9_]{40,120}", (49, 129))
+WANDB_OLD = Form("key in the old format", WANDB, "", r"(?:[a-z0-9]{1,20}-)?[0-9a-f]{40}", (40, 61))
+HF = Form("token", HUGGING_FACE, "hf_", r"hf_[A-Za-z0-9]{34,64}", (37, 67))
 FORMS = (NVAPI, LEGACY, WANDB_NOW, WANDB_OLD, HF)
 
 _CLIENT = re.compile(rb"[A-Za-z0-9]{26}:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
@@ -41,8 +40,10 @@ _CLIENT = re.compile(rb"[A-Za-z0-9]{26}:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-
 
 def form_of(text: str) -> Optional[Form]:
     """Return the form that matches the whole text, or None."""
-    found = next((form for form in FORMS if re.fullmatch(form.pattern, text)), None)
-    return None if found is LEGACY and not _encodes_client(text) else found
+    form = next((form for form in FORMS if re.fullmatch(form.pattern, text)), None)
+    if form is LEGACY and not _encodes_client(text):  # the pattern also matches keys of other services
+        return None
+    return form
 
 
 def title(form: Form) -> str:

@@ -13,10 +13,10 @@ LINE_END = re.compile(r"[ \t\r]*\n")
 
 
 class NetrcLogin(NamedTuple):
-    """An entry: its start and end in the text, the login and the password."""
+    """The entry for a machine."""
 
-    start: int
-    end: int
+    start: int  # offset in the text
+    end: int  # offset after the entry
     login: str
     password: str
 
@@ -30,7 +30,7 @@ def find_entries(text: str, machine: str) -> List[NetrcLogin]:
         words = [match.group() for match in matches]
         if words[:2] == ["machine", machine]:
             values = dict(zip(words[2::2], words[3::2]))  # keyword -> value, after "machine NAME"
-            # a comment after the last word is not a part of the entry, and there is no line end to include
+            # the entry includes its line end, but not a comment after the last word
             line_end = LINE_END.match(text, matches[-1].end())
             end = line_end.end() if line_end else matches[-1].end()
             entries.append(NetrcLogin(start, end, values.get("login", ""), values.get("password", "")))
@@ -52,8 +52,10 @@ def has_effective_entry(text: str, machine: str) -> bool:
 def put(text: str, machine: str, login: str, password: str) -> str:
     """Return the text with one entry for the machine: in place of the first one, above 'default', or at the end."""
     entry = "machine %s\n  login %s\n  password %s\n" % (machine, login, password)
-    offsets = [former.start for former in find_entries(text, machine)[:1]]
-    offsets += [default for default in [_find_default(text)] if default is not None]
+    offsets = [former.start for former in find_entries(text, machine)]
+    default = _find_default(text)
+    if default is not None:
+        offsets.append(default)
     if not offsets:
         return text + _separator(text) + entry
     offset = min(offsets)
@@ -63,6 +65,7 @@ def put(text: str, machine: str, login: str, password: str) -> str:
 def _separator(text: str) -> str:
     """Return the line ends needed between the text and a new entry. A macro ends only at an empty line."""
     end = "" if not text or text.endswith("\n") else "\n"
+    # a keyword that follows an open macro is not found
     is_in_macro = len(_find_keywords(text + end + "machine x")) == len(_find_keywords(text))
     return end + ("\n" if is_in_macro else "")
 
@@ -87,7 +90,7 @@ def problem(text: str) -> Optional[str]:
 
 
 def _find_keywords(text: str) -> "List[re.Match[str]]":
-    """Return the words at the places of keywords, without macros and comments."""
+    """Return the words that programs read as keywords. Values, macros and comments are skipped."""
     keywords: "List[re.Match[str]]" = []
     offset, is_value = 0, False
     while True:
@@ -116,13 +119,13 @@ def _find_words(text: str, start: int, end: int) -> "List[re.Match[str]]":
         if word is None:
             return words
         offset = word.end()
-        if word.group().startswith("#") and len(words) % 2 == 0:  # at the place of a keyword; a value may begin with #
+        if word.group().startswith("#") and len(words) % 2 == 0:  # in place of a keyword; a value may begin with #
             offset = _find_line_end(text, offset)
         else:
             words.append(word)
 
 
 def _find_line_end(text: str, offset: int) -> int:
-    """Return the offset of the end of the line in which an offset is."""
+    """Return the offset of the end of the line that contains an offset."""
     end = text.find("\n", offset)
     return len(text) if end < 0 else end

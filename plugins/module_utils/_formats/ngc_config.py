@@ -14,7 +14,7 @@ from .lines import split_lines
 SECTION = "CURRENT"
 HEADING = re.compile(r"^\[([^\]]*)\]")
 APIKEY = re.compile(r"^(apikey[ \t]*[=:][ \t]*)([^\r\n]*?)([ \t]*\r?\n?)\Z", re.IGNORECASE)
-NO_KEY = "no-apikey"  # what the program writes without a key
+NO_KEY = "no-apikey"  # the program writes this if it has no key
 
 
 class KeyLine(NamedTuple):
@@ -30,7 +30,7 @@ def read_keys(text: str) -> List[str]:
 
 
 def put(text: str, key: str) -> str:
-    """Return the text with this key on exactly one line of [CURRENT]."""
+    """Return the text with this key on exactly one line of [CURRENT]: the first line with a key, else a new line."""
     lines = split_lines(text)
     found = _find_key_lines(text)
     if found:
@@ -39,11 +39,11 @@ def put(text: str, key: str) -> str:
         return "".join(line for number, line in enumerate(lines) if number not in duplicates)
     heading = next((number for number, line in enumerate(lines) if _read_heading(line) == SECTION), None)
     if heading is not None:
-        end = "\r\n" if lines[heading].endswith("\r\n") else "\n"
-        lines[heading] = lines[heading].rstrip("\r\n") + end
-        return "".join(lines[: heading + 1]) + "apikey = %s%s" % (key, end) + "".join(lines[heading + 1 :])
-    gap = "" if not text or text.endswith("\n") else "\n"
-    return text + gap + "[%s]\napikey = %s\n" % (SECTION, key)
+        line_end = "\r\n" if lines[heading].endswith("\r\n") else "\n"
+        lines[heading] = lines[heading].rstrip("\r\n") + line_end  # the heading may be the last line, without an end
+        return "".join(lines[: heading + 1]) + "apikey = %s%s" % (key, line_end) + "".join(lines[heading + 1 :])
+    missing_end = "" if not text or text.endswith("\n") else "\n"
+    return text + missing_end + "[%s]\napikey = %s\n" % (SECTION, key)
 
 
 def without(text: str) -> str:

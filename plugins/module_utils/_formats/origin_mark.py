@@ -16,7 +16,7 @@ def digest(text: str) -> str:
 
 
 def add_mark(script: str) -> str:
-    """Return the script with the mark as its second line, since the first one may begin with #!."""
+    """Return the script with the mark as its second line, since the first line may begin with #!."""
     first, newline, rest = script.partition("\n")
     return first + newline + LINE % digest(script) + rest
 
@@ -31,5 +31,5 @@ def is_unchanged(text: str) -> bool:
     found = MARK.search(text)
     if not found:
         return False
-    end = text.find("\n", found.end()) + 1
+    end = text.find("\n", found.end()) + 1  # the hash does not include the line of the mark
     return digest(text[: found.start()] + text[end:]) == found.group(1)

@@ -12,6 +12,7 @@ dssusrinfo all: named at https://doku.lrz.de/3-storage-10746646.html; its output
 import re
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
+# a row of quota or lfs quota for one mount point: used, soft, hard and grace for space, then for files
 ROW = r"^\s*%s\s+(\d+)\*?\s+(\d+)\s+(\d+)\s+\S+\s+(\d+)\*?\s+(\d+)\s+(\d+)\s+\S+"
 NUMBER = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKMGTPE]?)(i?)([bB]?)\Z")
 POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
@@ -25,54 +26,56 @@ class QuotaLeft(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """The usage of one limit.
+    """The usage of one limit."""
 
-    place: the place's name in the output. what: bytes or files. over: True if the soft limit is exceeded. grace: the
-    time that is then left to remove files, as printed.
-    """
-
-    place: str
-    what: str
+    place: str  # file system or folder, as named in the output
+    what: str  # "bytes" or "files"
     used: float
     limit: float
-    over: bool = False
-    grace: str = ""
+    over: bool = False  # True if the soft limit is exceeded
+    grace: str = ""  # the time that is then left to remove files, as printed
 
 
 class Reading(NamedTuple):
-    """The parsed limits, and the lines of a table in a known format that could not be parsed."""
+    """What was parsed from the output of a quota command."""
 
     usages: List[Usage]
-    unread: List[str]
+    unread: List[str]  # rows of a table in a known format that could not be parsed
     known: bool  # True if the output has a table in a known format
 
 
-Table = Tuple[str, Callable[[str], Optional[List[Usage]]]]
+RowParser = Callable[[str], Optional[List[Usage]]]
+"""Returns the usages of a row, [] for a heading or a note, and None for a row that cannot be parsed."""
+
+Table = Tuple[str, RowParser]
 
 
 def read_usage(text: str) -> Reading:
-    """Return the limits in the output of any quota command; for each place and kind, the one that is most used."""
-    found: Dict[Tuple[str, str], Usage] = {}
+    """Return the limits in the output of any quota command.
+
+    Of several limits for a place, separately for bytes and for files, only the limit that is most used is returned.
+    """
+    fullest: Dict[Tuple[str, str], Usage] = {}
     unread: List[str] = []
-    known = False
+    is_known = re.search(r"^Disk quotas for .*: none\s*$", text, re.MULTILINE) is not None or "DSS Container" in text
     for heading, parse_row in TABLES:
-        lines = _find_rows(text, heading)
-        known = known or lines is not None
-        for line in lines or []:
-            usages = parse_row(line)
-            unread += [line.strip()] if usages is None else []
-            _keep_fullest(found, usages or [])
+        rows = _find_rows(text, heading)
+        is_known = is_known or rows is not None
+        for row in rows or []:
+            usages = parse_row(row)
+            if usages is None:
+                unread.append(row.strip())
+            _keep_fullest(fullest, usages or [])
     dss = _parse_dss(text)
-    empty = re.search(r"^Disk quotas for .*: none\s*$", text, re.MULTILINE) is not None
-    return Reading(sorted(found.values()) + dss, unread, known or empty or bool(dss) or "DSS Container" in text)
+    return Reading(sorted(fullest.values()) + dss, unread, is_known or bool(dss))
 
 
-def _keep_fullest(found: Dict[Tuple[str, str], Usage], usages: List[Usage]) -> None:
-    """Add usages to those found, by place and kind. Of two for the same place, keep the one that is most used."""
+def _keep_fullest(fullest: Dict[Tuple[str, str], Usage], usages: List[Usage]) -> None:
+    """Add usages to a dictionary by place and what. Of two with the same key, keep the one with the larger share."""
     for usage in usages:
-        other = found.get((usage.place, usage.what))
+        other = fullest.get((usage.place, usage.what))
         if other is None or usage.used * other.limit > other.used * usage.limit:
-            found[usage.place, usage.what] = usage
+            fullest[usage.place, usage.what] = usage
 
 
 def _find_rows(text: str, heading: str) -> Optional[List[str]]:
@@ -82,7 +85,7 @@ def _find_rows(text: str, heading: str) -> Optional[List[str]]:
     for line in text.splitlines():
         if re.search(heading, line):
             rows = rows or []
-        elif rows is not None and line.strip() and not re.match(r"^[\s+|=-]*\Z", line):
+        elif rows is not None and line.strip() and not re.match(r"^[\s+|=-]*\Z", line):  # not a rule of a table
             if len(line.split()) == 1 and "|" not in line:  # quota and df print a long name on its own line
                 long_name = line.strip()
                 continue
@@ -92,7 +95,10 @@ def _find_rows(text: str, heading: str) -> Optional[List[str]]:
 
 
 def parse_amount(word: str, binary: bool = True) -> Optional[float]:
-    """Return the number that 47 GB, 12.5G or 500k means; None if invalid. binary: K, M, G alone are powers of 1024."""
+    """Return the number that 47 GB, 12.5G or 500k means; None if invalid. binary: K, M and G without i or B are binary.
+
+    Ki is always a power of 1024, and KB always a power of 1000.
+    """
     found = NUMBER.match(word.strip())
     if not found:
         return None
@@ -101,7 +107,7 @@ def parse_amount(word: str, binary: bool = True) -> Optional[float]:
 
 
 def _to_usages(place: str, what: str, used: Optional[float], limit: Optional[float], grace: str = "") -> List[Usage]:
-    """Return a list with the usage; an empty list if the limit is zero (no limit) or unknown."""
+    """Return a list with the usage; an empty list if used is unknown, or the limit is unknown or zero (no limit)."""
     if used is None or not limit:
         return []
     return [Usage(place, what, used, limit, used > limit, grace if used > limit else "")]
@@ -114,16 +120,16 @@ def _parse_linux(line: str) -> Optional[List[Usage]]:
     """Parse a row of quota: name, then used soft hard [grace] for space (KiB without a unit) and for files."""
     words = line.split()
     if sum(_to_bytes(word) is not None for word in words[1:4]) < 2:
-        return []  # a heading or a note
+        return []
     if len(words) == 8:  # one of the two grace times is printed: words[4], unless that is the number of files
         is_grace = re.match(r"^\d+(\.\d+)?[kKMG]?\*?\Z", words[4]) is None
         words = words + ["-"] if is_grace else words[:4] + ["-"] + words[4:]
     elif len(words) == 7:  # no grace time is printed
         words = words[:4] + ["-"] + words[4:] + ["-"]
     if len(words) != 9:
-        return None  # a row that this parser does not know
+        return None
     space = [_to_bytes(word) for word in words[1:4]]
-    files = [parse_amount(word.strip("*[]"), False) for word in words[5:8]]
+    files = [parse_amount(word.strip("*[]"), binary=False) for word in words[5:8]]
     if None in space or None in files:
         return None
     return _to_usages(words[0], "bytes", space[0], space[1] or space[2], _parse_grace(words[4])) + _to_usages(
@@ -140,7 +146,9 @@ def _to_bytes(word: str) -> Optional[float]:
 
 def _parse_grace(word: str) -> str:
     """Return the grace time in a cell, or "". quota prints 'none' if the time is over."""
-    return "" if word in ("-", "0", "Unknown") else {"none": "over"}.get(word, word)
+    if word in ("-", "0", "Unknown"):
+        return ""
+    return "over" if word == "none" else word
 
 
 # -- commands of sites, and df ---------------------------------------------------------------------
@@ -150,14 +158,14 @@ def _parse_cscs(line: str) -> Optional[List[Usage]]:
     """Parse a row of CSCS: directory, FS, user's used % grace, project's used %, limit; the same for files."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     if cells[0] == "" or "Directory" in cells[0]:
-        return []  # a heading
+        return []
     if len(cells) != 14:
         return None
-    # the project's usage, if it is given, counts against the limit; else the user's
+    # the limit applies to the project's usage if it is printed, else to the user's
     space = parse_amount(cells[5] if cells[5] != "-" else cells[2])
-    files = parse_amount(cells[11] if cells[11] != "-" else cells[8], False)
+    files = parse_amount(cells[11] if cells[11] != "-" else cells[8], binary=False)
     return _to_usages(cells[0], "bytes", space, parse_amount(cells[7]), _parse_grace(cells[4])) + _to_usages(
-        cells[0], "files", files, parse_amount(cells[13], False), _parse_grace(cells[10])
+        cells[0], "files", files, parse_amount(cells[13], binary=False), _parse_grace(cells[10])
     )
 
 
@@ -165,16 +173,19 @@ def _parse_alliance(line: str) -> Optional[List[Usage]]:
     """Parse a row of the Alliance: name (owner), used/limit, files/limit."""
     number = r"([\d.]+\s*[kKMGTPE]?i?B?)"
     row = re.match(r"^(\S.*?\))\s+%s\s*/\s*(\S+(?: [kKMGTPE]?i?B)?)\s+%s\s*/\s*(\S+)\Z" % (number, number), line)
-    if row is None:  # with a name and a number, it may be a row; else it is a heading or a note
+    if row is None:  # a line with a name and a number may be a row
         return None if re.match(r"^\S.*\)\s+\S*\d", line) else []
     place, used, limit, files, files_limit = row.groups()
-    return _to_usages(place, "bytes", parse_amount(used, False), parse_amount(limit, False)) + _to_usages(
-        place, "files", parse_amount(files, False), parse_amount(files_limit, False)
+    return _to_usages(place, "bytes", parse_amount(used, binary=False), parse_amount(limit, binary=False)) + _to_usages(
+        place, "files", parse_amount(files, binary=False), parse_amount(files_limit, binary=False)
     )
 
 
 def _parse_df(line: str) -> Optional[List[Usage]]:
-    """Parse a row of df: file system, size, used, available, share, mount point; reserved space counts as used."""
+    """Parse a row of df: file system, size, used, available, share, mount point.
+
+    The limit is used plus available, because space that is reserved for root is in the size but not available.
+    """
     words = line.split(None, 5)
     numbers = [parse_amount(word) for word in words[1:4]]
     if len(words) != 6 or None in numbers:
@@ -199,14 +210,19 @@ def _parse_dss(text: str) -> List[Usage]:
     found: Dict[Tuple[str, str], Usage] = {}
     rows = re.findall(r"^\*[ ]+(?:(\S+)[ ]+)?(\d+) of (\d+)[ ]+(GB|Files)[ ]+used", text, re.MULTILINE)
     for name, used, limit, unit in rows:
-        place = paths.get(name, name) if name else home.group(1) if home else "home"
+        place = paths.get(name, name)
+        if not name:
+            place = home.group(1) if home else "home"
         what, factor = ("bytes", 1e9) if unit == "GB" else ("files", 1.0)
         _keep_fullest(found, _to_usages(place, what, int(used) * factor, int(limit) * factor))
     return sorted(found.values())
 
 
 def read_left(text: str, mount: str) -> QuotaLeft:
-    """Return what is left of the strictest limits for a mount point, from the output of quota or lfs quota in KiB."""
+    """Return how much may still be written to a mount point, from the output of quota or lfs quota in KiB.
+
+    Of several rows for the mount point, the strictest limits apply.
+    """
     left = QuotaLeft(None, None)
     for row in re.finditer(ROW % re.escape(mount), text, re.MULTILINE):
         used, soft, hard, files, soft_files, hard_files = (int(number) for number in row.groups())
@@ -215,10 +231,16 @@ def read_left(text: str, mount: str) -> QuotaLeft:
     return left
 
 
-def smaller_quota(one: QuotaLeft, other: QuotaLeft) -> QuotaLeft:
+def smaller_quota(first: QuotaLeft, second: QuotaLeft) -> QuotaLeft:
     """Return the smaller number of bytes and the smaller number of files of two quotas."""
-    pairs = zip(tuple(one), tuple(other))
-    return QuotaLeft(*[min((number for number in pair if number is not None), default=None) for pair in pairs])
+    return QuotaLeft(_smaller(first.bytes, second.bytes), _smaller(first.files, second.files))
+
+
+def _smaller(first: Optional[int], second: Optional[int]) -> Optional[int]:
+    """Return the smaller number; None means no limit."""
+    if first is None or second is None:
+        return second if first is None else first
+    return min(first, second)
 
 
 def _amount_left(used: int, soft: int, hard: int) -> Optional[int]:

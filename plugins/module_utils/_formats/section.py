@@ -12,16 +12,19 @@ CLOSING = "# <<< %s <<<\n"
 
 
 class Section(NamedTuple):
-    """A section: its offsets in the text, its body, and True if nobody has edited the body."""
+    """A section of a text."""
 
-    start: int
-    end: int
+    start: int  # offset of the opening line
+    end: int  # offset after the closing line
     body: str
-    untouched: bool
+    untouched: bool  # True if the body was not edited since hpc-onboard wrote the section
 
 
 def find(text: str, name: str) -> Optional[Section]:
-    """Return the section of that name, or None. Without a closing line, it ends at the next section or the end."""
+    """Return the section of that name, or None.
+
+    A section without its closing line ends at the next section or at the end of the text.
+    """
     opening = re.search(r"^# >>> %s \(hpc\.onboard ([0-9a-f]{12})\) >>>\n" % re.escape(name), text, re.MULTILINE)
     if not opening:
         return None
@@ -29,7 +32,7 @@ def find(text: str, name: str) -> Optional[Section]:
     if not closing:
         next_opening = re.compile(r"^# >>> ", re.MULTILINE).search(text, opening.end())
         end = next_opening.start() if next_opening else len(text)
-        return Section(opening.start(), end, text[opening.end() : end], False)
+        return Section(opening.start(), end, text[opening.end() : end], untouched=False)
     body = text[opening.end() : closing.start()]
     return Section(opening.start(), closing.end(), body, digest(body) == opening.group(1))
 
@@ -56,7 +59,7 @@ def has_any(text: str) -> bool:
     return re.search(r"^# >>> .* \(hpc\.onboard [0-9a-f]{12}\) >>>$", text, re.MULTILINE) is not None
 
 
-def first_outside(text: str) -> int:
+def first_line_outside(text: str) -> int:
     """Return the number, from 1, of the first line outside of sections that is neither empty nor a comment; else 0."""
     name = ""
     for number, line in enumerate(text.split("\n"), 1):

@@ -24,12 +24,12 @@ PLAIN = re.compile(r"[\w@%+:,./-]+\Z")
 
 
 class Setting(NamedTuple):
-    """A line that sets a variable: its number from 1, the whole line, the name, and the text after it."""
+    """A line that sets a variable."""
 
-    line: int
+    line: int  # number, from 1
     whole_line: str
-    name: str
-    text: str
+    name: str  # of the variable
+    text: str  # the value and the rest of the line, as written
     exported: bool  # else it has an effect only on a variable that is in the environment already
     begins_line: bool  # else it may be in a block or after a condition
 
@@ -42,24 +42,27 @@ class Setting(NamedTuple):
         found = VALUE.match(self.text)
         literal, quoted, bare = found.groups() if found else ("", "", "")
         value = literal or quoted or bare or ""
-        references = {"~": "HOME"} if bare else {}  # a reference in the value -> the name of the variable
-        for name in variables:
-            references.update({"${%s}" % name: name, "$" + name: name})
-        for reference in references if not literal else ():  # literal: in single quotes
-            if value.startswith(reference + "/"):
-                value = variables[references[reference]] + value[len(reference) :]
+        # how a value may refer to a variable -> the variable's name; shells expand ~ only outside of quotes
+        references = {"~": "HOME"} if bare else {}
+        for variable in variables:
+            references.update({"${%s}" % variable: variable, "$" + variable: variable})
+        for reference, name in references.items():
+            if not literal and value.startswith(reference + "/"):  # shells expand nothing in single quotes
+                value = variables[name] + value[len(reference) :]
         return value if PLAIN.match(value) else ""
 
     def is_certain(self, home: str) -> bool:
-        """Return True if the line alone shows the variable's value."""
+        """Return True if the line alone determines the variable's value, whatever the lines above."""
         return self.begins_line and bool(self.value(home))
 
 
 def find_settings(text: str) -> Iterator[Setting]:
-    """Yield the settings of each line, the exported ones first, without the lines of here-documents."""
+    """Yield the settings of each line, exported ones first. Comments and lines of here-documents are skipped."""
     for number, line in enumerate(split_lines(blank_here_documents(text)), 1):
+        if line.lstrip().startswith("#"):
+            continue
         for pattern in (EXPORT, BARE):
-            found = None if line.lstrip().startswith("#") else pattern.search(line)
+            found = pattern.search(line)
             if found:
                 begins_line = found.start() == 0 and not line[0].isspace()
                 for name, value_text in _split_pairs(found.group(1), found.group(2)):
@@ -73,19 +76,23 @@ def blank_here_documents(text: str) -> str:
     """
     if "<<" not in text:
         return text
-    lines, end = split_lines(text), ""
+    lines, closing = split_lines(text), ""  # closing: the closing line of the here-document, else ""
     for number, line in enumerate(lines):
-        found = None if end or line.lstrip().startswith("#") else HERE_DOCUMENT.search(line)
-        if end:
-            end = "" if line.strip() == end else end
+        if closing:
+            closing = "" if line.strip() == closing else closing
             lines[number] = "\n"
-        elif found and any(later.strip() == found.group(1) for later in lines[number + 1 :]):
-            end = found.group(1)
+        elif not line.lstrip().startswith("#"):
+            found = HERE_DOCUMENT.search(line)
+            if found and any(later.strip() == found.group(1) for later in lines[number + 1 :]):
+                closing = found.group(1)
     return "".join(lines)
 
 
 def _split_pairs(name: str, text: str) -> Iterator[Tuple[str, str]]:
-    """Yield the names and values of 'export A=1 B=2'; the last value includes the rest of the line."""
+    """Yield the names and values of 'export A=1 B=2'. The last value includes the rest of the line.
+
+    name: of the first variable. text: what follows its =.
+    """
     following = NEXT.match(text)
     while following:
         yield name, following.group(1)
@@ -97,8 +104,8 @@ def _split_pairs(name: str, text: str) -> Iterator[Tuple[str, str]]:
 def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Setting]:
     """Yield the settings after the hpc-onboard line that give a variable a different value, or one that is not literal.
 
-    ours: variable -> value that hpc-onboard sets. A setting that uses the variable itself is no override: it extends
-    the value, or sets it only if it is missing.
+    ours: variable -> value that hpc-onboard sets. A setting that uses the variable itself does not override the value:
+    such a line extends the value, or sets the variable only if it is missing.
     """
     marks = (MARK, ".bashrc")  # a line that reads .bashrc reads the hpc-onboard line in it
     numbered = enumerate(split_lines(text), 1)
@@ -117,20 +124,22 @@ _UNSETS = r"\b(?:unset|unsetenv|set(?: -\w+)* -\w*e\w*|export -n)\b[^\n;#]*\b%s\
 
 
 def find_job_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Tuple[int, str]]:
-    """Yield line and name for each line that overrides or unsets one of these variables in jobs only.
+    """Yield line number and variable for each line that overrides or unsets one of these variables in jobs only.
 
-    Such a line is in the block of a condition, or on the line of one, that tests a variable of the scheduler.
+    Such a line contains a condition that tests a variable of the scheduler, or is in the block of such a condition.
+    ours: variable -> value that hpc-onboard sets.
     """
     is_in_block = False
     for number, line in enumerate(split_lines(text), 1):
         code = "" if line.lstrip().startswith("#") else line
         tests_job = _JOB_VARIABLE.search(code) is not None
         is_in_block = is_in_block or (tests_job and _OPENS.match(code) is not None)
-        for name in ours if is_in_block or tests_job else ():
+        for name in ours:
+            if name not in code or not (is_in_block or tests_job):
+                continue
             settings = [setting for setting in find_settings(code.strip()) if setting.name == name]
-            overrides = [
-                setting for setting in settings if name not in setting.text and setting.value(home) != ours[name]
-            ]
-            if name in code and (overrides or re.search(_UNSETS % name, code)):
+            # a value with the variable's own name extends the value
+            overrides = any(name not in setting.text and setting.value(home) != ours[name] for setting in settings)
+            if overrides or re.search(_UNSETS % name, code):
                 yield number, name
         is_in_block = is_in_block and _CLOSES.search(code) is None

@@ -29,14 +29,14 @@ FILES = (
 
 
 class Block(NamedTuple):
-    """A block of lines that a program has written: the number of its first line, and the program's name."""
+    """A block of lines that a program has written."""
 
-    line: int
+    line: int  # number of the first line, from 1
     program: str
 
 
 def find_our_line(text: str) -> Optional[str]:
-    """Return the line of hpc-onboard, by its mark and without its line end, or None."""
+    """Return the line that hpc-onboard has marked, without the line end, or None."""
     for line in split_lines(text):
         if line.rstrip().endswith(MARK):
             return line.rstrip("\r\n")
@@ -51,8 +51,8 @@ def has_conda_block(text: str) -> bool:
 def find_init_blocks(text: str) -> List[Block]:
     """Return the blocks that 'conda init' and 'mamba shell init' have written."""
     heads = {"# >>> %s initialize >>>" % program: program for program in ("conda", "mamba")}
-    found = [(number, heads.get(line.strip())) for number, line in enumerate(split_lines(text), 1)]
-    return [Block(number, program) for number, program in found if program]
+    numbered = enumerate(split_lines(text), 1)
+    return [Block(number, heads[line.strip()]) for number, line in numbered if line.strip() in heads]
 
 
 def refers_to(text: str, name: str) -> bool:
@@ -71,10 +71,10 @@ def insert(text: str, line: str) -> str:
 def remove(text: str, line: str) -> str:
     """Return the text without the line: the exact inverse of insert()."""
     for end in ("\r\n", "\n"):
-        whole = line + end
-        if text.startswith(whole):
-            return text[len(whole) :]
-        before, found, after = text.partition("\n" + whole)
+        whole_line = line + end
+        if text.startswith(whole_line):
+            return text[len(whole_line) :]
+        before, found, after = text.partition("\n" + whole_line)
         if found:
             return before + "\n" + after
     return text

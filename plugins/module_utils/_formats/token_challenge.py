@@ -39,11 +39,11 @@ class ChallengeRefused(Exception):
 
 
 class Challenge(NamedTuple):
-    """The address for tokens that a registry names (realm), the service there, and the scope."""
+    """A registry's request to get a token before the client tries again."""
 
-    realm: str
-    service: str
-    scope: str
+    realm: str  # the address that issues tokens
+    service: str  # the registry's name at that address, or ""
+    scope: str  # the permission that the token should give, or ""
 
 
 def allowed_hosts(registry: str, configured: Sequence[str] = ()) -> Tuple[str, ...]:
@@ -58,7 +58,7 @@ def read_challenge(headers: Sequence[str]) -> Challenge:
     """Return the Bearer challenge of these WWW-Authenticate headers. Raise ChallengeRefused unless only one exists."""
     bearers = [params for header in headers for scheme, params in _parse_challenges(header) if scheme == "bearer"]
     if len(bearers) != 1 or not bearers[0].get("realm"):
-        raise ChallengeRefused("the registry sent no token address, or several: check the registry's address")
+        raise ChallengeRefused("the registry sent no token address, or more than one: check the registry's address")
     return Challenge(bearers[0]["realm"], bearers[0].get("service", ""), bearers[0].get("scope", ""))
 
 
@@ -69,14 +69,14 @@ def needs_basic_login(headers: Sequence[str]) -> bool:
 
 
 def _parse_challenges(header: str) -> List[Tuple[str, Dict[str, str]]]:
-    """Return scheme (in lower case) and parameters of each challenge in a header; an empty list if it is invalid."""
+    """Return scheme (in lower case) and parameters of each challenge; an empty list if the header is invalid."""
     challenges: List[Tuple[str, Dict[str, str]]] = []
     offset = 0
     while offset < len(header) <= LONGEST:
         parameter, scheme = _PARAMETER.match(header, offset), _SCHEME.match(header, offset)
         if parameter:
             name, quoted, bare = parameter.group(1).lower(), parameter.group(2), parameter.group(3)
-            if not challenges or name in challenges[-1][1]:  # no scheme before it, or twice
+            if not challenges or name in challenges[-1][1]:  # without a scheme, or twice in a challenge
                 return []
             challenges[-1][1][name] = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
             offset = parameter.end()
@@ -96,10 +96,11 @@ def token_address(challenge: Challenge, allowed: Sequence[str], repository: str)
     from urllib.parse import parse_qsl, urlencode  # imported late: few runs check a key
 
     host, path, query = _check_realm(challenge.realm, allowed)
-    others = [(name, value) for name, value in parse_qsl(query) if name not in ("scope", "service")]
-    service = [("service", challenge.service)] if challenge.service else []
-    scope = [("scope", "repository:%s:pull" % repository)]
-    return "https://%s%s?%s" % (host, path or "/", urlencode(others + service + scope))
+    parameters = [(name, value) for name, value in parse_qsl(query) if name not in ("scope", "service")]
+    if challenge.service:
+        parameters.append(("service", challenge.service))
+    parameters.append(("scope", "repository:%s:pull" % repository))
+    return "https://%s%s?%s" % (host, path or "/", urlencode(parameters))
 
 
 def basic_authorization(user: str, password: str) -> str:
@@ -108,7 +109,7 @@ def basic_authorization(user: str, password: str) -> str:
 
 
 def read_token(body: bytes) -> Optional[str]:
-    """Return the token in a response, or None. Registries use two names for its field."""
+    """Return the token in the body of a response, or None. Registries use two names for the field."""
     try:
         document = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -135,7 +136,7 @@ def _check_realm(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
 
 
 def _normalise_host(netloc: str) -> Optional[str]:
-    """Return HOST or HOST:PORT in lower case and without port 443, for comparison; None if invalid."""
+    """Return HOST or HOST:PORT in lower case and without port 443, for comparison; None if netloc is invalid."""
     found = _HOST.fullmatch(netloc.lower())
     if not found:
         return None

@@ -16,7 +16,7 @@ CHANNEL = re.compile(r"^[A-Za-z0-9._~:/@%+=-]+\Z")
 
 
 class CondaInstallOptions(Options):
-    """Keep a conda of your own, with its environments.
+    """Keep your own conda installation and its environments.
 
     Installs conda from an installer whose checksum is known, writes its settings next to it, and creates environments
     from files. C(conda init) is never run, and no terms of service are accepted for you.
@@ -29,19 +29,19 @@ class CondaInstallOptions(Options):
     Options:
         prefix: The folder to install into. It may begin with C(~) or with a variable of the site such as C($SCRATCH);
             C({machine}) in it is the architecture of the login node.
-        root: The folder that must exist already. Defaults to the one above O(prefix).
+        root: The folder that must exist already. Defaults to the folder above O(prefix).
         distribution: The distribution to install. C(own) is a conda that you installed yourself.
         version: The installer's version. A newer installed version is kept. Not needed for C(own).
         installers: The installers by architecture, each with an address C(url) and a C(sha256). Not needed for C(own).
         glibc: The oldest glibc version that the installed programs support.
-        bytes: The size of an installation in bytes. With less free space, it is not started.
-        files: The number of files of an installation. If the quota allows fewer files, it is not started.
+        bytes: The size of an installation in bytes. With less free space, the installation is not started.
+        files: The number of files of an installation. If the quota allows fewer files, the installation is not started.
         channels: The channels that packages come from, in order of priority.
         environments: Environments, each with a C(name) and a C(content), the text of an environment.yml or of an
             explicit lock file.
         proxies: Proxies, by C(http), C(https), and C(no) for hosts that need no proxy.
-        state: Whether the conda exists. C(absent) removes what hpc-onboard installed, unless it contains your own
-            environments.
+        state: Whether the installation exists. C(absent) removes what hpc-onboard installed, unless the installation
+            contains your own environments.
 
     Example: Keep Miniforge in the data area
         prefix: /data/ada/miniforge3

@@ -34,7 +34,7 @@ class PythonEnvOptions(Options):
 
     Options:
         path: The link to the environment. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
-        root: The folder that must exist already. Defaults to the one above O(path).
+        root: The folder that must exist already. Defaults to the folder above O(path).
         modules: The environment modules to load, in this order.
         python: The Python program for the environment, such as V(python3.11).
         maker: The program that creates the environment. V(any) is uv if the account has it, else venv.

@@ -109,18 +109,18 @@ class SchedulerOptions(Options):
     list the Slurm accounts, qualities of service, partitions and GPU types that the account may use. Nothing is
     changed. The result is C(evidence.slurm) in the outcome.
 
-    Each program is run once, for ten seconds at most. A missing answer is reported as unknown, not as a failure.
+    Each program is run once, for at most ten seconds. A missing answer is reported as unknown, not as a failure.
 
     In a plan, place this query before the files whose O(hpc.onboard.own_file#module:found) contains C(slurm_account) or
     C(slurm_cpu_account).
 
     Options:
         account: The Slurm account that you have chosen for jobs.
-        likely: The Slurm account to use if you have several and this is one of them.
-        required: Whether jobs of this cluster need a Slurm account. If so, files that contain one are not written until
-            you choose it.
-        suffixes: The endings of the names of Slurm accounts, if the site has separate ones for jobs with GPUs (C(gpu))
-            and without (C(cpu)). You can write O(account) and O(likely) without these endings.
+        likely: The Slurm account to use if you have several Slurm accounts, including this one.
+        required: Whether jobs of this cluster need a Slurm account. If so, files that contain a Slurm account are not
+            written until you choose one.
+        suffixes: The suffixes of Slurm account names, if the site has separate accounts for jobs with GPUs (C(gpu)) and
+            without GPUs (C(cpu)). You can write O(account) and O(likely) without these suffixes.
 
     Example: Show what I may use in Slurm
     """
@@ -167,13 +167,16 @@ def fill_found(text: str, name: str, value: str) -> str:
 def fill_options(options: List[str], found: Mapping[str, Any]) -> Tuple[List[str], str]:
     """Return a job's options with the values found on the account, and why the first missing value is missing, or "".
 
-    An option whose value is missing is omitted.
+    An option whose value is missing is omitted. found: name -> an object with the value and why the value is missing.
     """
     filled, why_missing = [], ""
     for option in options:
-        name = next((name for name in FOUND if "@%s@" % name in option), "")
+        name = next((name for name in FOUND if "@%s@" % name in option), None)
+        if name is None:
+            filled.append(option)
+            continue
         entry = found.get(name) or {"value": "", "why": ""}
-        if not name or entry["value"]:
+        if entry["value"]:
             filled.append(option.replace("@%s@" % name, entry["value"]))
         why_missing = why_missing or entry["why"]
     return filled, why_missing

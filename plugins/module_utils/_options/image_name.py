@@ -16,18 +16,18 @@ _IMAGE = re.compile(
     r"(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
 )
 DIGITS = 12
-"""The length of a digest in the name of a file."""
+"""The number of hexadecimal digits of the digest in a file name."""
 DOCKER_HUB = "registry-1.docker.io"
 """The host that serves images of docker.io."""
 
 
 class ImageName(NamedTuple):
-    """An image: the registry's host, the repository, the tag, and the digest sha256:... if the user named one."""
+    """The name of an image in a registry."""
 
-    registry: str
+    registry: str  # host
     repository: str
     tag: str
-    digest: str
+    digest: str  # sha256:... if the user named it, else ""
 
     @property
     def plain(self) -> str:
@@ -36,7 +36,7 @@ class ImageName(NamedTuple):
         return "+".join([host.replace(":", "+"), self.repository.replace("/", "+"), self.tag])
 
     def file(self, digest: str, ending: str) -> str:
-        """Return the file name for the image with this digest."""
+        """Return the file name for the image with this digest, such as nvcr.io+...+24.03-py3+DIGITS.sqsh."""
         return "%s+%s.%s" % (self.plain, digest.partition(":")[2][:DIGITS], ending)
 
     def for_enroot(self, digest: str) -> str:
@@ -65,7 +65,7 @@ def read(text: str) -> Optional[ImageName]:
         return None
     registry, repository = found.group("registry") or "", found.group("repository")
     if registry and not re.search(r"[.:]", registry) and registry != "localhost":
-        registry, repository = "", "%s/%s" % (registry, repository)
+        registry, repository = "", "%s/%s" % (registry, repository)  # a user or an organisation at Docker Hub
     if registry in ("", "docker.io", "index.docker.io", DOCKER_HUB):
         registry, repository = DOCKER_HUB, repository if "/" in repository else "library/" + repository
     return ImageName(registry, repository, found.group("tag") or "latest", found.group("digest") or "")
@@ -73,6 +73,6 @@ def read(text: str) -> Optional[ImageName]:
 
 def site_names(image: ImageName) -> List[str]:
     """Return the names, without suffix, that a site may have given to its file of this image."""
-    tagged = "%s/%s" % (image.repository, image.tag)
-    whole = "%s/%s" % (image.registry, tagged)
-    return [name.replace("/", separator) for name in (whole, tagged) for separator in ("+", "_")]
+    without_registry = "%s/%s" % (image.repository, image.tag)
+    with_registry = "%s/%s" % (image.registry, without_registry)
+    return [name.replace("/", separator) for name in (with_registry, without_registry) for separator in ("+", "_")]

@@ -26,7 +26,7 @@ class ContainerImageOptions(Options):
     Options:
         image: The image, such as C(nvcr.io/nvidia/pytorch:24.03-py3). C(@sha256:...) pins its digest.
         folder: The folder for the image. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
-        root: The folder that must exist already. Defaults to the one above O(folder).
+        root: The folder that must exist already. Defaults to the folder above O(folder).
         runtime: The program that imports the image.
         module: The environment module that provides this program.
         credentials: The file with the keys of this program, for queries to the registry.

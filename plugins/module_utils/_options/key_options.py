@@ -26,7 +26,7 @@ class EnrootCredentialOptions(KeyOptions):
 
     Keeps exactly one line for a machine and login, in the position where enroot and curl find it first.
 
-    Other lines are not changed, byte for byte. Only the owner can read the file and its folder.
+    Every byte of the other lines stays. Only the owner can read the file and its folder.
 
     The format is not netrc, see U(https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md).
 
@@ -64,12 +64,12 @@ class EnrootCredentialOptions(KeyOptions):
 class RegistryAuthOptions(KeyOptions):
     """Keep the login for one registry in the file that Apptainer and Docker read.
 
-    Keeps the entry of a registry below C(auths) in Docker's JSON file. Every other byte of the file stays.
+    Keeps the entry for one registry under C(auths) in Docker's JSON file. Every other byte of the file stays.
 
     Apptainer reads Docker's file only if its own file does not exist. Logins that Apptainer no longer finds are
     reported.
 
-    Nothing is written if programs ask a credential helper instead of reading the file.
+    Nothing is written if programs get the login from a credential helper instead of the file.
 
     Options:
         path: The file. Docker reads C(~/.docker/config.json).
@@ -94,7 +94,8 @@ class RegistryAuthOptions(KeyOptions):
 
     def check(self) -> None:
         """Raise AccountError for an invalid registry, login, path or key."""
-        if not all(WORD.match(part) for part in self.options["registry"].replace("https://", "").strip("/").split("/")):
+        parts = self.options["registry"].replace("https://", "").strip("/").split("/")
+        if not all(WORD.match(part) for part in parts):
             raise AccountError(
                 "registry: %r is not valid; expected a registry name, such as nvcr.io" % (self.options["registry"],)
             )

@@ -40,7 +40,8 @@ class ShellEnvironmentOptions(Options):
             C(sh), C(csh) and C(fish). C({machine}) in a path is the architecture of the machine that runs the shell.
         unless_used: Variables that could hide your existing content, by name. Each has C(folders), which may begin with
             a variable that a start-up file sets, the subfolder C(below) them, and the C(setting) that keeps such a
-            folder in use. The variable is not set while this subfolder contains a folder, unless it was set before.
+            folder in use. The variable is not set while this subfolder contains a folder, unless the variable was set
+            before.
 
     Example: Keep the cache of pip out of the home
         section: pip
@@ -95,7 +96,7 @@ def check_variable(name: str, value: Any) -> None:
 
 
 def check_command(name: Any, files: Any) -> None:
-    """Raise AccountError for an on-demand command that a shell could not define. files: syntax -> script."""
+    """Raise AccountError for an on-demand command that a shell could not define. files: dialect -> script."""
     if not isinstance(name, str) or not re.match(r"^[a-z][a-z0-9_]*\Z", name):
         raise AccountError(
             "on_demand: %r is not a valid command name; expected lower-case letters, digits and _" % (name,)

@@ -20,7 +20,7 @@ from .._formats.hashes import digest
 
 
 def copy_path(host: Host, key: str) -> str:
-    """Return the path of the copy for a resource. key: the key of the resource's note, here and below."""
+    """Return the path of the copy for a resource. key, here and below: the key of the resource's note."""
     return os.path.join(host.home, FORMER, digest(key.encode("utf-8")).hex()[:16])
 
 
@@ -45,7 +45,10 @@ def can_move(host: Host, key: str, path: str) -> bool:
 
 
 def move_to_copies(host: Host, key: str, path: str) -> None:
-    """Move the user's file, link or folder into the private folder. Raise AccountError if others can change that."""
+    """Move the user's file, link or folder into the private folder.
+
+    Raise AccountError if other users can change the private folder.
+    """
     folder = os.path.dirname(copy_path(host, key))
     host.make_folders(folder, 0o700)
     unsafe = host.why_unsafe_folder(folder)
@@ -55,7 +58,7 @@ def move_to_copies(host: Host, key: str, path: str) -> None:
 
 
 def move_back(host: Host, key: str, path: str) -> None:
-    """Move the user's file, link or folder back to its path, which is free, and remove the private folder if empty."""
+    """Move the user's file, link or folder back to its path. Remove the private folder if no copy is left."""
     host.move(copy_path(host, key), path)
     _remove_if_empty(host)
 

@@ -12,8 +12,9 @@ from .notes import Document
 def shows_loss(host: Host, noted: Mapping[str, Document], copy: Mapping[str, Document]) -> bool:
     """Return True if hpc-onboard created something according to the sender's copy, but not according to the receipt.
 
-    If another machine offboarded the account, its receipt is missing too, but so are its links and scripts. Without
-    those in the copy, a missing receipt counts as lost. Keys show nothing: the user may have written them since then.
+    If another machine offboarded the account, the receipt is missing too, but so are links and scripts. If the copy has
+    neither, a missing receipt is regarded as lost. Keys prove nothing: the user may have written them since then.
+    noted: the notes in the receipt. copy: the notes in the sender's copy.
     """
     created = {key: note for key, note in copy.items() if note["made"] and not note["for"] and not is_key_note(note)}
     for key, note in created.items():
@@ -23,7 +24,7 @@ def shows_loss(host: Host, noted: Mapping[str, Document], copy: Mapping[str, Doc
         # only the home's file system is known to respond; an environment has a list of paths
         if not found and isinstance(path, str) and path.startswith("~/") and host.entry(host.expand(path)):
             return True
-    return not created
+    return not created  # nothing can show that the account was offboarded
 
 
 def recover_notes(changes: Mapping[str, Optional[Document]], copy: Mapping[str, Document]) -> Dict[str, Document]:
@@ -32,14 +33,16 @@ def recover_notes(changes: Mapping[str, Optional[Document]], copy: Mapping[str, 
     A note of this run for an unchanged resource gets "made" from the copy, and every note gets the user's former
     values ("was"). The other notes are of folders or of resources no longer declared, which offboarding inspects.
     """
-    found = {key: note for key, note in copy.items() if key not in changes}
+    recovered = {key: note for key, note in copy.items() if key not in changes}
     for key, new in changes.items():
         old = copy.get(key)
         if not (new and old):  # removed by this run, or not in the copy
             continue
         is_made = new["made"] or (old["made"] and old["hashes"] == new["hashes"])
         was = dict(new.get("was", {}), **old.get("was", {}))
-        recovered = dict(new, made=is_made, was=was) if was else dict(new, made=is_made)
-        if recovered != new:
-            found[key] = recovered
-    return found
+        note = dict(new, made=is_made)
+        if was:
+            note["was"] = was
+        if note != new:
+            recovered[key] = note
+    return recovered

@@ -17,7 +17,7 @@ from .._formats.hashes import digest
 
 Document = Dict[str, Any]
 SCHEMA = "hpc.onboard/receipt/1.0"
-INTENDED, DONE = "intended", "done"  # states of a note: before and after its resource is created or changed
+INTENDED, DONE = STATES = ("intended", "done")  # of a note: before and after its resource is created or changed
 HIDDEN = ("password", "content")  # options that are never noted
 FORMER = 5  # states of earlier runs that a note keeps until the next change is done
 NUMBERS = ("lines", "entries", "keys")  # fields that count the entries of a file for one key
@@ -75,7 +75,7 @@ def merge_changes(
     for name, rotation in rotations.items():
         old, mark = marks.get(name), rotation["mark"]
         if old and (is_newer(old, rotation) or (mark and mark["rotation"] == old["rotation"])):
-            continue
+            continue  # the account has a newer mark, or already this one
         marks.pop(name, None)
         if mark:
             marks[name] = dict(mark)
@@ -92,7 +92,10 @@ def _forget_fingerprints(notes: Dict[str, Document], secret: str, changes: Mappi
 
 
 def is_newer(mark: Mapping[str, Any], rotation: Mapping[str, Any]) -> bool:
-    """Return True if a mark is of a rotation unknown to the sender, and not older than the sender's last one."""
+    """Return True if a mark is of a rotation that the sender does not know, and not older than the sender's last one.
+
+    rotation: {sequence, known, ...} as the sender knows the rotations of the key.
+    """
     return mark["rotation"] not in rotation["known"] and bool(mark["sequence"] >= rotation["sequence"])
 
 
@@ -102,7 +105,7 @@ def _merge_note(old: Optional[Document], new: Document) -> Document:
     new = {field: value for field, value in new.items() if field != JOINED}
     if old is None:  # the resource was not noted before
         return new
-    is_changing = "found" in new  # the key is replaced, so hashes of the former key no longer apply
+    is_changing = "found" in new  # if a key is replaced, hashes of the former key no longer apply
     merged = dict(old, **new)
     merged["made"] = bool(new["made"] or old["made"]) and not is_joined
     merged["for"] = new["for"] or old["for"]
@@ -118,6 +121,7 @@ def _merge_note(old: Optional[Document], new: Document) -> Document:
     if new["state"] == DONE:
         merged.pop("former", None)
     elif (old["hashes"], old["keyed"]) != (new["hashes"], new["keyed"]):
+        # the states in the old note, one for each fingerprint key
         latest = [dict(old["hashes"], **hashes) for hashes in old["keyed"].values()] or [old["hashes"]]
         former = [state for state in old.get("former", []) if state not in latest]
         merged["former"] = (former + latest)[-FORMER:]
@@ -138,8 +142,8 @@ def other_clusters(notes: Mapping[str, Document], key: str, cluster: str) -> Lis
 def belongs_to(notes: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -> bool:
     """Return True if a cluster may remove a noted resource as its own.
 
-    A resource that was noted without a cluster belongs to every cluster, unless other notes show that clusters share
-    the home directory. So does a folder if the resource for which it was created has no note any more.
+    A folder belongs to every cluster if the resource for which it was created has no note any more. So does a resource
+    that was noted without a cluster, unless another note names a different cluster, which shares the home directory.
     """
     note = notes[key]
     if note.get("for") and not notes.get(note["for"]):
@@ -159,19 +163,29 @@ def folder_key(folder: str) -> str:
 
 
 def folder_notes(made_for: str, capability: str, folders: List[str], done: bool) -> Dict[str, Document]:
-    """Return the notes of folders that are created for a resource. made_for: the key of its note."""
+    """Return the notes of folders that are created for a resource, by their keys.
+
+    made_for: the key of the resource's note. done: True if the folders were created, False if they will be.
+    """
     return {
         folder_key(folder): {
-            **{"kind": "directory", "capability": capability, "identity": "folder %s" % folder},
-            **{"options": {"path": folder}, "hashes": hash_fields({"is": "folder"}), "keyed": {}, "clusters": []},
-            **{"made": True, "state": DONE if done else INTENDED, "for": made_for},
+            "kind": "directory",
+            "capability": capability,
+            "identity": "folder %s" % folder,
+            "options": {"path": folder},
+            "hashes": hash_fields({"is": "folder"}),
+            "keyed": {},
+            "clusters": [],
+            "made": True,
+            "state": DONE if done else INTENDED,
+            "for": made_for,
         }
         for folder in folders
     }
 
 
 def is_keyed(value: str) -> bool:
-    """Return True if a field's value is a fingerprint, which compares only with those of the same fingerprint key."""
+    """Return True if a field's value is a fingerprint, comparable only with those of the same fingerprint key."""
     return value.startswith(KEY)
 
 
@@ -180,7 +194,8 @@ def make_note(
 ) -> Document:
     """Return the note of a resource that is, or is about to be, up to date.
 
-    key_id: of the fingerprint key; the note has the hashes of fingerprints separately for each such key.
+    declared: the plan's entry. key_id: the id of the fingerprint key, since the note has separate hashes for each such
+    key. done: True if the resource is up to date, False if it is about to be.
     """
     after, is_changed = outcome["after"], outcome["status"] in CHANGES
     keyed = {field: value for field, value in after.items() if is_keyed(value)}
@@ -197,7 +212,7 @@ def make_note(
         "state": DONE if done else INTENDED,
         "for": "",
     }
-    secret = str(declared.get("key") or "").partition("@")[0]
+    secret = str(declared.get("key") or "").partition("@")[0]  # NAME or NAME@VERSION
     if secret:
         note["secret"] = secret
     if is_changed and not done:
@@ -207,7 +222,7 @@ def make_note(
     if outcome.get("evidence", {}).get("replaces"):
         note["replaced"] = True
     if is_changed and any(outcome["before"].get(field, "1") not in ("0", "1") for field in NUMBERS):
-        note[JOINED] = True
+        note[JOINED] = True  # the file had several entries
     return note
 
 
@@ -217,10 +232,10 @@ def content_fields(state: Mapping[str, str]) -> Dict[str, str]:
 
 
 def is_changed_by_user(note: Mapping[str, Any], state: State, key_id: str) -> bool:
-    """Return True if the state of a resource with such a note is not the state after a run of hpc-onboard.
+    """Return True if the user has changed a noted resource: its state is not the state after a run of hpc-onboard.
 
-    key_id: of the fingerprint key of the state. A key for which the note has no hash under this id does not count as
-    changed: another machine, or a rotation, has installed it.
+    key_id: the id of the state's fingerprint key. A key for which the note has no hash under this id is not a change of
+    the user: another machine, or a rotation, has installed the key.
     """
     hashes = hash_fields(content_fields(state))
     if not hashes:  # the resource does not exist, so no content of the user would be lost
@@ -237,13 +252,13 @@ def notes_of_run(
 ) -> Dict[str, Optional[Document]]:
     """Return the changed notes of a run, for merge_changes.
 
-    results: declared resources with their outcomes. done: False before the run has changed something. A resource that
-    is up to date gets its final note also then.
+    results: the plan's entries with their outcomes. done: False before the run changes anything; even then, a resource
+    that is up to date gets its final note.
     """
-    found: Dict[str, Optional[Document]] = {}
+    changes: Dict[str, Optional[Document]] = {}
     keys = [note_key(entry["kind"], outcome["identity"]) for entry, outcome in results]
-    for key, (entry, outcome) in zip(keys, results):
-        found.update(folder_notes(key, entry["capability"], outcome["folders"], done))
+    for key, (entry, outcome) in zip(keys, results):  # first, so that the note of a declared folder replaces this one
+        changes.update(folder_notes(key, entry["capability"], outcome["folders"], done))
     for key, (entry, outcome) in zip(keys, results):
         if outcome["status"] not in ("ok",) + CHANGES:
             continue
@@ -251,10 +266,10 @@ def notes_of_run(
         if entry["options"].get("state") == "absent" and (outcome["progress"] or not is_gone):
             continue  # the removal is not complete: the old note stays
         if not is_gone:
-            found[key] = make_note(entry, outcome, key_id, cluster, done or outcome["status"] == "ok")
+            changes[key] = make_note(entry, outcome, key_id, cluster, done or outcome["status"] == "ok")
         elif done:
-            found[key] = None
-    return found
+            changes[key] = None
+    return changes
 
 
 def mark_adopted(
@@ -265,16 +280,17 @@ def mark_adopted(
     """Set the evidence "adopted" of each outcome whose resource is up to date and was not created by hpc-onboard.
 
     The value is "equal", unless the resource itself has set "equivalent" for a different form with the same effect.
-    noted: the notes after the run. recorded: the notes before the run; their resources were adopted by an earlier one.
+    results: the plan's entries with their outcomes. noted: the notes after the run. recorded: the notes before the run,
+    whose resources an earlier run has adopted.
     """
     for entry, outcome in results:
-        note = noted.get(note_key(entry["kind"], outcome["identity"]), {})
+        key = note_key(entry["kind"], outcome["identity"])
+        note = noted.get(key, {})
         exists = outcome["status"] == "ok" and outcome["after"] and entry["options"].get("state") != "absent"
         if exists and not note.get("made") and not note.get("replaced"):
             outcome["evidence"].setdefault(ADOPTED, "equal")
-            outcome["evidence"].update(
-                {"recorded": True} if note_key(entry["kind"], outcome["identity"]) in recorded else {}
-            )
+            if key in recorded:
+                outcome["evidence"]["recorded"] = True
         else:
             outcome["evidence"].pop(ADOPTED, None)
 

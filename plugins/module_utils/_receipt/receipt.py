@@ -3,7 +3,7 @@
 """The receipt on the account: the resources that hpc-onboard created or changed, and hashes of their states.
 
 So an audit can find out who changed something, and offboarding removes only what hpc-onboard created. The receipt is
-itself a resource: it is examined and reconciled like others, under the same lock, and written only if it differs. A
+a resource, too: it is examined and reconciled like others, under the same lock, and written only if it differs. A
 resource is noted before it is created (its state is "intended"), so that a killed run leaves no resource without a
 note. The folders that were created for a resource are noted with it ("for") and removed after it if they are empty.
 
@@ -21,32 +21,22 @@ from .._core.files import draft_path
 from .._core.host import Host
 from .._core.resource import CHANGES, Resource, State
 from .engine_files import find_engines
-from .notes import (
-    DONE,
-    INTENDED,
-    SCHEMA,
-    Document,
-    folder_key,
-    folder_notes,
-    merge_changes,
-    parse_marks,
-    parse_notes,
-    to_state,
-)
+from .notes import SCHEMA, STATES, Document, folder_key, folder_notes, merge_changes, parse_marks, parse_notes, to_state
 
 PLACE = ".config/hpc.onboard/receipt.json"
-ABOVE = "~/" + os.path.dirname(os.path.dirname(PLACE))  # the folder above the receipt's own: removed with the receipt
+ABOVE = "~/" + os.path.dirname(os.path.dirname(PLACE))  # the folder above the receipt's folder; may be created for it
 FOLDERS = (ABOVE, "~/" + os.path.dirname(PLACE))
 OWN_NAMES = {os.path.basename(name) for path in (PLACE, os.path.dirname(PLACE)) for name in (path, draft_path(path))}
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
 ADVICE = "restore it from a backup, or move it away (mv -n ~/%s ~/receipt.json.damaged); then run again" % PLACE
 
-EACH = ""  # in a form: stands for all names of a mapping
+# a form is a type, [the form of each item], (the permitted values) or {a field's name: its form}
+EACH = ""  # in a form: all names of a mapping
 HASHES = {EACH: str}
 NOTE_FORM = {
     **dict.fromkeys(("kind", "capability", "identity", "for", "secret"), str),
-    **{"state": (INTENDED, DONE), "made": bool, "options": {EACH: object}, "clusters": [str]},
+    **{"state": STATES, "made": bool, "options": {EACH: object}, "clusters": [str]},
     **{"hashes": HASHES, "found": HASHES, "keyed": {EACH: HASHES}, "former": [HASHES]},
     **{"was": {EACH: str}, "replaced": bool},
 }  # type: Document
@@ -93,30 +83,33 @@ class Receipt(Resource):
         """Return the notes and marks after the run; {} to remove the receipt, if only marks of former keys are left."""
         found = self.inspect(host)
         document = merge_changes(found, self._safe_changes(found, host), self._cluster, self._rotations)
+        # marks alone keep the receipt if this run changes them, or changes no notes
         keeps_marks = document["keys"] != parse_marks(found) or not self._changes
         if set(document["resources"]) <= {folder_key(ABOVE)} and not (document["keys"] and keeps_marks):
             return {}
         return to_state(document)
 
     def _safe_changes(self, found: State, host: Host) -> Mapping[str, Optional[Document]]:
-        """Return the changes, without those that would remove a note of another run."""
+        """Return the changes, without those that would remove the note of another run or of an existing resource."""
         before = self._decided_by
         if before is None:
             return self._changes
-        return {
-            key: note
-            for key, note in self._changes.items()
-            if note or (found.get(key) == before.get(key) and not (note is None and self._may_exist(key, host)))
-        }
+        changes = {}
+        for key, note in self._changes.items():
+            is_stale = found.get(key) != before.get(key)  # another run has changed the note
+            if note or not (is_stale or (note is None and self._may_exist(key, host))):
+                changes[key] = note
+        return changes
 
     def _may_exist(self, key: str, host: Host) -> bool:
-        """Return True if a removed resource exists again, or cannot be inspected."""
+        """Return True if a removed resource exists again, or cannot be inspected. key: of its note."""
         try:
             return key in self._resources and bool(self._resources[key].bound(host).inspect(host))
         except (AccountError, OSError):
             return True
 
-    def inspect(self, host: Host) -> State:  # also gives the notes to the host, which other resources ask
+    def inspect(self, host: Host) -> State:
+        """Return the notes and marks in the receipt, and store the notes in host.receipt_notes for other resources."""
         found = to_state(self._read(host))
         host.receipt_notes = parse_notes(found) or host.receipt_copy
         if found:
@@ -154,26 +147,27 @@ class Receipt(Resource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None  # inspect raises an error instead
 
-    def apply(self, host: Host) -> None:  # writes or removes the receipt, or removes the folder above a removed one
+    def apply(self, host: Host) -> None:
+        """Write or remove the receipt. If an earlier run removed the receipt, remove the folder that is left."""
         (path,), state = self.touches(host), self.desired(host)
         old = host.read(path) if host.entry(path) else None
         if state:
             missing = _missing_folders(host, os.path.dirname(path))
             created = [ABOVE] if host.expand(ABOVE) in missing else []
-            notes = dict(parse_notes(state), **folder_notes(self.KIND, self.KIND, created, True))
+            notes = dict(parse_notes(state), **folder_notes(self.KIND, self.KIND, created, done=True))
             document = {"schema": SCHEMA, "resources": notes, "keys": parse_marks(state)}
             content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
             if len(content) > LARGEST:
                 raise AccountError("the record in %s would exceed 1 MiB; declare fewer resources" % host.shown(path))
             _write_receipt(host, missing, path, old, content)
         elif old is not None:
-            _remove_receipt(host, path, [host.expand(ABOVE)] if folder_key(ABOVE) in host.receipt_notes else [])
+            _remove_receipt(host, path, host.expand(ABOVE) if folder_key(ABOVE) in host.receipt_notes else None)
         else:
             host.remove(host.expand(ABOVE))
 
 
 def parse_receipt(text: str) -> Document:
-    """Return the document in a receipt's text. All of it must have the form that hpc-onboard writes: it may be forged.
+    """Return the document in a receipt's text. Each part is checked, because other programs can write a receipt, too.
 
     Raise AccountError for another version; ValueError, TypeError, KeyError, AttributeError or RecursionError for a
     damaged receipt.
@@ -228,7 +222,7 @@ def _matches_form(value: Any, form: Any) -> bool:
 
 
 def _missing_folders(host: Host, folder: str) -> List[str]:
-    """Return a folder and the folders above it as far as they do not exist, the topmost first."""
+    """Return the missing ones of a folder and the folders above it, the topmost first."""
     missing: List[str] = []
     while host.resolved_kind(folder) == "nothing":
         missing.insert(0, folder)
@@ -244,7 +238,8 @@ def _write_receipt(host: Host, folders: List[str], path: str, old: Optional[byte
     top = folders[0]
     empty_draft(host, draft_path(top))
 
-    def fill(draft: str) -> None:  # writes the rest into the draft of the topmost folder
+    def fill(draft: str) -> None:
+        """Write the other folders and the receipt into the draft of the topmost folder."""
         below = [draft + folder[len(top) :] for folder in folders[1:]]
         _write_receipt(host, below, draft + path[len(top) :], old, content)
 
@@ -255,16 +250,19 @@ def _write_receipt(host: Host, folders: List[str], path: str, old: Optional[byte
         raise
 
 
-def _remove_receipt(host: Host, path: str, above: List[str]) -> None:
-    """Remove the receipt and kept engines, and their folder and those in above as far as they are then empty."""
+def _remove_receipt(host: Host, path: str, above: Optional[str]) -> None:
+    """Remove the kept engines and the receipt, with their folder and the folder above if these are then empty.
+
+    above: the path of the folder above; None if hpc-onboard did not create that folder.
+    """
     folder = os.path.dirname(path)
     for engine in find_engines(host):
         host.remove(engine)
-    if host.names(folder) != [os.path.basename(path)]:
+    if host.names(folder) != [os.path.basename(path)]:  # the folder has other content
         host.remove(path)
         return
-    removable = [parent for parent in above if host.names(parent) == [os.path.basename(folder)]] or [folder]
-    host.empty_and_remove(removable[0], lambda draft: _remove_own_names(host, draft))
+    top = above if above and host.names(above) == [os.path.basename(folder)] else folder
+    host.empty_and_remove(top, lambda draft: _remove_own_names(host, draft))
 
 
 def _remove_own_names(host: Host, folder: str) -> None:
@@ -288,13 +286,14 @@ def empty_draft(host: Host, folder: str) -> None:
 
 
 def to_answer(outcome: Mapping[str, Any]) -> Document:
-    """Return the receipt's part of an answer: notes, marks, and the problem if the receipt cannot be used."""
+    """Return the receipt's part of an answer, from the receipt's outcome: notes, marks, and the problem or None."""
     if outcome["status"] not in ("ok",) + CHANGES:
         return {"notes": {}, "keys": {}, "problem": outcome["reason"]}
-    notes = {key: text for key, text in outcome["after"].items() if key in parse_notes(outcome["after"])}
+    note_keys = parse_notes(outcome["after"])
+    notes = {key: text for key, text in outcome["after"].items() if key in note_keys}
     return {"notes": notes, "keys": parse_marks(outcome["after"]), "problem": None}
 
 
 def blocked_outcome(outcome: Mapping[str, Any]) -> Document:
-    """Return the outcome as blocked by the receipt: nothing is changed that cannot be noted."""
+    """Return a resource's outcome as blocked by the receipt, because no change is made that cannot be noted."""
     return dict(outcome, status="blocked", reason="waits for: " + IDENTITY)

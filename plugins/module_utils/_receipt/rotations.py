@@ -6,14 +6,14 @@ For each key, a mark {sequence, rotation, machine, controller, when} in the rece
 it, without any part of the key. A plan lists the rotations that its sender, the user's machine, knows. A key of an
 unknown rotation stays, unless the sender has the same key: then only its records are outdated.
 
-A key that is none of the sender's versions and not in the receipt may exist nowhere else. It stays too, unless the user
-has agreed to replace it: then a private copy of the file is kept first. The same applies to a key without a name in the
-plan, such as the key of a module.
+A key that is not a version of the sender's and not in the receipt may exist nowhere else. Such a key stays too, unless
+the user has agreed to replace it: then a private copy of the file is kept first. The same applies to a key without a
+name in the plan, such as the key of a module.
 
-The user can also agree for single resources, including files and links that are no keys: these are moved away.
+The user can also agree for single resources, including files and links without a key: these are moved away.
 """
 
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -23,7 +23,7 @@ from .former_copies import can_move
 from .notes import Document, is_newer, parse_marks
 from .receipt import Receipt
 
-Loop = Callable[[Resource, Host], Outcome]
+Loop = Callable[[Resource, Host], Outcome]  # examine or reconcile
 UP_TO_DATE = ("ok", "missing", "different")  # statuses after which the desired key is on the account
 ROTATED = "another machine has rotated this key, and this machine does not have the new key"
 UNKNOWN = "%s: this key is not in your keyring and may exist nowhere else, so it is not replaced"
@@ -33,7 +33,8 @@ UNRECORDED = "%s: hpc-onboard did not write this key, which may exist nowhere el
 class KeyGuard:
     """Decides for the resources of a plan whether the keys on the account may be replaced.
 
-    keys: by the name of a key, the rotations and versions that the sender knows (plan.schema.json). key_id: of the
+    entries, resources: of the plan, in the same order. keys: by the name of a key, the rotations that the sender knows,
+    and fingerprints of the sender's key ('held') and of all its versions (plan.schema.json). key_id: the id of the
     fingerprint key. may_replace: True if the user has agreed to replace all unknown keys.
     """
 
@@ -47,9 +48,11 @@ class KeyGuard:
     ) -> None:
         self.keys, self._key_id, self._may_replace = keys, key_id, may_replace
         names = {resource.identity: key_name(entry) for entry, resource in zip(entries, resources)}
+        # identities of the resources whose key or file may be replaced
         self._agreed = {resource.identity for entry, resource in zip(entries, resources) if entry.get("replace")}
-        self.names = {identity: name for identity, name in names.items() if name in keys}  # of resources with such keys
-        self._unnamed = {
+        # identity of a resource -> name of its key, if keys has an entry for this key
+        self.names = {identity: name for identity, name in names.items() if name in keys}
+        self._unnamed = {  # identities of the resources whose key has no name
             resource.identity
             for entry, resource in zip(entries, resources)
             if entry["options"].get("password") and not key_name(entry)
@@ -60,7 +63,7 @@ class KeyGuard:
     def guard_keys(self, loop: Loop) -> Loop:
         """Return a loop that only examines the resources whose keys must stay, and is the given loop for all others."""
 
-        def guarded(resource: Resource, host: Host) -> Outcome:
+        def guarded_loop(resource: Resource, host: Host) -> Outcome:
             """Return the outcome of the given loop, or of an examination if the key must stay."""
             mark = self._newer_mark(resource, host)
             if mark is not None:
@@ -77,7 +80,7 @@ class KeyGuard:
                 outcome.evidence = dict(outcome.evidence, replaces=True)
             return outcome
 
-        return guarded if self.names or self._unnamed or self._agreed else loop
+        return guarded_loop if self.names or self._unnamed or self._agreed else loop
 
     def _should_move(self, resource: Resource, host: Host) -> bool:
         """Return True if a file or link of the user is in the resource's place, and the user agreed to replace it."""
@@ -88,7 +91,10 @@ class KeyGuard:
         return bool(is_users_own) and can_move(host, key, resource.options["path"])
 
     def _newer_mark(self, resource: Resource, host: Host) -> Optional[Document]:
-        """Return the mark of a rotation that the sender does not know and this resource would undo, or None."""
+        """Return the mark of a rotation that the sender does not know and the resource would undo, or None.
+
+        The mark gets the name of the key as 'secret'.
+        """
         name = self.names.get(resource.identity)
         if name is None:  # the resource has no key, or the sender knows none of its rotations
             return None
@@ -99,25 +105,34 @@ class KeyGuard:
         if found and set(found.values()) <= set(self.keys[name].get("held", [])):
             return None  # the sender has this key: only its records are outdated
         with_same_key = [other.bound(host) for other in self._resources if self.names[other.identity] == name]
-        return None if any(_has_desired_key(other, host) for other in with_same_key) else dict(mark, secret=name)
+        if any(_has_desired_key(other, host) for other in with_same_key):
+            return None  # in another place, the account has the sender's key already
+        return dict(mark, secret=name)
 
     def _unknown_keys(self, resource: Resource, host: Host) -> List[str]:
-        """Return the places of the keys that neither the sender nor the receipt knows, and that would be replaced."""
+        """Return the places of the keys that would be replaced, but are unknown to the sender and to the receipt."""
         desired = _fingerprints(resource.desired(host))
         if not desired:  # the resource has no key, or is to be removed
             return []
-        name = self.names.get(resource.identity)
-        sent = self.keys[name] if name else {"held": desired.values() if resource.identity in self._unnamed else ()}
-        known = {*sent.get("held", []), *sent.get("versions", [])}
-        found = resource.keys(host) if known else {}
+        known = self._known_fingerprints(resource, desired)
+        if not known:  # the plan has no fingerprint to compare with
+            return []
+        found = resource.keys(host)
         if set(found.values()) <= known or resource.obstacle(resource.inspect(host), host):
-            return []  # an obstacle keeps the key anyway
+            return []  # with an obstacle, the key stays anyway
         note = host.receipt_notes.get(note_key(resource.KIND, resource.identity), {})
         # hashes of keys that hpc-onboard wrote: under this fingerprint key, and before
         states = [note.get("keyed", {}).get(self._key_id, {})] + note.get("former", [])
         noted_hashes = {value for state in states for value in state.values()}
         unknown = {place: fingerprint for place, fingerprint in found.items() if fingerprint not in known}
         return [place for place, value in hash_fields(unknown).items() if value not in noted_hashes]
+
+    def _known_fingerprints(self, resource: Resource, desired: State) -> Set[str]:
+        """Return the fingerprints of the sender's versions of a resource's key; without a name, of the plan's key."""
+        name = self.names.get(resource.identity)
+        if name:
+            return {*self.keys[name].get("held", []), *self.keys[name].get("versions", [])}
+        return set(desired.values()) if resource.identity in self._unnamed else set()
 
     def _read_marks(self, host: Host) -> Dict[str, Document]:
         """Return the marks in the receipt by key name, read before this plan adds its own."""
@@ -130,20 +145,24 @@ class KeyGuard:
 
     def marks_to_write(self, outcomes: List[Document]) -> Dict[str, Document]:
         """Return the sender's rotations of the keys that are, or are about to be, on the account, by key name."""
-        with_key = [
-            outcome for outcome in outcomes if outcome["status"] in UP_TO_DATE and _fingerprints(outcome["after"])
-        ]
-        names = [self.names[outcome["identity"]] for outcome in with_key if outcome["identity"] in self.names]
-        return {name: self.keys[name] for name in names}
+        rotations = {}
+        for outcome in outcomes:
+            name = self.names.get(outcome["identity"])
+            if name and outcome["status"] in UP_TO_DATE and _fingerprints(outcome["after"]):
+                rotations[name] = self.keys[name]
+        return rotations
 
 
 def key_name(entry: Mapping[str, Any]) -> str:
-    """Return the name of the key of a plan's entry, which gives it as NAME or NAME@VERSION; "" without a key."""
+    """Return the key's name in a plan's entry, which contains NAME or NAME@VERSION; "" without a key."""
     return str(entry.get("key") or "").partition("@")[0]
 
 
 def _keep_key(resource: Resource, host: Host, why: str, evidence: Document) -> Outcome:
-    """Examine a resource without changes; its outcome is blocked if the key is not the desired one."""
+    """Examine a resource without changes, and return the outcome: blocked if a field differs.
+
+    why: the reason for the user. evidence: added to the outcome's evidence.
+    """
     outcome = examine(resource, host)
     if outcome.fields:
         outcome.reason, outcome.status = why, "blocked"
@@ -152,7 +171,7 @@ def _keep_key(resource: Resource, host: Host, why: str, evidence: Document) -> O
 
 
 def _fingerprints(state: State) -> State:
-    """Return the fields of a state whose values are fingerprints of keys."""
+    """Return the fields of a state whose values are fingerprints of keys: "password", or a name that ends with it."""
     return {field: value for field, value in state.items() if field.rpartition(" ")[2] == "password"}
 
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Commands with which a user renames a conflicting file and restores it later.
 
-The new name is computed from the old one, so it is not recorded: it is found when the resource in its place is removed.
+The new name is computed from the old name, so it is not recorded. When the resource at the old name is removed, the
+renamed file is found.
 """
 
 import shlex

@@ -18,7 +18,7 @@ from .receipt import PLACE, empty_draft
 
 
 class StaleDrafts(Resource):
-    """The drafts next to the paths of some resources and of the receipt. The desired state has none of them."""
+    """The drafts next to the paths of some resources and of the receipt, which are all removed."""
 
     KIND = "drafts"
 
@@ -50,6 +50,7 @@ class StaleDrafts(Resource):
             except AccountError:
                 pass  # the outcome of the resource reports the error
         found = {}
+        # a file behind a link has its draft next to the file
         for path in sorted(set(paths) | {host.resolve(path) or path for path in paths}):
             draft = host.entry(draft_path(path))
             if draft and draft.mine and draft.kind in ("file", "link", "folder"):
@@ -60,6 +61,7 @@ class StaleDrafts(Resource):
         return None
 
     def apply(self, host: Host) -> None:
+        """Remove the drafts."""
         for path, kind in self.inspect(host).items():
             if kind == "folder":
                 empty_draft(host, path)

@@ -68,7 +68,7 @@ class History:
         assert ended.code in CODES, ended.text
         assert "accounts.yml:" not in ended.text, f"the accounts file was refused: {ended.text}"
         assert "Traceback" not in ended.text, ended.text
-        assert "a bug of hpc.onboard" not in ended.text, ended.text
+        assert "a bug in hpc.onboard" not in ended.text, ended.text
         assert ended.code != 4 or closed, f"exit 4, and every account can be reached: {ended.text}"
         is_about_keys = "nothing is left to do" in ended.text or "on this machine" in ended.text
         assert not closed or ended.code != 0 or is_about_keys, f"exit 0, and {closed} cannot be reached: {ended.text}"

@@ -96,7 +96,7 @@ def test_what_is_wrong_with_an_argument_is_said_before_anything_is_sent(bed: Any
         'unknown key "pasword"; did you mean "password"?',
         "machine is missing; add it",
         "state must be one of present, absent; got here",
-        "the key contains white space, such as a line break; copy it again, and store it",
+        "the key contains white space, such as a line break; copy and store the key again",
         "fingerprint_key is not hexadecimal. Write each byte as two digits (0-9, a-f)",
         "path: '~/.ssh/x' is in .ssh, which hpc-onboard does not change",
     ]

@@ -126,7 +126,7 @@ def test_whole_commands_come_about_or_refuse_while_a_colleague_swaps_names(bed: 
     assert attack.moves > 1000
     for ran in rans:
         assert ran.code in (0, 2), ran.text
-        assert "a bug of hpc.onboard" not in ran.text, ran.text
+        assert "a bug in hpc.onboard" not in ran.text, ran.text
         assert "Traceback" not in ran.text, ran.text
     assert onboard(bed, account).code == 0
     ran = play(bed, *order, playbook="offboard.yml")

@@ -56,7 +56,7 @@ def run(bed: Any, playbook: str, accounts: list[Any], settings: Any = None) -> R
     """A run over all the accounts."""
     order = ("-i", str(bed.accounts_file(accounts, settings=settings)), "-e", "offboard_sure=true")
     ran = play(bed, *order, playbook=playbook)
-    assert "a bug of hpc.onboard" not in ran.text, ran.text
+    assert "a bug in hpc.onboard" not in ran.text, ran.text
     assert "Traceback" not in ran.text, ran.text
     return ran
 

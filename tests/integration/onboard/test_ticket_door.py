@@ -84,7 +84,7 @@ def test_a_home_that_no_ticket_came_along_to_is_told_apart(
     desk.realm.ticket(desk.account, option)
     for verb in ("onboard", "preflight", "audit"):
         said = desk.hears(verb, 2)
-        assert "needs a Kerberos ticket, and this session has none" in said, claim
+        assert "needs a Kerberos ticket, but this session has none" in said, claim
     assert desk.realm.door.accepted == 3, "each let in: it is the home that is shut"
 
 

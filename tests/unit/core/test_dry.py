@@ -23,3 +23,12 @@ def test_what_lay_in_a_folder_goes_with_it_and_what_is_made_anew_is_there(tmp_pa
     assert dry.names(folder) == ["etc"]
     assert dry.names(f"{folder}/etc") == []
     assert (tmp_path / "conda/etc/condarc").read_text() == "mine"
+
+
+def test_a_link_that_would_be_made_shows_the_names_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/old").write_text("")
+    dry = DryRunHost(Host(Account(str(tmp_path), "/bin/sh", {}), b"key"))
+    dry.make_link(f"{tmp_path}/work", f"{tmp_path}/data")
+    dry.write(f"{tmp_path}/work/new", None, b"", 0o600)
+    assert dry.names(f"{tmp_path}/work") == ["new", "old"]

@@ -85,7 +85,7 @@ def taken(
     [
         ("sleep", "unknown", "no answer in 1 s"),
         ("die", "failed", "the process was killed"),
-        ("raise", "failed", "a bug of hpc.onboard: ValueError in test_isolation.py:"),
+        ("raise", "failed", "a bug in hpc.onboard: ValueError in test_isolation.py:"),
         ("refuse", "failed", "it cannot be looked at"),
         ("unchanging", "failed", "these fields still differ after the change: is"),
     ],

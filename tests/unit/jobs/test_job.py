@@ -158,7 +158,7 @@ def raising(error: Exception) -> Callable[[Work], None]:
         (AccountError("the installer ended"), {"failed": "the installer ended", "wants": {}}),
         (job.JobFailed("no way out", {"url": "u"}), {"failed": "no way out", "wants": {"url": "u"}}),
         (OSError(28, "secret words"), "ENOSPC"),
-        (ValueError("secret words"), "a bug of hpc.onboard: ValueError in test_job.py"),
+        (ValueError("secret words"), "a bug in hpc.onboard: ValueError in test_job.py"),
     ],
 )
 def test_why_it_failed_is_left_for_who_looks(folder: Path, error: Exception, said: object) -> None:
