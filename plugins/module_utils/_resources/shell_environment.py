@@ -55,7 +55,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             return {}
         state = {host.shown(env_file(host, dialect)): self._render(dialect, host) for dialect in environment.DIALECTS}
         for path in start_up_files(host):
-            state[host.shown(path)] = _line(host)
+            state[host.shown(path)] = _render_line(host)
         return state
 
     def _settings(self, dialect: str, host: Host) -> environment.ShellSettings:
@@ -114,7 +114,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why a file cannot be edited, or that its section or line was changed by hand; else None."""
         for path in [env_file(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host):
-            advice = "add this line yourself: %s" % _line(host)
+            advice = "add this line yourself: %s" % _render_line(host)
             problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, advice)
             if problem:
                 return problem
@@ -126,7 +126,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
                 return text % (self.options["section"], host.shown(path))
         for path in start_up_files(host):
             line = startup.find_our_line(read_edited_file(host, path).text)
-            if line and line != _line(host):
+            if line and line != _render_line(host):
                 text = (
                     "the hpc-onboard line in %s was changed by hand: delete the line ending with '%s', then run again"
                 )
@@ -171,7 +171,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             self._remove(host)
             return
         files = start_up_files(host)
-        if files != start_up_files(host):  # a file server hid a file for a moment: another one would get the line
+        # a file server may hide a start-up file for a moment, so that the shells seem to read another file
+        if files != start_up_files(host):
             raise AccountError("the start-up files changed during the run: run again")
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
@@ -182,7 +183,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             file = read_edited_file(host, path)
             if not startup.find_our_line(file.text):
                 host.make_folders(os.path.dirname(path), 0o755)
-                write_edited_file(host, file, startup.insert(file.text, _line(host)))
+                write_edited_file(host, file, startup.insert(file.text, _render_line(host)))
 
     def _remove(self, host: Host) -> None:
         """Remove the lines, then the sections: after an interruption, the next run finds the sections and continues."""
@@ -191,12 +192,12 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         if not any(section.has_any(text) for text in texts):
             for path in start_up_files(host):
                 file = read_edited_file(host, path)
-                write_edited_file(host, file, startup.remove(file.text, _line(host)), keep=file.path != path)
+                write_edited_file(host, file, startup.remove(file.text, _render_line(host)), keep=file.path != path)
         for file, text in zip(files, texts):
             write_edited_file(host, file, "" if text == HEADER else text)
 
 
-def _dialect(host: Host) -> str:
+def _find_dialect(host: Host) -> str:
     """Return the syntax of the login shell. Raise AccountError for an unknown shell."""
     shell = os.path.basename(host.account.shell)
     if shell not in environment.BY_SHELL:
@@ -206,7 +207,7 @@ def _dialect(host: Host) -> str:
     return environment.BY_SHELL[shell]
 
 
-def _line(host: Host) -> str:
+def _render_line(host: Host) -> str:
     """Return the line that reads the generated file, in the syntax of the login shell."""
-    dialect = _dialect(host)
+    dialect = _find_dialect(host)
     return environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)
