@@ -162,13 +162,13 @@ class ScriptRun:
         Raises AccountError for an error of the whole plan.
         """
         incomplete = [entry for entry in self._entries if entry.get("key") and entry["key"] not in keys]
-        sent = [
+        resources = [
             _with_password(entry, keys[entry["key"]]) if entry.get("key") else entry
             for entry in self._entries
             if entry not in incomplete
         ]
-        sys.stdout.flush()  # before the engine forks
-        answer = self._run_until_done(dict(plan, resources=sent))
+        sys.stdout.flush()  # before the engine forks, or the child could print the same text again
+        answer = self._run_until_done(dict(plan, resources=resources))
         outcomes = iter(answer["outcomes"])
         answer["outcomes"] = [
             _missing_key_outcome(entry, self._kinds) if entry in incomplete else next(outcomes)
@@ -222,13 +222,13 @@ class ScriptRun:
 
 def _with_fingerprints(plan: Mapping[str, Any], keys: Mapping[str, str]) -> Dict[str, Document]:
     """Return the plan's "keys", with the fingerprint of each typed key as the one that the sender has ("held")."""
-    known = dict(plan["keys"])
-    paths = AccountPaths(Account("", ""), bytes.fromhex(plan["fingerprint_key"]))
-    for name, value in reversed(list(keys.items())):  # the first one of several versions overwrites the others
+    described_keys = dict(plan["keys"])
+    paths = AccountPaths(Account("", ""), bytes.fromhex(plan["fingerprint_key"]))  # only to compute fingerprints
+    for name, value in reversed(list(keys.items())):  # the first version of a key overwrites its other versions
         secret = name.partition("@")[0]
-        if secret in known:
-            known[secret] = dict(known[secret], held=[paths.fingerprint(value)])
-    return known
+        if secret in described_keys:
+            described_keys[secret] = dict(described_keys[secret], held=[paths.fingerprint(value)])
+    return described_keys
 
 
 def _with_password(entry: Document, value: str) -> Document:

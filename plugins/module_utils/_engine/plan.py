@@ -5,6 +5,7 @@
 Everything here happens in one process; isolation.py adds child processes and time limits.
 """
 
+import os
 from typing import Any, Callable, Dict, List, Mapping, Optional, Type
 
 from .._core.errors import AccountError, FileSystemHangs, as_account_error, describe_bug
@@ -19,12 +20,20 @@ Kinds = Mapping[str, Type[Resource]]  # the resource types by their names
 Loop = Callable[[Resource, Host], Outcome]  # examine or reconcile, perhaps restricted
 
 
-def build_resource(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
+def build_resource(entry: Mapping[str, Any], kinds: Kinds) -> Resource:
     """Return the resource for one entry of a plan, with checked options and defaults. Raise AccountError if invalid."""
-    kind = str(declared.get("kind"))
+    kind = str(entry.get("kind"))
     if kind not in kinds:
         raise AccountError("unknown resource type %r; available: %s" % (kind, ", ".join(sorted(kinds))))
-    return kinds[kind](kinds[kind].with_defaults(declared["options"]))
+    return kinds[kind](kinds[kind].with_defaults(entry["options"]))
+
+
+def create_sandbox(root: str, sandbox: Mapping[str, Any]) -> None:
+    """Create the folders below root that a site itself would provide: the home and the storage areas."""
+    for folder in [sandbox["home"], *sandbox.get("folders", [])]:
+        path = root + os.path.normpath("/" + folder.lstrip("/"))  # with ".." resolved, the path stays below root
+        if not os.path.isdir(path):
+            os.makedirs(path, 0o755)
 
 
 class ResourceRun:

@@ -20,14 +20,14 @@ from .task import Observation, Task
 CHANGED_SINCE = "the resource has changed since this run began; run again"
 
 
-def plan_records(seen: Observation, preview: Observation) -> List[Document]:
+def plan_records(observation: Observation, preview: Observation) -> List[Document]:
     """Return the outcomes to note before anything is created, with the folders that will be created for them.
 
-    seen: the account as examined; its outcomes are returned, except of resources that depend on others. Only the
+    observation: the account as examined; its outcomes are returned, except of resources that depend on others. Only the
     preview shows if these will be changed or blocked. The receipt's own folders are noted with the receipt.
     """
     planned = []
-    for present, expected in zip(seen.outcomes, preview.outcomes):
+    for present, expected in zip(observation.outcomes, preview.outcomes):
         will_change = expected["status"] in CHANGES and present["status"] not in CHANGES
         will_wait = expected["status"] == "blocked" and present["status"] in CHANGES
         folders = [folder for folder in expected["folders"] if folder not in receipt.FOLDERS]
@@ -35,20 +35,20 @@ def plan_records(seen: Observation, preview: Observation) -> List[Document]:
     return planned
 
 
-def restrict_to_planned(loop: Loop, task: Task, seen: Observation, preview: Observation) -> Loop:
+def restrict_to_planned(loop: Loop, task: Task, observation: Observation, preview: Observation) -> Loop:
     """Return a loop that only examines the resources that the preview would not change; others go through the loop.
 
     A resource that differs although no change was expected fails. Removals are not restricted: they need no new note.
     """
-    held_back: Dict[str, str] = {}  # of resources that must not be changed, by the keys of their notes
-    pairs = zip(preview.outcomes, seen.outcomes)
+    held_back: Dict[str, str] = {}  # key of a resource's note -> why the resource must not be changed
+    pairs = zip(preview.outcomes, observation.outcomes)
     for entry, resource, (expected, present) in zip(task.plan["resources"], task.resources, pairs):
         if entry["options"].get("state") != "absent" and expected["status"] not in CHANGES:
             failures = (outcome["reason"] for outcome in (expected, present) if outcome["status"] in FAILURES)
             held_back[note_key(resource.KIND, resource.identity)] = next(failures, CHANGED_SINCE)
 
-    def restricted(resource: Resource, host: Host) -> Outcome:
-        """Take a resource through the loop, or only examine it if it is held back."""
+    def run_or_examine(resource: Resource, host: Host) -> Outcome:
+        """Take a resource through the loop, or only examine the resource if it is held back."""
         reason = held_back.get(note_key(resource.KIND, resource.identity))
         if reason is None:
             return loop(resource, host)
@@ -57,4 +57,4 @@ def restrict_to_planned(loop: Loop, task: Task, seen: Observation, preview: Obse
             outcome.status, outcome.reason = "failed", reason
         return outcome
 
-    return restricted
+    return run_or_examine

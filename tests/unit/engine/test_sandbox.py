@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import create_sandbox
+from ansible_collections.hpc.onboard.plugins.module_utils._engine.plan import create_sandbox
 
 
 def test_no_folder_is_created_outside(tmp_path: Path) -> None:
