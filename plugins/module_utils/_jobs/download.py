@@ -35,7 +35,7 @@ class ConnectionLost(Exception):
 def download_file(url: str, path: str, sha256: str, proxies: Mapping[str, str], report: ReportBytes) -> None:
     """Download the file to the path, unless the file exists. proxies: by scheme.
 
-    Raise JobFailed; if the account has no network, its wants are {}, not None.
+    Raise JobFailed if the file cannot be downloaded; the error's wants are {}, not None, if the account has no network.
     """
     if os.path.exists(path) and compute_sha256(path) == sha256:
         return
@@ -116,7 +116,7 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
             "%s: the response is too large for an installer and was discarded. Check the address" % url
         ) from None
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # no byte is missing
+        if error.code == 416:  # the requested range begins at the end of the file, so no byte is missing
             return
         if error.code >= 500 or error.code in (407, 408, 429):  # a failure, proxy or limit that may be temporary
             raise ConnectionLost("the server returned HTTP %d" % error.code) from None

@@ -33,6 +33,10 @@ BEGINNING = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
 NOT_OWN = (
     "%s already exists and was not created by hpc-onboard, or other users can read it. Move it away, then run again"
 )
+CREATED_BY_OTHERS = "another program created %s during this job: move it away, then run again"
+NOT_UNFINISHED = (  # the path, and the job's folder
+    "an earlier job recorded %s as unfinished, but hpc-onboard did not create it. Remove %s, then run again"
+)
 ENDED = "the job was killed, perhaps by a limit of the login node or a reboot. Run again to continue"
 
 Progress = Dict[str, Any]
@@ -116,7 +120,7 @@ class Job:
             return
         self.parent, self.folder = path_of_handle(parent), path_of_handle(folder)
         if has_lock:
-            self.report("beginning")
+            self.report("beginning")  # before detach() returns, so that the caller finds the progress file
         os.write(writer, b"begun")
         os.close(writer)
         if has_lock:
