@@ -94,7 +94,9 @@ class ScriptRun:
         """Run the requested part, print its outcomes, write the result, and return the exit code."""
         script, user = self._script, pwd.getpwuid(os.getuid()).pw_name
         if user != script["user"]:
-            raise AccountError("this script is for the user %s; you are %s. Nothing was done" % (script["user"], user))
+            raise AccountError(
+                "this script is for the user %s, but you are %s. Nothing was changed" % (script["user"], user)
+            )
         self._entries = script["parts"][request.part]
         keys = self._prompt_for_keys()
         plan = dict(script["plan"], work=request.work, receipt=True, seconds=SECONDS)
@@ -210,7 +212,7 @@ class ScriptRun:
         try:
             files.replace(folder, name, seal_result(self._script, request.part, request.work, answer), 0o600, {})
         except OSError as error:
-            text = "the work is done, but the result ~/%s could not be written: %s"
+            text = "the work is done, but its result could not be written to ~/%s (%s). Run the script again"
             raise AccountError(text % (name, errno_name(error))) from None
         finally:
             os.close(folder)

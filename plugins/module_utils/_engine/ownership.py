@@ -16,7 +16,7 @@ from .restored_key import RestoredKey
 from .restored_thing import RestoredThing
 from .task import KeptResources, Task
 
-ADOPTED = "this resource existed before hpc-onboard"
+ADOPTED = "this resource existed before hpc-onboard managed it"
 LOST = (
     "the receipt on the account is missing, and this key differs from the key in this machine's copy of the receipt"
     " (%s). Check this key and remove it yourself"

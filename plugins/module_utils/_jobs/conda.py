@@ -99,7 +99,7 @@ class CondaJob(ProgramJob):
         if path == self._spec.prefix:
             return self._prefix
         if parent != os.path.join(self._spec.prefix, "envs") or name in ("", ".", ".."):
-            raise AccountError(NOT_UNFINISHED % (path, self._display_path))
+            raise AccountError(NOT_UNFINISHED % (path, self.display_path))
         return os.path.join(self._prefix, "envs", name)
 
     def _note_unfinished(self, path: str) -> None:

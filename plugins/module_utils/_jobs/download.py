@@ -55,8 +55,8 @@ def check_sha256(path: str, sha256: str) -> None:
     if actual != sha256:
         os.unlink(path)
         raise JobFailed(
-            "the downloaded file has the SHA-256 %s, but %s was expected. The file was not run. Is a proxy or a login"
-            " page answering instead of the server? Run again, or set the installer in conda_installers"
+            "the downloaded file has the SHA-256 %s, but %s was expected. The file was not run. A proxy or a login"
+            " page may have answered instead of the server. Run again, or set the installer in conda_installers"
             % (actual[:12], sha256[:12])
         )
 
@@ -80,7 +80,7 @@ def _download_with_retries(url: str, part: str, proxies: Mapping[str, str], repo
         except ConnectionLost as error:
             if time.monotonic() >= end:
                 raise JobFailed(
-                    "%s: the download took more than %.0f minutes. Run again, or change its address in conda_installers"
+                    "%s: the download took more than %.0f minutes. Run again, or change the address in conda_installers"
                     % (url, LONGEST / 60)
                 ) from None
             if attempt == ATTEMPTS - 1:

@@ -58,7 +58,7 @@ class Job:
 
     def __init__(self, folder: str) -> None:
         """folder: the path of the job's private folder. In the job's own process, paths begin at open folders."""
-        self.folder = self._display_path = folder
+        self.folder = self.display_path = folder
         self.parent = os.path.dirname(folder)
         self.name = os.path.basename(folder)
         self._reported_at = 0.0
@@ -137,7 +137,7 @@ class Job:
         except AccountError as error:
             self._record({"failed": str(error), "wants": {}})
         except OSError as error:
-            self._record({"failed": str(as_account_error(error, "working in " + self._display_path))})
+            self._record({"failed": str(as_account_error(error, "working in " + self.display_path))})
         except Exception as error:
             self._record({"failed": describe_bug(error)})
         else:

@@ -99,7 +99,7 @@ class PythonEnvJob(ProgramJob):
             return
         parent, name = os.path.split(noted_path)
         if parent != self._spec.versions or name in ("", ".", ".."):
-            raise AccountError(NOT_UNFINISHED % (noted_path, self._display_path))
+            raise AccountError(NOT_UNFINISHED % (noted_path, self.display_path))
         path = os.path.join(self._versions, name)
         if os.path.lexists(path) and not self._is_current(name):
             self.report("removing an unfinished environment")

@@ -103,8 +103,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
         shown = host.shown(self.options["prefix"])
         if before.get("is", "unfinished") != "unfinished":
             return (
-                "%s already exists and was not created by hpc-onboard: set another prefix, or move it, then run again"
-                % shown
+                "%s already exists and was not created by hpc-onboard: move it away or set another prefix, then run"
+                " again" % shown
             )
         if self.options["state"] == "absent":
             return None if "is" in before else self._why_not_removable(host)  # "is": unfinished, so has no environments
@@ -224,10 +224,8 @@ class UsersConda(CondaInstall):
         if before.get("conda") == OWN:
             return None
         if not before:
-            return "%s does not exist: set conda: {prefix: ...} to the path of your conda installation" % shown
-        text = (
-            "%s is not your own conda installation (expected %s, all owned by you): set another prefix or distribution"
-        )
+            return "%s does not exist: set the prefix of conda to the path of your conda installation" % shown
+        text = "%s is not your own conda installation (expected %s, owned by you): set another prefix or distribution"
         return text % (shown, ", ".join(CONDA_FILES))
 
     def evidence(self, before: State, host: Host) -> Evidence:

@@ -74,7 +74,9 @@ class PythonEnv(PythonEnvOptions, JobResource):
         """Return why the environment must not be changed or cannot be created, or None."""
         shown = host.shown(self.path)
         if "is" in before:
-            text = "%s already exists and was not created by hpc-onboard: set another path, or move it, then run again"
+            text = (
+                "%s already exists and was not created by hpc-onboard: move it away or set another path, then run again"
+            )
             return text % shown
         if before.get("installed", AS_LOCKED) != AS_LOCKED:
             return (

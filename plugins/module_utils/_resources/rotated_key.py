@@ -161,7 +161,7 @@ class RotatedKey(Resource):
         part = self._parts_with_key(host)[0]
         found = part.find_entry(read_latin1(host, self.options["path"]))
         if found is None:
-            return token_check.RegistryVerdict(token_check.UNKNOWN, "programs that read the file find no key in it")
+            return token_check.RegistryVerdict(token_check.UNKNOWN, "programs would not find the key in the file")
         return token_check.check_key(self.options["registry"], part.options["login"], found.passwords[0])
 
     # -- changes -------------------------------------------------------------------------------

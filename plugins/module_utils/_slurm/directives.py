@@ -21,7 +21,7 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
     available = ", ".join(time_limits)
     if requested == [""]:
         if offers.get("default_partition") == "":
-            text = "Slurm has no default partition here, so the job must name a partition (available to you: %s). %s"
+            text = "Slurm has no default partition on this cluster, so the job must name one (available to you: %s). %s"
             return text % (available, PARTITION_ADVICE)
         return None  # it is unknown whether Slurm has a default partition
     unknown = next((name for name in requested if name not in time_limits), None)

@@ -104,7 +104,7 @@ class SlurmJob:
                 why = REASONS[state] % subject
             return JobStatus("failed", _with_output(why, path))
         if number:
-            return JobStatus("gone", _with_output("job %s left no result, and Slurm does not list it" % number, path))
+            return JobStatus("gone", _with_output("job %s left no result, and Slurm no longer lists it" % number, path))
         return JobStatus("none")
 
     def progress(self, host: Host) -> Optional[Progress]:
