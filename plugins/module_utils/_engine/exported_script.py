@@ -183,7 +183,7 @@ class ScriptRun:
         answer = latest = self._call_engine(plan)
         if plan["work"] != "reconcile":
             return answer
-        deadline, shown_step = time.time() + WAIT_SECONDS, ""
+        deadline, shown_step = time.time() + WAIT_SECONDS, ""  # the step that was printed last
         while any(_is_in_progress(outcome) for outcome in latest["outcomes"]) and time.time() < deadline:
             step = next(str(outcome["progress"]["step"]) for outcome in latest["outcomes"] if _is_in_progress(outcome))
             if step != shown_step:
@@ -223,7 +223,7 @@ class ScriptRun:
 
 
 def _with_fingerprints(plan: Mapping[str, Any], keys: Mapping[str, str]) -> Dict[str, Document]:
-    """Return the plan's "keys", with the fingerprint of each typed key as the one that the sender has ("held")."""
+    """Return the plan's "keys", in which the fingerprint of each typed key is that of the sender's key ("held")."""
     described_keys = dict(plan["keys"])
     paths = AccountPaths(Account("", ""), bytes.fromhex(plan["fingerprint_key"]))  # only to compute fingerprints
     for name, value in reversed(list(keys.items())):  # the first version of a key overwrites its other versions

@@ -155,16 +155,17 @@ def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, outcom
 
     mounts, host = mount_points(), one_pass.make_host()
     home = host.root + host.home
-    home_mount, own_mounts = mount_of(home, mounts), _touched_mounts(resources[silent], host, mounts)
-    touched = {home_mount}.union(*(_touched_mounts(resource, host, mounts) for resource in resources))
+    home_mount, silent_mounts = mount_of(home, mounts), _touched_mounts(resources[silent], host, mounts)
+    all_touched = {home_mount}.union(*(_touched_mounts(resource, host, mounts) for resource in resources))
     wait = max(1.0, one_pass.seconds * MOUNT_SHARE)
-    hung = set(find_hanging(touched, wait) or find_hanging(mounts, wait)) or own_mounts - {home_mount}
-    host.account.hung_mounts.update({mount: describe_hang(mount, home, one_pass.seconds) for mount in hung})
-    descriptions = [host.account.hung_mounts[mount] for mount in sorted(hung & own_mounts or hung)]
-    if not descriptions:
-        text = "no answer in %d s, although the file systems respond. Run again; if that does not help, ask the site"
-        descriptions = [text % one_pass.seconds]
-    outcomes[silent] = Outcome.of_failure(resources[silent].identity, "unknown", descriptions[0]).document()
+    hanging = set(find_hanging(all_touched, wait) or find_hanging(mounts, wait)) or silent_mounts - {home_mount}
+    host.account.hung_mounts.update({mount: describe_hang(mount, home, one_pass.seconds) for mount in hanging})
+    text = "no answer in %d s, although the file systems respond. Run again; if that does not help, ask the site"
+    text %= one_pass.seconds
+    causes = sorted(hanging & silent_mounts or hanging)
+    if causes:  # one of these file systems is enough to explain the outcome
+        text = host.account.hung_mounts[causes[0]]
+    outcomes[silent] = Outcome.of_failure(resources[silent].identity, "unknown", text).document()
 
 
 def _touched_mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:

@@ -70,7 +70,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         found = host.resolved_entry(prefix)
         if found is None:
             return {}
-        if found.is_foreign:  # its mark is not trusted: commands in this folder would run as this user
+        if found.is_foreign:  # its mark cannot be trusted: this user would run another user's programs
             return {"is": "folder of another user"}
         mark = read_text(host, os.path.join(prefix, FINISHED_MARK))
         if mark is None:

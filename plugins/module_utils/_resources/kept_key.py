@@ -150,7 +150,7 @@ class KeptKey(Resource):
         return modes
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the first folder, above the one of the file, that others can write to: an audit reports it."""
+        """Return the first folder above the file's folder to which others can write: an audit reports this folder."""
         found = _find_open_folder(host, os.path.dirname(os.path.dirname(self.path)))
         return {"open_folder": host.shown(found)} if found else {}
 

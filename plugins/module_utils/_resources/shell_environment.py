@@ -61,18 +61,18 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     def _settings(self, dialect: str, host: Host) -> environment.ShellSettings:
         """Return the settings of the section in one syntax, without variables that would hide content of the user."""
         commands = {name: files[dialect] for name, files in self.options["on_demand"].items()}
-        options, hidden = self.options, self._find_hidden_folders(host)
-        variables = {name: value for name, value in options["variables"].items() if name not in hidden}
+        options, hidden_folders = self.options, self._find_hidden_folders(host)
+        variables = {name: value for name, value in options["variables"].items() if name not in hidden_folders}
         return environment.ShellSettings(variables, options["path"], options["path_end"], commands)
 
     def _find_hidden_folders(self, host: Host) -> Dict[str, str]:
         """Return the user's folders that variables would hide, by variable: these variables are not set.
 
-        The module that finds them is imported late, because few roles use this option.
+        A variable that hpc-onboard has set already stays set.
         """
         if not self.options["unless_used"]:
             return {}
-        from .._scan.used_folders import find_used
+        from .._scan.used_folders import find_used  # imported late: few roles use this option
 
         found = section.find(read_edited_file(host, env_file(host, "sh")).text, self.options["section"])
         already_set = environment.parse("sh", found.body).variables if found else {}
@@ -137,10 +137,10 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         """Return notes about variables that are not set, and about the user's lines that override variables."""
         if self.options["state"] == "absent":
             return []
-        hidden = self._find_hidden_folders(host)
+        hidden_folders = self._find_hidden_folders(host)
         notes: List[str] = []
-        for folder in sorted(set(hidden.values())):
-            names = [name for name in sorted(hidden) if hidden[name] == folder]
+        for folder in sorted(set(hidden_folders.values())):
+            names = [name for name in sorted(hidden_folders) if hidden_folders[name] == folder]
             setting = self.options["unless_used"][names[0]]["setting"].replace("FOLDER", host.shown(folder))
             text = "hpc-onboard does not set %s, which would hide the content of %s. To keep using this folder, set %s"
             notes.append(text % (" and ".join(names), host.shown(folder), setting))
@@ -148,20 +148,23 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             try:
                 text = read_edited_file(host, path).text
             except AccountError:
-                continue  # an unreadable file is reported elsewhere
-            if any(name in text for name in self.options["variables"]):
-                from .._formats.settings import find_overrides  # imported late: few start-up files name a variable
+                continue  # no override can be found in a file that cannot be read
+            if not any(name in text for name in self.options["variables"]):
+                continue
+            from .._formats.settings import find_overrides  # imported late: few start-up files name a variable
 
-                for override in find_overrides(text, self.options["variables"], host.home):
-                    if override.is_certain(host.home):
-                        place = "%s:%d" % (host.shown(path), override.line)
-                        notes.append("%s overrides %s; remove that line" % (place, override.name))
+            for override in find_overrides(text, self.options["variables"], host.home):
+                if override.is_certain(host.home):
+                    place = "%s:%d" % (host.shown(path), override.line)
+                    notes.append("%s overrides %s; remove that line" % (place, override.name))
         return notes
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return the variables that are not set, each with the folder of the user that it would hide."""
-        hidden = self._find_hidden_folders(host) if self.options["state"] == "present" else {}
-        return {"in_use": {name: host.shown(folder) for name, folder in hidden.items()}} if hidden else {}
+        hidden_folders = self._find_hidden_folders(host) if self.options["state"] == "present" else {}
+        if not hidden_folders:
+            return {}
+        return {"in_use": {name: host.shown(folder) for name, folder in hidden_folders.items()}}
 
     # -- changes -------------------------------------------------------------------------------
 
