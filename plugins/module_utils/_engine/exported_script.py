@@ -171,7 +171,7 @@ class ScriptRun:
         ]
         sys.stdout.flush()  # before the engine forks, or the child could print the same text again
         answer = self._run_until_done(dict(plan, resources=resources))
-        outcomes = iter(answer["outcomes"])
+        outcomes = iter(answer["outcomes"])  # of the resources, in their order
         answer["outcomes"] = [
             _missing_key_outcome(entry, self._kinds) if entry in incomplete else next(outcomes)
             for entry in self._entries

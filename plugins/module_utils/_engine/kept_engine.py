@@ -86,7 +86,8 @@ def pack_engine(sources: Mapping[str, Optional[str]]) -> bytes:
         index[name] = None
         if source is not None:
             part = _dump_code(compile(source, name + ".py", "exec"))
-            index[name] = [sum(map(len, parts)), len(part), digest(part).hex()]
+            offset = sum(map(len, parts))
+            index[name] = [offset, len(part), digest(part).hex()]
             parts.append(part)
     return b"".join([b"\0", json.dumps(index, sort_keys=True).encode("ascii"), b"\n", *parts])
 

@@ -54,6 +54,7 @@ def decide_removals(task: Task) -> Task:
         if is_lost and why is not None and resource.IS_RESTORED and before:  # a key, which may be hpc-onboard's
             settled[position] = Outcome.of_failure(resource.identity, "blocked", LOST % why).document()
             continue
+        # hpc-onboard replaced the user's key, or changed the modes of the key's file
         is_modified = note.get("replaced") or (note.get("was") and not note["made"])
         if resource.IS_RESTORED and why in (None, ADOPTED) and is_modified:
             resources[position] = RestoredKey(resource, note)

@@ -93,10 +93,10 @@ class CondaInstall(CondaInstallOptions, JobResource):
         A mark is "DISTRIBUTION VERSION for MACHINE". Any other mark is returned unchanged.
         """
         desired, found = self._spec.mark.split(" "), mark.split(" ")
-        is_same = len(found) == len(desired) and (found[0], found[-1]) == (desired[0], desired[-1])
-        if is_same and condarc.version_numbers(found[1]) >= condarc.version_numbers(desired[1]):
-            return self._spec.mark
-        return mark
+        if len(found) != len(desired) or (found[0], found[-1]) != (desired[0], desired[-1]):
+            return mark  # of another distribution or machine
+        is_newer = condarc.version_numbers(found[1]) >= condarc.version_numbers(desired[1])
+        return self._spec.mark if is_newer else mark
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the prefix must not be changed or cannot be created, or None."""

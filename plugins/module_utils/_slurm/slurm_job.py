@@ -154,9 +154,9 @@ class SlurmJob:
             return ""
         number = _read_word(path, NUMBER)
         job = query_job(str(mark.get("name")), number)
-        seconds = int(mark.get("at", 0)) + SETTLING - time.time()
-        if job is not None and not job.state and not number and 0 < seconds <= SETTLING:
-            time.sleep(seconds)  # the sbatch command of a killed run may still be submitting the job
+        remaining = int(mark.get("at", 0)) + SETTLING - time.time()
+        if job is not None and not job.state and not number and 0 < remaining <= SETTLING:
+            time.sleep(remaining)  # the sbatch command of a killed run may still be submitting the job
             job = query_job(str(mark.get("name")), number)
         if job is None:
             raise AccountError(NO_QUERY)
