@@ -59,20 +59,18 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
 
             task = decide_removals(task)
         observation = WORKS[plan["work"]](task)
-        statuses = {outcome["status"] for outcome in [observation.receipt, *observation.outcomes]}
-        if plan.get("ticket") and "failed" in statuses:
+        outcomes = [observation.receipt, *observation.outcomes]
+        if plan.get("ticket") and any(outcome["status"] == "failed" for outcome in outcomes):
             account.check_ticket()  # a missing ticket explains the failure better
         if plan.get("receipt") and observation.receipt["status"] not in FAILURES:
             mark_adopted(task, observation)
         result["outcomes"] = outcomes_of_fixes + _public_outcomes(plan, observation.outcomes)
         if plan.get("receipt"):
-            changes = _collect_note_changes(task, observation.outcomes, True) if plan["work"] == "reconcile" else {}
-            copy = not plan.get("only_made") and plan.get("notes")
-            if copy:  # if the account has lost its receipt, the notes are recovered from the sender's copy
-                from .._receipt import lost_receipt
-
-                if lost_receipt.shows_loss(task.make_host(), notes.parse_notes(observation.receipt["after"]), copy):
-                    changes = {**changes, **lost_receipt.recover_notes(changes, copy)}
+            changes: NoteChanges = {}
+            if plan["work"] == "reconcile":
+                changes = _collect_note_changes(task, observation.outcomes, is_done=True)
+            if plan.get("notes") and not plan.get("only_made"):
+                changes = _recover_lost_notes(task, observation, changes)
             result["receipt"] = receipt.to_answer(_update_receipt(task, observation, changes))
     except AccountError as error:
         result["error"] = str(error)
@@ -82,6 +80,16 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         result["error"] = describe_bug(error)
     result.update(python="%d.%d.%d" % sys.version_info[:3], host=os.uname().nodename)
     return dict(result, seconds=round(time.time() - started, 3))
+
+
+def _recover_lost_notes(task: Task, observation: Observation, changes: NoteChanges) -> NoteChanges:
+    """Return the changes, with the notes of the sender's copy if the account has lost its receipt."""
+    from .._receipt import lost_receipt
+
+    copied_notes = task.plan["notes"]
+    if not lost_receipt.shows_loss(task.make_host(), notes.parse_notes(observation.receipt["after"]), copied_notes):
+        return changes
+    return {**changes, **lost_receipt.recover_notes(changes, copied_notes)}
 
 
 def _open_account(plan: Mapping[str, Any]) -> Account:
@@ -118,7 +126,7 @@ def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
     if root:
         create_sandbox(root, plan["sandbox"])
 
-    def make_host() -> Host:  # a new one each time, since it remembers what it has seen
+    def make_host() -> Host:  # a new one each time, since it caches what it has read
         host = Host(account, fingerprint_key, root)
         host.is_following = plan["work"] == "follow"
         host.receipt_copy = receipt_copy
@@ -147,15 +155,15 @@ def _public_outcomes(plan: Mapping[str, Any], outcomes: List[Document]) -> List[
 
 def _examine(task: Task) -> Observation:
     """Compare the account with the desired state, without changes."""
-    return task.run_all(task.make_host, examine, False, task.kept.outcomes)
+    return task.run_all(task.make_host, examine, locked=False, settled=task.kept.outcomes)
 
 
 def _preview(task: Task) -> Observation:
     """Return what a run would do. If the receipt could not note its changes, all changes are blocked."""
     preview = _simulate_run(task, task.kept.outcomes)
-    if not task.plan.get("receipt") or not _has_changes(preview):
+    if not task.plan.get("receipt") or not preview.has_changes():
         return preview
-    changes = _collect_note_changes(task, preview.outcomes, False)
+    changes = _collect_note_changes(task, preview.outcomes, is_done=False)
     outcome = task.examine_only([receipt.Receipt(changes, task.cluster)])[0]
     return Observation(outcome, _block_changes(preview.outcomes), False) if outcome["status"] in FAILURES else preview
 
@@ -164,35 +172,30 @@ def _simulate_run(task: Task, settled: Dict[int, Document]) -> Observation:
     """Return what a run would do: reconcile on a host that keeps changes in memory. settled: see Task.run_all."""
     from .._core.dry_run import DryRunHost  # imported late: compiling takes time, and most runs only examine
 
-    return task.run_all(lambda: DryRunHost(task.make_host()), reconcile, False, settled)
+    return task.run_all(lambda: DryRunHost(task.make_host()), reconcile, locked=False, settled=settled)
 
 
 def _reconcile(task: Task) -> Observation:
     """Note in the receipt what will be created, change what differs, and return the outcomes."""
-    observation = _examine(task)
-    if not _has_changes(observation) and not _has_lock_file(task.make_host()):  # taking the lock removes a stale file
-        return observation
+    before = _examine(task)
+    if not before.has_changes() and not _has_lock_file(task.make_host()):  # taking the lock removes a stale file
+        return before
     # on a file system that hangs, a second attempt would only cost time
-    settled = {place: outcome for place, outcome in enumerate(observation.outcomes) if outcome["status"] == "unknown"}
+    settled = {position: outcome for position, outcome in enumerate(before.outcomes) if outcome["status"] == "unknown"}
     settled.update(task.kept.outcomes)
     loop: Loop = reconcile
     if task.plan.get("receipt") or task.key_guard.names:  # the receipt also has the marks of rotations
         from .write_ahead import plan_records, restrict_to_planned  # imported late: most runs only examine
 
         preview = _simulate_run(task, settled)
-        planned = plan_records(observation, preview)
-        changes = _collect_note_changes(task, planned, False) if task.plan.get("receipt") else {}
-        outcome = _update_receipt(task, observation, changes)
+        planned = plan_records(before, preview)
+        changes = _collect_note_changes(task, planned, is_done=False) if task.plan.get("receipt") else {}
+        outcome = _update_receipt(task, before, changes)
         if outcome["status"] in FAILURES:  # what cannot be noted is not created
             return Observation(outcome, _block_changes(planned), False)
         if task.plan.get("receipt"):
-            loop = restrict_to_planned(loop, task, observation, preview)
-    return task.run_all(task.make_host, loop, True, settled)
-
-
-def _has_changes(observation: Observation) -> bool:
-    """Return True if a run would change or remove something."""
-    return observation.has_drafts or any(outcome["status"] in CHANGES for outcome in observation.outcomes)
+            loop = restrict_to_planned(loop, task, before, preview)
+    return task.run_all(task.make_host, loop, locked=True, settled=settled)
 
 
 def _block_changes(outcomes: List[Document]) -> List[Document]:
@@ -211,17 +214,12 @@ def _has_lock_file(host: Host) -> bool:
 def _follow(task: Task) -> Observation:
     """Examine repeatedly until a background job reaches its next step, none is running, or the time is up."""
     deadline = time.time() + float(task.plan["follow_seconds"])
-    observation = _examine(task)
-    steps = _current_steps(observation)
-    while time.time() < deadline and any(steps) and _current_steps(observation) == steps:
+    latest = _examine(task)
+    first_steps = latest.job_steps()
+    while time.time() < deadline and latest.job_steps() == first_steps and any(first_steps):
         time.sleep(POLL_SECONDS)
-        observation = _examine(task)
-    return observation
-
-
-def _current_steps(observation: Observation) -> List[Any]:
-    """Return the step of each resource's background job; None for a resource without one."""
-    return [outcome["progress"] and outcome["progress"].get("step") for outcome in observation.outcomes]
+        latest = _examine(task)
+    return latest
 
 
 WORKS = {"reconcile": _reconcile, "foresee": _preview, "examine": _examine, "follow": _follow}
@@ -230,8 +228,8 @@ WORKS = {"reconcile": _reconcile, "foresee": _preview, "examine": _examine, "fol
 # -- the receipt -------------------------------------------------------------------------------
 
 
-def _collect_note_changes(task: Task, outcomes: List[Document], done: bool) -> NoteChanges:
-    """Return the changed notes after a run or, if not done, before the run: of what it is about to create.
+def _collect_note_changes(task: Task, outcomes: List[Document], is_done: bool) -> NoteChanges:
+    """Return the changed notes after a run; if it is not done yet, the notes of what the run is about to create.
 
     The notes of kept and restored resources are released, except of failed ones: the next run handles these.
     """
@@ -240,10 +238,10 @@ def _collect_note_changes(task: Task, outcomes: List[Document], done: bool) -> N
     key_id = notes.fingerprint_key_id(task.plan["fingerprint_key"])
     released: NoteChanges = {
         note_key(entries[position]["kind"], outcomes[position]["identity"]): notes.RELEASED
-        for position in set(kept) | set(task.kept.restored if done else ())
+        for position in set(kept) | set(task.kept.restored if is_done else ())
         if outcomes[position]["status"] not in FAILURES
     }
-    return {**released, **notes.notes_of_run(pairs, key_id, task.cluster, done)}
+    return {**released, **notes.notes_of_run(pairs, key_id, task.cluster, is_done)}
 
 
 def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) -> Document:
@@ -251,37 +249,44 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
 
     The receipt is removed with the last resource, even if it contains only the marks that a rotation wrote.
     """
-    found = observation.receipt
+    current = observation.receipt
     marks = task.key_guard.marks_to_write(observation.outcomes) if task.plan["work"] == "reconcile" else {}
-    if found["status"] in FAILURES:
-        return found
-    merged = notes.merge_changes(found["after"], changes, task.cluster, marks)
+    if current["status"] in FAILURES:
+        return current
+    merged = notes.merge_changes(current["after"], changes, task.cluster, marks)
     has_failure = any(outcome["status"] in FAILURES for outcome in observation.outcomes)
+    # the last note is that of the receipt's own folder
     removes_last = changes and set(merged["resources"]) <= {notes.folder_key(receipt.ABOVE)} and not has_failure
-    if notes.to_state(merged) == found["after"] and not (removes_last and found["after"]):
-        return found
+    if notes.to_state(merged) == current["after"] and not (removes_last and current["after"]):
+        return current
     resources = {note_key(resource.KIND, resource.identity): resource for resource in task.resources}
-    decided_by = _receipt_at_decision(task, found["after"])
-    update: Resource = receipt.Receipt(changes, task.cluster, marks, decided_by, resources)
+    notes_at_decision = _receipt_at_decision(task, current["after"])
+    update: Resource = receipt.Receipt(changes, task.cluster, marks, notes_at_decision, resources)
     outcome = task.examine_only([update])[0]
     if outcome["status"] in CHANGES:
-        outcome = run_isolated([update], Pass(task.make_host, reconcile, True, task.seconds), {})[0]
+        outcome = run_isolated([update], Pass(task.make_host, reconcile, locked=True, seconds=task.seconds), {})[0]
     return outcome
 
 
-def _receipt_at_decision(task: Task, found: State) -> State:
-    """Return the notes by which this run decided what to remove: those found; for kept resources, the earlier ones."""
-    kept = [note_key(task.resources[place].KIND, task.resources[place].identity) for place in task.kept.outcomes]
-    earlier = {key: task.kept.receipt[key] for key in kept if key in task.kept.receipt}
-    return dict({key: text for key, text in found.items() if key not in kept}, **earlier)
+def _receipt_at_decision(task: Task, current: State) -> State:
+    """Return the notes by which this run decided what to remove: for kept resources, those from before the run."""
+    kept = [task.resources[position] for position in task.kept.outcomes]
+    keys = [note_key(resource.KIND, resource.identity) for resource in kept]
+    state = {key: text for key, text in current.items() if key not in keys}
+    state.update({key: task.kept.receipt[key] for key in keys if key in task.kept.receipt})
+    return state
 
 
 def main(payload: Mapping[str, Any], kinds: Kinds) -> None:
-    """Print the answer between two lines with the frame, and end without waiting for a child that hangs."""
+    """Print the answer between two lines with the frame, and end without waiting for a child that hangs.
+
+    payload: the plan, the frame (a line that the sender finds in the output), and the engine's modules.
+    """
     result = answer(payload["plan"], kinds)
-    request, receipt_answer = payload["plan"].get("engine"), result["receipt"] or {"notes": {}, "problem": "not noted"}
+    request = payload["plan"].get("engine")
+    written_receipt = result["receipt"] or {"notes": {}, "problem": "not noted"}
     # an engine is kept only next to a receipt: offboarding removes both
-    if (request == "keep" and receipt_answer["notes"]) or (request == "drop" and not receipt_answer["problem"]):
+    if (request == "keep" and written_receipt["notes"]) or (request == "drop" and not written_receipt["problem"]):
         from .kept_engine import keep_or_drop_engine  # imported late: used once for each version
 
         try:

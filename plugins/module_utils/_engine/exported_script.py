@@ -94,7 +94,9 @@ class ScriptRun:
         """Run the requested part, print its outcomes, write the result, and return the exit code."""
         script, user = self._script, pwd.getpwuid(os.getuid()).pw_name
         if user != script["user"]:
-            raise AccountError("this script is for the user %s; you are %s. Nothing was done" % (script["user"], user))
+            raise AccountError(
+                "this script is for the user %s, but you are %s. Nothing was changed" % (script["user"], user)
+            )
         self._entries = script["parts"][request.part]
         keys = self._prompt_for_keys()
         plan = dict(script["plan"], work=request.work, receipt=True, seconds=SECONDS)
@@ -162,14 +164,14 @@ class ScriptRun:
         Raises AccountError for an error of the whole plan.
         """
         incomplete = [entry for entry in self._entries if entry.get("key") and entry["key"] not in keys]
-        sent = [
+        resources = [
             _with_password(entry, keys[entry["key"]]) if entry.get("key") else entry
             for entry in self._entries
             if entry not in incomplete
         ]
-        sys.stdout.flush()  # before the engine forks
-        answer = self._run_until_done(dict(plan, resources=sent))
-        outcomes = iter(answer["outcomes"])
+        sys.stdout.flush()  # before the engine forks, or the child could print the same text again
+        answer = self._run_until_done(dict(plan, resources=resources))
+        outcomes = iter(answer["outcomes"])  # of the resources, in their order
         answer["outcomes"] = [
             _missing_key_outcome(entry, self._kinds) if entry in incomplete else next(outcomes)
             for entry in self._entries
@@ -181,7 +183,7 @@ class ScriptRun:
         answer = latest = self._call_engine(plan)
         if plan["work"] != "reconcile":
             return answer
-        deadline, shown_step = time.time() + WAIT_SECONDS, ""
+        deadline, shown_step = time.time() + WAIT_SECONDS, ""  # the step that was printed last
         while any(_is_in_progress(outcome) for outcome in latest["outcomes"]) and time.time() < deadline:
             step = next(str(outcome["progress"]["step"]) for outcome in latest["outcomes"] if _is_in_progress(outcome))
             if step != shown_step:
@@ -210,7 +212,7 @@ class ScriptRun:
         try:
             files.replace(folder, name, seal_result(self._script, request.part, request.work, answer), 0o600, {})
         except OSError as error:
-            text = "the work is done, but the result ~/%s could not be written: %s"
+            text = "the work is done, but its result could not be written to ~/%s (%s). Run the script again"
             raise AccountError(text % (name, errno_name(error))) from None
         finally:
             os.close(folder)
@@ -221,14 +223,14 @@ class ScriptRun:
 
 
 def _with_fingerprints(plan: Mapping[str, Any], keys: Mapping[str, str]) -> Dict[str, Document]:
-    """Return the plan's "keys", with the fingerprint of each typed key as the one that the sender has ("held")."""
-    known = dict(plan["keys"])
-    paths = AccountPaths(Account("", ""), bytes.fromhex(plan["fingerprint_key"]))
-    for name, value in reversed(list(keys.items())):  # the first one of several versions overwrites the others
+    """Return the plan's "keys", in which the fingerprint of each typed key is that of the sender's key ("held")."""
+    described_keys = dict(plan["keys"])
+    paths = AccountPaths(Account("", ""), bytes.fromhex(plan["fingerprint_key"]))  # only to compute fingerprints
+    for name, value in reversed(list(keys.items())):  # the first version of a key overwrites its other versions
         secret = name.partition("@")[0]
-        if secret in known:
-            known[secret] = dict(known[secret], held=[paths.fingerprint(value)])
-    return known
+        if secret in described_keys:
+            described_keys[secret] = dict(described_keys[secret], held=[paths.fingerprint(value)])
+    return described_keys
 
 
 def _with_password(entry: Document, value: str) -> Document:

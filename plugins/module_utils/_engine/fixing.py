@@ -20,18 +20,22 @@ def apply_fixes(
     resources: List[Resource], make_host: Callable[[], Host], seconds: float, is_preview: bool
 ) -> List[Document]:
     """Apply the fixes, or preview them, and return their outcomes in order. seconds: for one fix."""
-    examining = Pass(make_host, examine, False, seconds)
-    blocked = _block_noted_removals(resources, make_host(), run_isolated([receipt.Receipt({})], examining, {})[0])
-    examined = run_isolated(resources, examining, blocked)
+    examine_pass = Pass(make_host, examine, locked=False, seconds=seconds)
+    receipt_outcome = run_isolated([receipt.Receipt({})], examine_pass, {})[0]
+    blocked = _block_noted_removals(resources, make_host(), receipt_outcome)
+    examined = run_isolated(resources, examine_pass, blocked)
     if not any(outcome["status"] in CHANGES for outcome in examined):
         return examined
     if is_preview:
         from .._core.dry_run import DryRunHost  # imported late: few runs preview fixes
 
-        return run_isolated(resources, Pass(lambda: DryRunHost(make_host()), reconcile, False, seconds), blocked)
-    outcomes = run_isolated(resources, Pass(make_host, reconcile, True, seconds), blocked)
-    for variable in (name for outcome in outcomes if outcome["status"] in CHANGES for name in outcome["before"]):
-        os.environ.pop(variable, None)  # this process has inherited it from a shell that read the file before the fix
+        preview_pass = Pass(lambda: DryRunHost(make_host()), reconcile, locked=False, seconds=seconds)
+        return run_isolated(resources, preview_pass, blocked)
+    outcomes = run_isolated(resources, Pass(make_host, reconcile, locked=True, seconds=seconds), blocked)
+    for outcome in outcomes:
+        for name in outcome["before"] if outcome["status"] in CHANGES else ():
+            # a fixed variable, which this process has inherited from a shell that read the file before the fix
+            os.environ.pop(name, None)
     return outcomes
 
 
@@ -42,9 +46,9 @@ def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome
     """
     noted_paths = []
     for note in notes.parse_notes(receipt_outcome["after"]).values():
-        paths = [str(note["options"].get(name) or "$") for name in ("path", "prefix")]
-        # fixes remove paths in the home only, and no site's variable points there
-        noted_paths += [host.expand(path) for path in paths if not path.startswith("$")]
+        paths = [str(note["options"].get(name) or "") for name in ("path", "prefix")]
+        # fixes remove paths in the home only, and no site's variable ($NAME) points there
+        noted_paths += [host.expand(path) for path in paths if path and not path.startswith("$")]
     blocked = {}
     for position, resource in enumerate(resources):
         try:
@@ -53,7 +57,7 @@ def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome
             continue  # the outcome of the fix reports the error
         why = "waits for: " + receipt.IDENTITY if removed and receipt_outcome["status"] in FAILURES else ""
         for path in noted_paths:
-            if any(path == top or path.startswith(top + "/") for top in removed):
+            if any(path == top or path.startswith(top + "/") for top in removed):  # top: a file or a folder
                 why = host.shown(path) + " was set up by hpc-onboard; fixes do not remove it"
         if why:
             blocked[position] = Outcome.of_failure(resource.identity, "blocked", why).document()

@@ -64,55 +64,55 @@ class LineReader:
 
 def run_isolated(resources: List[Resource], one_pass: Pass, settled: Dict[int, Document]) -> List[Document]:
     """Return the outcomes of all resources, in order. settled: final outcomes, by position, of resources to skip."""
-    done = dict(settled)
-    while len(done) < len(resources):
-        _run_child(resources, one_pass, done)
-    return [done[position] for position in range(len(resources))]
+    outcomes = dict(settled)
+    while len(outcomes) < len(resources):
+        _run_child(resources, one_pass, outcomes)
+    return [outcomes[position] for position in range(len(resources))]
 
 
-def _run_child(resources: List[Resource], one_pass: Pass, done: Dict[int, Document]) -> None:
-    """Take the resources without an outcome through the pass in one child, and add their outcomes to done.
+def _run_child(resources: List[Resource], one_pass: Pass, outcomes: Dict[int, Document]) -> None:
+    """Take the resources without an outcome through the pass in one child, and add their outcomes, by position.
 
     If the child hangs or is killed, its present resource becomes unknown or failed; the next child takes the others.
     """
-    todo = [position for position in range(len(resources)) if position not in done]
-    earlier = [  # examined by an earlier child; the host of this one does not know them
+    todo = [position for position in range(len(resources)) if position not in outcomes]
+    prerequisites = [  # examined by an earlier child, whose host is not that of this child
         resource
         for position, resource in enumerate(resources[: one_pass.prerequisites])
-        if position in done and done[position]["status"] not in FAILURES
+        if position in outcomes and outcomes[position]["status"] not in FAILURES
     ]
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
-        _child_main([resources[position] for position in todo], earlier, one_pass, writer)
+        _child_main([resources[position] for position in todo], prerequisites, one_pass, writer)
     os.close(writer)
     lines = LineReader(reader)
     seconds = one_pass.seconds + (WAIT_SECONDS if one_pass.locked else 0)  # the first outcome may wait for the lock
     try:
         for position in todo:
-            done[position] = json.loads(lines.read_line(seconds))
+            outcomes[position] = json.loads(lines.read_line(seconds))
             seconds = one_pass.seconds
         os.waitpid(child, 0)
     except ChildSilent:
         import signal  # imported late: few children hang
 
         os.kill(child, signal.SIGKILL)
-        _mark_unknown(resources, position, one_pass, done)  # position: of the outcome that did not arrive
+        _mark_unknown(resources, position, one_pass, outcomes)  # position: of the outcome that did not arrive
     except ChildDied:
         os.waitpid(child, 0)
         text = (
             "the process was killed, perhaps by a memory or time limit of the login node: ask the site for its limits"
         )
-        done[position] = Outcome.of_failure(resources[position].identity, "failed", text).document()
+        outcomes[position] = Outcome.of_failure(resources[position].identity, "failed", text).document()
     finally:
         os.close(reader)
 
 
-def _child_main(todo: List[Resource], earlier: List[Resource], one_pass: Pass, writer: int) -> None:
+def _child_main(todo: List[Resource], prerequisites: List[Resource], one_pass: Pass, writer: int) -> None:
     """Run as the child: without a terminal, take resources through the pass and report to the pipe. Never returns.
 
-    earlier: resources to examine again without a report, because later ones use what they store on the host.
+    prerequisites: resources to examine again without a report, because others use what they store on the host.
     """
     try:
         host = one_pass.make_host()
@@ -121,7 +121,7 @@ def _child_main(todo: List[Resource], earlier: List[Resource], one_pass: Pass, w
             null = os.open(os.devnull, os.O_RDWR)
             for handle in (0, 1, 2):
                 os.dup2(null, handle)  # only the parent may write to stdout, where it prints the answer
-            for resource in earlier:
+            for resource in prerequisites:
                 ResourceRun(host, examine).produce_outcome(resource)
             if one_pass.locked:
                 from .lock import AccountLock  # imported late: compiling takes time, and most runs change nothing
@@ -130,7 +130,7 @@ def _child_main(todo: List[Resource], earlier: List[Resource], one_pass: Pass, w
                     _write_outcomes(todo, run.produce_outcome, writer)
             else:
                 _write_outcomes(todo, run.produce_outcome, writer)
-        except (AccountError, OSError) as error:
+        except (AccountError, OSError) as error:  # the lock is not available, for example
             text = str(as_account_error(error, "opening " + os.devnull) if isinstance(error, OSError) else error)
             _write_outcomes(todo, lambda resource: Outcome.of_failure(resource.identity, "failed", text), writer)
     finally:
@@ -145,26 +145,27 @@ def _write_outcomes(todo: List[Resource], get_outcome: Callable[[Resource], Outc
             rest = rest[os.write(writer, rest) :]
 
 
-def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, done: Dict[int, Document]) -> None:
+def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, outcomes: Dict[int, Document]) -> None:
     """Mark the silent resource, given by its position, as unknown, and record on the account which file systems hang.
 
     File systems that the resources touch are tried first, then all others, to which links may point. If all respond,
-    those that the silent resource touches count as hanging; but not the home's, which the other resources need.
+    those that the silent resource touches are treated as hanging; but not the home's, which the other resources need.
     """
     from .._core.mounts import describe_hang, find_hanging, mount_of, mount_points
 
     mounts, host = mount_points(), one_pass.make_host()
     home = host.root + host.home
-    home_mount, own_mounts = mount_of(home, mounts), _touched_mounts(resources[silent], host, mounts)
-    touched = {home_mount}.union(*(_touched_mounts(resource, host, mounts) for resource in resources))
+    home_mount, silent_mounts = mount_of(home, mounts), _touched_mounts(resources[silent], host, mounts)
+    all_touched = {home_mount}.union(*(_touched_mounts(resource, host, mounts) for resource in resources))
     wait = max(1.0, one_pass.seconds * MOUNT_SHARE)
-    hung = set(find_hanging(touched, wait) or find_hanging(mounts, wait)) or own_mounts - {home_mount}
-    host.account.hung_mounts.update({mount: describe_hang(mount, home, one_pass.seconds) for mount in hung})
-    hangs = [host.account.hung_mounts[mount] for mount in sorted(hung & own_mounts or hung)]
-    if not hangs:
-        text = "no answer in %d s, although the file systems respond. Run again; if that does not help, ask the site"
-        hangs = [text % one_pass.seconds]
-    done[silent] = Outcome.of_failure(resources[silent].identity, "unknown", hangs[0]).document()
+    hanging = set(find_hanging(all_touched, wait) or find_hanging(mounts, wait)) or silent_mounts - {home_mount}
+    host.account.hung_mounts.update({mount: describe_hang(mount, home, one_pass.seconds) for mount in hanging})
+    text = "no answer in %d s, although the file systems respond. Run again; if that does not help, ask the site"
+    text %= one_pass.seconds
+    causes = sorted(hanging & silent_mounts or hanging)
+    if causes:  # one of these file systems is enough to explain the outcome
+        text = host.account.hung_mounts[causes[0]]
+    outcomes[silent] = Outcome.of_failure(resources[silent].identity, "unknown", text).document()
 
 
 def _touched_mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:

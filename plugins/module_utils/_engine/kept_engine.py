@@ -86,7 +86,8 @@ def pack_engine(sources: Mapping[str, Optional[str]]) -> bytes:
         index[name] = None
         if source is not None:
             part = _dump_code(compile(source, name + ".py", "exec"))
-            index[name] = [sum(map(len, parts)), len(part), digest(part).hex()]
+            offset = sum(map(len, parts))
+            index[name] = [offset, len(part), digest(part).hex()]
             parts.append(part)
     return b"".join([b"\0", json.dumps(index, sort_keys=True).encode("ascii"), b"\n", *parts])
 
@@ -100,9 +101,9 @@ def _dump_code(code: CodeType) -> bytes:
 
 
 def keep_or_drop_engine(payload: Mapping[str, Any]) -> Optional[Document]:
-    """Keep the engine of this payload on the account, or remove all kept ones, as plan["engine"] says.
+    """Keep the engine of this payload on the account if plan["engine"] is "keep"; else remove all kept engines.
 
-    Return version of Python and digest of the kept file; None if no file was kept.
+    Return {python: Python's cache tag, digest} of the kept file; None if no file was kept.
     """
     plan = payload["plan"]
     account = Account.of_this_process(plan.get("sandbox"))
@@ -116,9 +117,9 @@ def keep_or_drop_engine(payload: Mapping[str, Any]) -> Optional[Document]:
     def make_host() -> Host:
         return Host(account, fingerprint_key, root)
 
-    (outcome,) = run_isolated([engine], Pass(make_host, examine, False, seconds), {})
+    (outcome,) = run_isolated([engine], Pass(make_host, examine, locked=False, seconds=seconds), {})
     if outcome["status"] in CHANGES:
-        (outcome,) = run_isolated([engine], Pass(make_host, reconcile, True, seconds), {})
+        (outcome,) = run_isolated([engine], Pass(make_host, reconcile, locked=True, seconds=seconds), {})
     python = sys.implementation.cache_tag
     if outcome["status"] in FAILURES or not is_kept or not python:
         return None

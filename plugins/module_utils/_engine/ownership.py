@@ -16,7 +16,7 @@ from .restored_key import RestoredKey
 from .restored_thing import RestoredThing
 from .task import KeptResources, Task
 
-ADOPTED = "this resource existed before hpc-onboard"
+ADOPTED = "this resource existed before hpc-onboard managed it"
 LOST = (
     "the receipt on the account is missing, and this key differs from the key in this machine's copy of the receipt"
     " (%s). Check this key and remove it yourself"
@@ -31,29 +31,30 @@ def decide_removals(task: Task) -> Task:
 
     What gets former values back is replaced by a RestoredKey or a RestoredThing. All others are removed by the run.
     """
-    observation = task.run_all(task.make_host, examine, False, {})
+    observation = task.run_all(task.make_host, examine, locked=False, settled={})
     own_notes = notes.parse_notes(observation.receipt["after"])
     copied_notes = task.make_host().receipt_copy
-    # the only note in a receipt that a rotation begins after a loss is that of its own folder
+    # is_lost: the account has lost its receipt; a rotation may have begun one with the note of its own folder alone
     is_lost = not own_notes.keys() - {notes.folder_key(receipt.ABOVE)} and bool(copied_notes)
-    noted: Mapping[str, Document] = dict(copied_notes, **own_notes) if is_lost else own_notes
+    all_notes: Mapping[str, Document] = dict(copied_notes, **own_notes) if is_lost else own_notes
     settled: Dict[int, Document] = {}
     resources = list(task.resources)
     for position, resource in enumerate(task.resources):
         before = observation.outcomes[position]["before"]
-        note = noted.get(note_key(resource.KIND, resource.identity), {})
+        note = all_notes.get(note_key(resource.KIND, resource.identity), {})
         if observation.receipt["status"] in FAILURES:  # it is unknown who created the resource
             settled[position] = receipt.blocked_outcome(Outcome(resource.identity, {}, {}).document())
             continue
         if _has_second_entry(resource, note, before):
             settled[position] = Outcome.of_failure(resource.identity, "blocked", DOUBLED).document()
             continue
-        why = _why_it_stays(task, resource, note, noted, before, is_lost)
+        why = _why_it_stays(task, resource, note, all_notes, before, is_lost)
         if why is not None and resource.IS_RESTORED and note.get("replaced") and _is_restored(task, resource, note):
             why = None  # a killed run restored the key, but did not remove the copy
-        if is_lost and why is not None and resource.IS_RESTORED and before:
+        if is_lost and why is not None and resource.IS_RESTORED and before:  # a key, which may be hpc-onboard's
             settled[position] = Outcome.of_failure(resource.identity, "blocked", LOST % why).document()
             continue
+        # hpc-onboard replaced the user's key, or changed the modes of the key's file
         is_modified = note.get("replaced") or (note.get("was") and not note["made"])
         if resource.IS_RESTORED and why in (None, ADOPTED) and is_modified:
             resources[position] = RestoredKey(resource, note)
@@ -64,7 +65,8 @@ def decide_removals(task: Task) -> Task:
             if before or observation.outcomes[position]["status"] in FAILURES:  # a missing resource needs no remark
                 outcome.remarks = ["%s: not removed, because %s" % (resource.identity, why)]
             settled[position] = outcome.document()
-    restored = frozenset(place for place, resource in enumerate(resources) if resource is not task.resources[place])
+    pairs = enumerate(zip(resources, task.resources))
+    restored = frozenset(position for position, (resource, declared) in pairs if resource is not declared)
     return task._replace(resources=resources, kept=KeptResources(settled, observation.receipt["after"], restored))
 
 
@@ -75,19 +77,19 @@ def _is_restored(task: Task, resource: Resource, note: Document) -> bool:
 
 
 def _has_second_entry(resource: Resource, note: Document, found: State) -> bool:
-    """Return True if the file has an entry of the user's besides hpc-onboard's: a removal would remove both."""
+    """Return True if the file has the user's own entry next to hpc-onboard's: a removal would remove both."""
     is_written = note.get("made") or note.get("replaced")
     return bool(resource.IS_RESTORED and is_written and any(found.get(field, "1") != "1" for field in notes.NUMBERS))
 
 
 def _why_it_stays(
-    task: Task, resource: Resource, note: Document, noted: Mapping[str, Document], found: State, is_lost: bool
+    task: Task, resource: Resource, note: Document, all_notes: Mapping[str, Document], found: State, is_lost: bool
 ) -> Optional[str]:
     """Return why a resource stays although its removal is declared; None if it is removed or restored.
 
-    note: of the resource; {} without one. noted: all notes. found: the resource's present state.
+    note: of the resource; {} without a note. found: the resource's present state. is_lost: see decide_removals().
     """
-    clusters = notes.other_clusters(noted, note_key(resource.KIND, resource.identity), task.cluster)
+    clusters = notes.other_clusters(all_notes, note_key(resource.KIND, resource.identity), task.cluster)
     if clusters:
         return "this resource is also set up for %s" % " and ".join(clusters)
     if not note:

@@ -20,12 +20,12 @@ Kinds = Mapping[str, Type[Resource]]  # the resource types by their names
 Loop = Callable[[Resource, Host], Outcome]  # examine or reconcile, perhaps restricted
 
 
-def build_resource(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
+def build_resource(entry: Mapping[str, Any], kinds: Kinds) -> Resource:
     """Return the resource for one entry of a plan, with checked options and defaults. Raise AccountError if invalid."""
-    kind = str(declared.get("kind"))
+    kind = str(entry.get("kind"))
     if kind not in kinds:
         raise AccountError("unknown resource type %r; available: %s" % (kind, ", ".join(sorted(kinds))))
-    return kinds[kind](kinds[kind].with_defaults(declared["options"]))
+    return kinds[kind](kinds[kind].with_defaults(entry["options"]))
 
 
 def create_sandbox(root: str, sandbox: Mapping[str, Any]) -> None:

@@ -29,7 +29,7 @@ class RestoredKey(Resource):
         return list(self._key.touches(host))
 
     def _former_text(self, host: Host) -> Optional[str]:
-        """Return the whole text of the file before the key was replaced; None if it is unknown or was not replaced."""
+        """Return the file's whole text before the key was replaced; None if unknown, or if no key was replaced."""
         content = former_copies.read_copy(host, self._note_key) if self._note.get("replaced") else None
         if content is not None:
             self._text = content.decode("latin-1")

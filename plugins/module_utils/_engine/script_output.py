@@ -62,12 +62,14 @@ class ScriptOutput:
         has_failed = bool(problem) or any(_is_failure(outcome, part) for outcome in outcomes)
         words = WORDS_OF_WORK.get(work, WORDS)
         counts = [(sum(outcome["status"] == status for outcome in outcomes), word) for status, word in words.items()]
-        totals = ", ".join("%d %s" % pair for pair in reversed(counts) if pair[0]) or "nothing to do"
-        marks = ("*", "x") if self._is_ascii else ("\u2713", "\u2717")
-        self.print_line("%s %s  %s  (%.1f s)" % (marks[has_failed], name, totals, seconds))
-        for line in (line for outcome in outcomes for line in _render_outcome(outcome, words)):
-            self.print_line(line)
-        for line in _render_row("!", "failed", "the receipt: %s" % problem) if problem else ():
+        # reversed: problems first
+        totals = ", ".join("%d %s" % (count, word) for count, word in reversed(counts) if count) or "nothing to do"
+        success, failure = ("*", "x") if self._is_ascii else ("\u2713", "\u2717")
+        self.print_line("%s %s  %s  (%.1f s)" % (failure if has_failed else success, name, totals, seconds))
+        lines = [line for outcome in outcomes for line in _render_outcome(outcome, words)]
+        if problem:
+            lines += _render_row("!", "failed", "the receipt: %s" % problem)
+        for line in lines:
             self.print_line(line)
         return has_failed
 

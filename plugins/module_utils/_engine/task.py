@@ -20,6 +20,14 @@ class Observation(NamedTuple):
     outcomes: List[Document]
     has_drafts: bool  # a killed run has left drafts
 
+    def has_changes(self) -> bool:
+        """Return True if a run would change or remove something."""
+        return self.has_drafts or any(outcome["status"] in CHANGES for outcome in self.outcomes)
+
+    def job_steps(self) -> List[Any]:
+        """Return the step of each resource's background job; None for a resource without a job."""
+        return [outcome["progress"] and outcome["progress"].get("step") for outcome in self.outcomes]
+
 
 class KeptResources(NamedTuple):
     """The resources that stay although their removal is declared: their outcomes, by position in the plan.
@@ -49,7 +57,7 @@ class Task(NamedTuple):
 
     def examine_only(self, resources: List[Resource]) -> List[Document]:
         """Examine these resources, and return their outcomes."""
-        return run_isolated(resources, Pass(self.make_host, examine, False, self.seconds), {})
+        return run_isolated(resources, Pass(self.make_host, examine, locked=False, seconds=self.seconds), {})
 
     def run_all(
         self, make_host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]
@@ -58,22 +66,24 @@ class Task(NamedTuple):
 
         settled: outcomes, by position, that are already final: their resources are not accessed again.
         """
-        added = [receipt.Receipt({})]  # type: List[Resource]
+        added: List[Resource] = [receipt.Receipt({})]
         if self.plan.get("only_made"):
             from .._receipt.stale_drafts import StaleDrafts  # imported late: few runs remove anything
 
             added.append(StaleDrafts(self.resources))
         shifted = {position + len(added): outcome for position, outcome in settled.items()}
-        guarded = Pass(make_host, self.key_guard.guard_keys(loop), locked, self.seconds, 1)
-        outcomes = run_isolated(added + self.resources, guarded, shifted)
+        guarded_loop = self.key_guard.guard_keys(loop)
+        # the first resource, the receipt, stores its notes on the host for all others
+        guarded_pass = Pass(make_host, guarded_loop, locked, self.seconds, prerequisites=1)
+        outcomes = run_isolated(added + self.resources, guarded_pass, shifted)
         has_drafts = len(added) > 1 and outcomes[1]["status"] in CHANGES
         return Observation(outcomes[0], outcomes[len(added) :], has_drafts)
 
 
 def mark_adopted(task: Task, observation: Observation) -> None:
     """Mark the outcomes of resources that existed before hpc-onboard, by the receipt of this run or its copy."""
-    positions = [position for position, resource in enumerate(task.resources) if resource.IS_KEPT]
-    noted = notes.parse_notes(observation.receipt["after"]) or task.make_host().receipt_copy
-    recorded = notes.parse_notes(observation.receipt["before"])
-    results = [(task.plan["resources"][position], observation.outcomes[position]) for position in positions]
-    notes.mark_adopted(results, noted, recorded)
+    known_notes = notes.parse_notes(observation.receipt["after"]) or task.make_host().receipt_copy
+    notes_before = notes.parse_notes(observation.receipt["before"])
+    triples = zip(task.resources, task.plan["resources"], observation.outcomes)
+    results = [(entry, outcome) for resource, entry, outcome in triples if resource.IS_KEPT]
+    notes.mark_adopted(results, known_notes, notes_before)

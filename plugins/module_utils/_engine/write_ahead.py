@@ -40,15 +40,15 @@ def restrict_to_planned(loop: Loop, task: Task, observation: Observation, previe
 
     A resource that differs although no change was expected fails. Removals are not restricted: they need no new note.
     """
-    held_back: Dict[str, str] = {}  # of resources that must not be changed, by the keys of their notes
+    held_back: Dict[str, str] = {}  # key of a resource's note -> why the resource must not be changed
     pairs = zip(preview.outcomes, observation.outcomes)
     for entry, resource, (expected, present) in zip(task.plan["resources"], task.resources, pairs):
         if entry["options"].get("state") != "absent" and expected["status"] not in CHANGES:
             failures = (outcome["reason"] for outcome in (expected, present) if outcome["status"] in FAILURES)
             held_back[note_key(resource.KIND, resource.identity)] = next(failures, CHANGED_SINCE)
 
-    def restricted(resource: Resource, host: Host) -> Outcome:
-        """Take a resource through the loop, or only examine it if it is held back."""
+    def run_or_examine(resource: Resource, host: Host) -> Outcome:
+        """Take a resource through the loop, or only examine the resource if it is held back."""
         reason = held_back.get(note_key(resource.KIND, resource.identity))
         if reason is None:
             return loop(resource, host)
@@ -57,4 +57,4 @@ def restrict_to_planned(loop: Loop, task: Task, observation: Observation, previe
             outcome.status, outcome.reason = "failed", reason
         return outcome
 
-    return restricted
+    return run_or_examine

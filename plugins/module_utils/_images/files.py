@@ -24,6 +24,7 @@ class ImageFiles:
     def read_note(self, name: str) -> Optional[Dict[str, Any]]:
         """Return the note {digest, bytes} of an existing image, or None if hpc-onboard did not import the image."""
         path = os.path.join(self.folder, name)
+        # another user's note proves nothing
         image, note = self._host.entry(path), self._host.entry(path + NOTE)
         if image is None or note is None or image.kind != "file" or note.kind != "file" or not note.mine:
             return None

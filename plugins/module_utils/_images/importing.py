@@ -80,20 +80,15 @@ def render_commands(order: ImageImport) -> str:
     """Return the shell commands for an import, to be run in the job's folder."""
     quote = shlex.quote
     target = os.path.join(os.pardir, order.name)
-    if order.runtime == "enroot":
+    tool = order.runtime
+    if tool == "enroot":
         draft, command = "image.sqsh", "enroot import -o"
     else:
         draft, command = "image.sif", "apptainer pull"
     load = ""
     if order.module:  # /etc/profile provides the command "module"
-        load = "command -v %s >/dev/null || { . /etc/profile; module load %s; }\n" % (
-            order.runtime,
-            quote(order.module),
-        )
-    load += 'command -v %s >/dev/null || { echo "%s is not installed on $(hostname)"; exit 127; }\n' % (
-        order.runtime,
-        order.runtime,
-    )
+        load = "command -v %s >/dev/null || { . /etc/profile; module load %s; }\n" % (tool, quote(order.module))
+    load += 'command -v %s >/dev/null || { echo "%s is not installed on $(hostname)"; exit 127; }\n' % (tool, tool)
     return IMPORT_SCRIPT.format(
         step=quote("importing " + order.link),
         total=order.bytes,
@@ -101,7 +96,7 @@ def render_commands(order: ImageImport) -> str:
         load=load,
         environment="\n".join("export %s=%s" % pair for pair in _list_variables(order)),
         command="%s %s %s" % (command, draft, quote(order.address)),
-        tool=order.runtime,
+        tool=tool,
         target=quote(target),
         digest=quote(order.digest),
         note=quote(target + NOTE),
@@ -142,7 +137,8 @@ class ImportJob(Job):
         write_small_file(os.path.join(self.folder, DIGEST_FILE), self._order.digest)
         script = "umask 077\n" + SAY + render_commands(self._order)
         log = os.path.join(self.folder, "log")
-        kept = dict({name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}, **{MARK: self.mark})
+        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        environment[MARK] = self.mark
         with open(log, "wb", opener=create_new) as stream:
             code = subprocess.call(
                 ["bash", "-c", script],
@@ -150,7 +146,7 @@ class ImportJob(Job):
                 stdout=stream,
                 stderr=stream,
                 cwd=self.folder,
-                env=kept,
+                env=environment,
             )
         if code:
             os.unlink(os.path.join(self.folder, DIGEST_FILE))  # a later import may be of another digest

@@ -15,7 +15,7 @@ from .._core.host import Host
 from .._formats import condarc, origin_mark
 from .conda_spec import CondaSpec
 from .download import check_sha256, download_file
-from .job import MARK, Job, JobFailed, write_small_file
+from .job import CREATED_BY_OTHERS, MARK, NOT_UNFINISHED, Job, JobFailed, write_small_file
 from .made import FINISHED_MARK, UNFINISHED_NOTE
 from .programs import ProgramFailed, ProgramJob, read_if_exists, simulate_file
 
@@ -45,7 +45,7 @@ class CondaJob(ProgramJob):
         super().__init__(folder)
         self._spec = spec
         self._is_outdated = is_outdated
-        self._steps = 3 + len(spec.environments)  # check the installer, run it, write the settings
+        self._steps = 3 + len(spec.environments)  # three steps: check the installer, run it, write the settings
 
     def work(self) -> None:
         """Install what is missing, write the settings, and create or update the environments that differ."""
@@ -57,7 +57,8 @@ class CondaJob(ProgramJob):
         self._write_settings()
         for number, environment in enumerate(self._spec.environments):
             marker = os.path.join(prefix, "envs", environment["name"], FINISHED_MARK)
-            if read_if_exists(marker) != origin_mark.digest(environment["content"]):  # its file has changed since
+            # the mark has the digest of the file from which the environment was last created or updated
+            if read_if_exists(marker) != origin_mark.digest(environment["content"]):
                 self.report("environment %s" % environment["name"], 3 + number, self._steps)
                 self._make_environment(environment, marker)
 
@@ -98,9 +99,7 @@ class CondaJob(ProgramJob):
         if path == self._spec.prefix:
             return self._prefix
         if parent != os.path.join(self._spec.prefix, "envs") or name in ("", ".", ".."):
-            raise AccountError(
-                "%s is recorded as unfinished, but was not created by hpc-onboard, so it is not removed" % path
-            )
+            raise AccountError(NOT_UNFINISHED % (path, self.display_path))
         return os.path.join(self._prefix, "envs", name)
 
     def _note_unfinished(self, path: str) -> None:
@@ -143,12 +142,14 @@ class CondaJob(ProgramJob):
         self.report("checking the installer", 0, self._steps)
         check_sha256(self._installer, spec.sha256)
         self.report("installing %s" % spec.title, 1, self._steps)
-        if not self._is_outdated:
+        command = ["bash", self._installer, "-b", "-p", spec.prefix]
+        if self._is_outdated:
+            command.append("-u")  # update the existing installation
+        else:
             if os.path.lexists(self._prefix):
-                raise AccountError("another program created %s during this job, so it is not changed" % spec.prefix)
+                raise AccountError(CREATED_BY_OTHERS % spec.prefix)
             self._note_unfinished(spec.prefix)
-        line = ["bash", self._installer, "-b", "-p", spec.prefix] + (["-u"] if self._is_outdated else [])
-        self._run(line, "the installer", HOME=self.folder)  # the installer writes into the home, whatever the prefix is
+        self._run(command, "the installer", HOME=self.folder)  # it writes into the home, whatever the prefix is
         self._run([os.path.join(self._prefix, "bin", "conda"), "--version"], "the new conda")
         os.unlink(self._installer)
         if self._is_outdated:
@@ -166,32 +167,32 @@ class CondaJob(ProgramJob):
     # -- the environments ----------------------------------------------------------------------
 
     def _make_environment(self, environment: Mapping[str, str], marker: str) -> None:
-        """Create or update one environment from its file, and write its mark."""
+        """Create or update one environment from its file, and write its mark. marker: the path of the mark's file."""
         name, folder = environment["name"], os.path.dirname(marker)
+        # an explicit file lists the addresses of packages, and needs other subcommands
         explicit = condarc.is_explicit(environment["content"])
         file = os.path.join(self.folder, "%s.%s" % (name, "txt" if explicit else "yml"))
         write_small_file(file, environment["content"])
         is_finished = os.path.exists(marker)
         if is_finished:
-            line = ["install", "--yes", "-n", name] if explicit else ["env", "update", "--prune", "-n", name]
+            arguments = ["install", "--yes", "-n", name] if explicit else ["env", "update", "--prune", "-n", name]
         else:
+            path = os.path.join(self._spec.prefix, "envs", name)
             if os.path.lexists(folder):
-                raise AccountError(
-                    "another program created the environment %s during this job, so it is not changed" % name
-                )
-            self._note_unfinished(os.path.join(self._spec.prefix, "envs", name))
-            line = ["create", "--yes", "-n", name] if explicit else ["env", "create", "-n", name]
+                raise AccountError(CREATED_BY_OTHERS % path)
+            self._note_unfinished(path)
+            arguments = ["create", "--yes", "-n", name] if explicit else ["env", "create", "-n", name]
         conda = os.path.join(self._prefix, "bin", "conda")
-        self._run([conda, *line, "--file", file], "conda for the environment %s" % name)
+        self._run([conda, *arguments, "--file", file], "conda for the environment %s" % name)
         if is_finished:
             write_small_file(marker, origin_mark.digest(environment["content"]))
         else:
             self._note_finished(marker, origin_mark.digest(environment["content"]))
 
-    def _run(self, line: List[str], title: str, **variables: str) -> None:
-        """Run a program to its end. title: names it in the AccountError that is raised if it fails."""
+    def _run(self, command: List[str], title: str, **variables: str) -> None:
+        """Run a command to its end. title: its name in the AccountError that is raised if it fails."""
         try:
-            self.run(line, title, self._spec.prefix, self._build_environment(variables))
+            self.run(command, title, self._spec.prefix, self._build_environment(variables))
         except ProgramFailed as error:
             if any(sign in error.output for sign in TERMS_SIGNS):
                 raise AccountError(TERMS_NOT_ACCEPTED % self._spec.prefix) from None
@@ -202,14 +203,14 @@ class CondaJob(ProgramJob):
 
         conda must not accept a channel's terms of service for the user.
         """
-        kept = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
-        kept.update(render_proxy_variables(self._spec.proxies))
-        kept.update(variables)
-        kept[MARK] = self.mark
-        kept["CONDA_PLUGINS_AUTO_ACCEPT_TOS"] = "false"
-        kept["PIP_CACHE_DIR"] = os.path.join(self.folder, "pip")
-        kept["PYTHONNOUSERSITE"] = "1"
-        return kept
+        environment = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
+        environment.update(render_proxy_variables(self._spec.proxies))
+        environment.update(variables)
+        environment[MARK] = self.mark
+        environment["CONDA_PLUGINS_AUTO_ACCEPT_TOS"] = "false"
+        environment["PIP_CACHE_DIR"] = os.path.join(self.folder, "pip")
+        environment["PYTHONNOUSERSITE"] = "1"
+        return environment
 
 
 class CondaRemovalJob(Job):

@@ -35,7 +35,7 @@ class ConnectionLost(Exception):
 def download_file(url: str, path: str, sha256: str, proxies: Mapping[str, str], report: ReportBytes) -> None:
     """Download the file to the path, unless the file exists. proxies: by scheme.
 
-    Raise JobFailed; if the account has no network, its wants are {}, not None.
+    Raise JobFailed if the file cannot be downloaded; the error's wants are {}, not None, if the account has no network.
     """
     if os.path.exists(path) and compute_sha256(path) == sha256:
         return
@@ -55,8 +55,8 @@ def check_sha256(path: str, sha256: str) -> None:
     if actual != sha256:
         os.unlink(path)
         raise JobFailed(
-            "the downloaded file has the SHA-256 %s, but %s was expected. The file was not run. Is a proxy or a login"
-            " page answering instead of the server? Run again, or set the installer in conda_installers"
+            "the downloaded file has the SHA-256 %s, but %s was expected. The file was not run. A proxy or a login"
+            " page may have answered instead of the server. Run again, or set the installer in conda_installers"
             % (actual[:12], sha256[:12])
         )
 
@@ -80,7 +80,7 @@ def _download_with_retries(url: str, part: str, proxies: Mapping[str, str], repo
         except ConnectionLost as error:
             if time.monotonic() >= end:
                 raise JobFailed(
-                    "%s: the download took more than %.0f minutes. Run again, or change its address in conda_installers"
+                    "%s: the download took more than %.0f minutes. Run again, or change the address in conda_installers"
                     % (url, LONGEST / 60)
                 ) from None
             if attempt == ATTEMPTS - 1:
@@ -116,7 +116,7 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
             "%s: the response is too large for an installer and was discarded. Check the address" % url
         ) from None
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # no byte is missing
+        if error.code == 416:  # the requested range begins at the end of the file, so no byte is missing
             return
         if error.code >= 500 or error.code in (407, 408, 429):  # a failure, proxy or limit that may be temporary
             raise ConnectionLost("the server returned HTTP %d" % error.code) from None

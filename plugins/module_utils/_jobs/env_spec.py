@@ -36,7 +36,7 @@ class EnvSpec:
         }
 
     def index_options(self) -> List[str]:
-        """Return the options of pip and uv that say where packages come from."""
+        """Return the options of pip and uv that set the index or the folders from which packages come."""
         options = ["--no-index"] if self.options["offline"] else []
         for folder in self.options["wheels"]:
             options += ["--find-links", folder]

@@ -33,6 +33,10 @@ BEGINNING = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
 NOT_OWN = (
     "%s already exists and was not created by hpc-onboard, or other users can read it. Move it away, then run again"
 )
+CREATED_BY_OTHERS = "another program created %s during this job: move it away, then run again"
+NOT_UNFINISHED = (  # the path, and the job's folder
+    "an earlier job recorded %s as unfinished, but hpc-onboard did not create it. Remove %s, then run again"
+)
 ENDED = "the job was killed, perhaps by a limit of the login node or a reboot. Run again to continue"
 
 Progress = Dict[str, Any]
@@ -54,7 +58,7 @@ class Job:
 
     def __init__(self, folder: str) -> None:
         """folder: the path of the job's private folder. In the job's own process, paths begin at open folders."""
-        self.folder = self._display_path = folder
+        self.folder = self.display_path = folder
         self.parent = os.path.dirname(folder)
         self.name = os.path.basename(folder)
         self._reported_at = 0.0
@@ -116,7 +120,7 @@ class Job:
             return
         self.parent, self.folder = path_of_handle(parent), path_of_handle(folder)
         if has_lock:
-            self.report("beginning")
+            self.report("beginning")  # before detach() returns, so that the caller finds the progress file
         os.write(writer, b"begun")
         os.close(writer)
         if has_lock:
@@ -133,7 +137,7 @@ class Job:
         except AccountError as error:
             self._record({"failed": str(error), "wants": {}})
         except OSError as error:
-            self._record({"failed": str(as_account_error(error, "working in " + self._display_path))})
+            self._record({"failed": str(as_account_error(error, "working in " + self.display_path))})
         except Exception as error:
             self._record({"failed": describe_bug(error)})
         else:

@@ -40,7 +40,7 @@ def measure_free_space(host: Host, folder: str) -> Tuple[str, List[Tuple[str, Qu
 
 
 def _measure(path: str) -> Tuple[QuotaLeft, QuotaLeft]:
-    """Return what the file system and what the account's quotas leave at an existing folder."""
+    """Return the free space in the file system of an existing folder, and the space that the user's quotas leave."""
     status = os.statvfs(path)
     system = QuotaLeft(status.f_bavail * status.f_frsize, status.f_favail if status.f_files else None)
     mount = mount_of(os.path.realpath(path), mount_points())

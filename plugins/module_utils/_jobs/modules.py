@@ -29,10 +29,10 @@ AVAILABLE = re.compile(r"from versions: ([^)]*)\)")
 SHOWN = 3  # versions in a message, the newest
 
 
-def wrap_with_modules(modules: List[str], line: List[str], last: str = 'exec "$@"') -> List[str]:
-    """Return the command that loads the modules in order and runs a program. It exits with 91 if a module is missing.
+def wrap_with_modules(modules: List[str], command: List[str], last: str = 'exec "$@"') -> List[str]:
+    """Return a shell command that loads the modules in order, then runs a command; exit code 91: a module is missing.
 
-    line: the program and its arguments, $@ in the shell. last: how the shell runs them.
+    command: "$@" in the shell. last: the shell's last line, which runs the command.
     """
     return [
         "/bin/bash",
@@ -40,22 +40,23 @@ def wrap_with_modules(modules: List[str], line: List[str], last: str = 'exec "$@
         "--norc",
         "-c",
         LOAD_MODULES + last,
-        "python_envs",
+        "python_envs",  # $0, the name in the shell's error messages
         str(len(modules)),
         *modules,
-        *line,
+        *command,
     ]
 
 
 def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[str]:
     """Return why the site's modules or wheels are not sufficient, and what to change; None if they are, or if unknown.
 
-    pip is asked, because pip installs the packages later.
+    The check runs pip, because the job also installs the packages with pip.
     """
     deadline = time.time() + SECONDS
     code, text = _dry_run_pip(spec, spec.packages if spec.options["offline"] else [], environment, deadline, [])
     if code == NOT_LOADED:
-        return "the modules %s cannot be loaded: %s" % (" ".join(spec.modules), _join_lines(text))
+        problem = "the modules %s cannot be loaded: %s. Change the option modules, then run again"
+        return problem % (" ".join(spec.modules), _join_lines(text))
     if not code or "no such option" in text:  # pip before 22.2 has no --dry-run
         return None
     missing = []
@@ -82,9 +83,10 @@ def _dry_run_pip(
     pip = [spec.options["python"], "-m", "pip", "install", "--dry-run", "--no-input", "--quiet", "--no-cache-dir"]
     target = os.path.join(spec.versions, "none")  # never created; with a target, pip ignores installed packages
     command = [*pip, "--disable-pip-version-check", "--target", target, *options, *spec.index_options(), *packages]
-    line = command if packages else ["true"]
+    if not packages:
+        command = ["true"]
     last = '"$@"; echo "hpc.onboard exit $?"'  # tells pip's exit code from that of LOAD_MODULES
-    result = run_program(wrap_with_modules(spec.modules, line, last), environment, max(0.1, deadline - time.time()))
+    result = run_program(wrap_with_modules(spec.modules, command, last), environment, max(0.1, deadline - time.time()))
     end = END.search(result.text)
     if end:
         return int(end.group(1)), result.text[: end.start()]

@@ -25,16 +25,16 @@ class ProgramFailed(AccountError):
 class ProgramJob(Job):
     """A job whose programs access files by their ordinary paths, not through the job's open folders."""
 
-    def run(self, line: List[str], title: str, created: str, environment: Mapping[str, str]) -> None:
-        """Run a program to its end. title: names it in messages. created: the path of the folder that it creates.
+    def run(self, command: List[str], title: str, created: str, environment: Mapping[str, str]) -> None:
+        """Run a command to its end. title: its name in messages. created: the path of what the command creates.
 
-        Raises ProgramFailed or AccountError.
+        Raises ProgramFailed, or AccountError if another program replaced the parent folder of that path.
         """
         self._check_parent(created)
         log = os.path.join(self.folder, "log")
         with open(log, "wb", opener=create_new) as stream:
             code = subprocess.call(
-                line,
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,

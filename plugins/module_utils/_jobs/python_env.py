@@ -16,7 +16,7 @@ from .._core.host import Host
 from .._core.search_path import find_program
 from .conda import render_proxy_variables
 from .env_spec import LOCK, EnvSpec, read_packages
-from .job import MARK, write_small_file
+from .job import CREATED_BY_OTHERS, MARK, NOT_UNFINISHED, write_small_file
 from .made import FINISHED_MARK, UNFINISHED_NOTE
 from .modules import wrap_with_modules
 from .programs import ProgramJob, read_if_exists, simulate_file
@@ -99,9 +99,7 @@ class PythonEnvJob(ProgramJob):
             return
         parent, name = os.path.split(noted_path)
         if parent != self._spec.versions or name in ("", ".", ".."):
-            raise AccountError(
-                "%s is recorded as unfinished, but was not created by hpc-onboard, so it is not removed" % noted_path
-            )
+            raise AccountError(NOT_UNFINISHED % (noted_path, self.display_path))
         path = os.path.join(self._versions, name)
         if os.path.lexists(path) and not self._is_current(name):
             self.report("removing an unfinished environment")
@@ -136,10 +134,10 @@ class PythonEnvJob(ProgramJob):
     def _pip_install(self, arguments: List[str], step: str) -> None:
         """Run the pip install of pip or uv. step: its title in messages."""
         if self._uses_uv:
-            line = [self._uv, "pip", "install", "--python", self._python]
+            command = [self._uv, "pip", "install", "--python", self._python]
         else:
-            line = [self._python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
-        self._run_with_modules([*line, *self._spec.index_options(), *arguments], step)
+            command = [self._python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+        self._run_with_modules([*command, *self._spec.index_options(), *arguments], step)
 
     def _finish(self) -> None:
         """Write the lock and the activation files, and last the mark of a finished version."""
@@ -159,15 +157,15 @@ class PythonEnvJob(ProgramJob):
 
     def _switch_link(self) -> str:
         """Point the link to the new version, atomically. Return the name of the previous version, or ""."""
-        target, link = self._read_link(), os.path.join(self.parent, os.path.basename(self._spec.path))
-        if os.path.lexists(link) and os.path.dirname(target) != os.path.basename(self._versions):
-            raise AccountError("another program created %s during this job, so it is not changed" % self._spec.path)
+        former, link = self._read_link(), os.path.join(self.parent, os.path.basename(self._spec.path))
+        if os.path.lexists(link) and os.path.dirname(former) != os.path.basename(self._versions):
+            raise AccountError(CREATED_BY_OTHERS % self._spec.path)
         draft = os.path.join(self.folder, "link")
         if os.path.lexists(draft):
             os.unlink(draft)
         os.symlink(self._link_text, draft)
         os.rename(draft, link)
-        return os.path.basename(target)
+        return os.path.basename(former)
 
     def _remove_old_versions(self, previous: str) -> None:
         """Remove all versions except the new one and the previous one, which Slurm jobs may still use."""
@@ -202,19 +200,19 @@ class PythonEnvJob(ProgramJob):
             return ["virtualenv", "--no-download", self._version_path]
         return [python, "-m", "venv", self._version_path]
 
-    def _run_with_modules(self, line: List[str], step: str) -> None:
-        """Run a program with the modules loaded. step: its title in messages."""
-        self.run(wrap_with_modules(self._spec.modules, line), step, self._spec.path, self._build_environment())
+    def _run_with_modules(self, command: List[str], step: str) -> None:
+        """Run a command with the modules loaded. step: its title in messages."""
+        self.run(wrap_with_modules(self._spec.modules, command), step, self._spec.path, self._build_environment())
 
     def _build_environment(self) -> Dict[str, str]:
         """Return the account's environment without variables that confuse pip, and with caches in the job's folder."""
-        kept = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
-        kept.update(render_proxy_variables(self._spec.options["proxies"]))
-        kept[MARK] = self.mark
-        kept["PIP_CACHE_DIR"] = kept["UV_CACHE_DIR"] = os.path.join(self.folder, "cache")
-        kept["VIRTUALENV_OVERRIDE_APP_DATA"] = os.path.join(self.folder, "virtualenv")
-        kept["PYTHONNOUSERSITE"] = "1"
-        return kept
+        environment = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
+        environment.update(render_proxy_variables(self._spec.options["proxies"]))
+        environment[MARK] = self.mark
+        environment["PIP_CACHE_DIR"] = environment["UV_CACHE_DIR"] = os.path.join(self.folder, "cache")
+        environment["VIRTUALENV_OVERRIDE_APP_DATA"] = os.path.join(self.folder, "virtualenv")
+        environment["PYTHONNOUSERSITE"] = "1"
+        return environment
 
     # -- files that the user sources -----------------------------------------------------------
 
@@ -232,9 +230,10 @@ class PythonEnvJob(ProgramJob):
         spec = self._spec
         path, name = shlex.quote(spec.path), shlex.quote(os.path.basename(spec.path))
         local_path = '"%s"/%s' % (spec.options["in_job"], name)
-        data = 'VIRTUALENV_OVERRIDE_APP_DATA="%s"/virtualenv ' % spec.options["in_job"]
-        is_virtualenv = spec.options["maker"] == "virtualenv"
-        maker = data + "virtualenv --quiet --no-download" if is_virtualenv else "python3 -m venv"
+        maker = "python3 -m venv"
+        if spec.options["maker"] == "virtualenv":
+            maker = 'VIRTUALENV_OVERRIDE_APP_DATA="%s"/virtualenv virtualenv --quiet --no-download'
+            maker %= spec.options["in_job"]
         options = " ".join(shlex.quote(word) for word in spec.index_options())
         return "".join(
             ["# Source this in a job:  . %s/activate-in-job\n" % path]
@@ -261,7 +260,7 @@ class EnvRemovalJob(ProgramJob):
         folder = os.path.join(self.parent, os.path.basename(self._versions))
         if os.path.islink(link) and os.path.dirname(os.readlink(link)) == os.path.basename(self._versions):
             os.unlink(link)
-        # a note of any path in the folder shows the next run that the rest of the folder is ours
+        # after an interruption, a note of any path in the folder lets the next run remove the rest of the folder
         write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), os.path.join(self._versions, "rest"))
         if os.path.lexists(folder):
             shutil.rmtree(folder)

@@ -59,11 +59,11 @@ class DownloadConnections:
     def connect(self, address: Address, timeout: float, allow_private: bool) -> socket.socket:
         """Return a connected socket. allow_private: the IP address may be private. Raises OSError, NotPublic."""
         connected = socket.create_connection(address if allow_private else _resolve_public(address), timeout)
-        self.watch(connected)
+        self.add_socket(connected)
         return connected
 
-    def watch(self, connected: socket.socket) -> None:
-        """Shut this socket down at the time limit, too."""
+    def add_socket(self, connected: socket.socket) -> None:
+        """Add a socket to those that are shut down at the time limit."""
         self._sockets.append(connected)
 
     def _shut_down(self) -> None:
@@ -122,16 +122,19 @@ def _watched_class(base: Any, connections: DownloadConnections, request: urllib.
     A private IP address is allowed for the host and the proxy that the user configured, not for a redirect's host.
     """
     url = urlsplit(request.full_url)
-    is_by_proxy = request.host != url.netloc
-    allow_private = connections.is_trusted(url.hostname) or is_by_proxy
+    uses_proxy = request.host != url.netloc
+    allow_private = connections.is_trusted(url.hostname) or uses_proxy
 
     class WatchedConnection(base):  # type: ignore[misc]  # HTTPConnection or HTTPSConnection
         def connect(self) -> None:
             """Connect by DownloadConnections, which checks the address, and shut the socket down at the time limit."""
-            # http.client calls this attribute to create its socket
-            self._create_connection = lambda to, timeout, _source: connections.connect(to, timeout, allow_private)
+
+            def create_connection(address: Address, timeout: float, _source: object) -> socket.socket:
+                return connections.connect(address, timeout, allow_private)
+
+            self._create_connection = create_connection  # http.client calls this attribute to create its socket
             super().connect()
-            connections.watch(self.sock)  # with TLS, another socket than the connected one
+            connections.add_socket(self.sock)  # with TLS, another socket than the connected one
 
     return WatchedConnection
 
@@ -139,8 +142,8 @@ def _watched_class(base: Any, connections: DownloadConnections, request: urllib.
 def _resolve_public(address: Address) -> Address:
     """Return the first public IP address of a host, so that no second look-up can differ. Raises OSError, NotPublic."""
     host, port = address
-    for _family, _kind, _number, _name, found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-        ip_address = str(found[0])
+    for _family, _type, _protocol, _name, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        ip_address = str(socket_address[0])
         if _is_public(ip_address):
             return ip_address, port
     raise NotPublic("this host has no public address")

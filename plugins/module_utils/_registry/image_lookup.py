@@ -74,13 +74,13 @@ def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, s
         return {}
     headers = {"Authorization": basic_authorization(*login)} if login[1] else {}
     hosts = allowed_hosts(image.registry)
-    if needs_basic_login(first.challenges) and image.registry in hosts:
+    if needs_basic_login(first.challenges) and image.registry in hosts:  # without a token service
         return headers
     try:
         address = token_address(read_challenge(first.challenges), hosts, image.repository)
     except ChallengeRefused:
         raise RegistryUnclear(NO_TOKEN_ADDRESS) from None
-    response = fetch(address, headers, {})
+    response = fetch(address, headers, {})  # of the token service
     if response.status != 200:
         return {}  # the next request, without a token, is refused with a status for the message
     token = read_token(response.body)
@@ -110,9 +110,9 @@ def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> 
         return "%s has no image %s: check its name and tag" % (image.registry, name)
     if status not in (401, 403):
         return "%s returned HTTP status %d" % (image.registry, status)
-    denied = "%s refuses access to %s with the key in the container tool's file"
-    required = "%s requires a key for %s, but the container tool's file has none"
-    return (denied if login[1] else required) % (image.registry, name)
+    if login[1]:  # a key was sent
+        return "%s refuses access to %s with the key in the container tool's file" % (image.registry, name)
+    return "%s requires a key for %s, but the container tool's file has none" % (image.registry, name)
 
 
 def find_login(text: Optional[str], is_enroot: bool, registry: str) -> Tuple[str, str]:

@@ -22,6 +22,8 @@ LARGEST = 1024 * 1024  # bytes of a response that are read
 
 VALID, REFUSED, NOT_ENTITLED, UNKNOWN = "valid", "invalid", "not_entitled", "unknown"
 
+WRONG_KEY = "nvapi-" + "0" * 64  # in the form of an NGC key
+
 NO_TOKEN_ADDRESS = "the registry sent no token address, or one on a host that may not receive the key"
 NO_TOKEN = "the registry's response contains no token: check whether a proxy or a login page answers instead"
 
@@ -42,20 +44,22 @@ class RegistryResponse(NamedTuple):
 
 
 def check_key(registry: Mapping[str, Any], login: str, password: str) -> RegistryVerdict:
-    """Return the registry's verdict on a key. To prove that the registry checks keys, try a wrong one as well.
+    """Return the registry's verdict on a key. Also send a wrong key, to see whether the registry checks keys at all.
 
     registry: address, repository, realms (hosts that may get the key), ca (PEM).
     """
     try:
         address = _find_token_address(registry)
         status = _fetch_token_status(address, registry, login, password)
-        status_of_wrong_key = _fetch_token_status(address, registry, login, "nvapi-" + "0" * 64)
+        status_of_wrong_key = _fetch_token_status(address, registry, login, WRONG_KEY)
     except RegistryUnclear as error:
         return RegistryVerdict(UNKNOWN, str(error))
     if status == 200 and status_of_wrong_key == 200:
         return RegistryVerdict(UNKNOWN, "the registry accepts a wrong key as well, so this test proves nothing")
-    words = {200: VALID, 401: REFUSED, 403: NOT_ENTITLED}
-    return RegistryVerdict(words[status], "the registry returned HTTP status %d for the key in the file" % status)
+    word_of_status = {200: VALID, 401: REFUSED, 403: NOT_ENTITLED}
+    return RegistryVerdict(
+        word_of_status[status], "the registry returned HTTP status %d for the key in the file" % status
+    )
 
 
 class RegistryUnclear(Exception):

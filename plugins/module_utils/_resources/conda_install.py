@@ -70,7 +70,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         found = host.resolved_entry(prefix)
         if found is None:
             return {}
-        if found.is_foreign:  # its mark is not trusted: commands in this folder would run as this user
+        if found.is_foreign:  # its mark cannot be trusted: this user would run another user's programs
             return {"is": "folder of another user"}
         mark = read_text(host, os.path.join(prefix, FINISHED_MARK))
         if mark is None:
@@ -82,9 +82,9 @@ class CondaInstall(CondaInstallOptions, JobResource):
         for environment in self.options["environments"]:
             folder = os.path.join(prefix, "envs", environment["name"])
             if host.entry(folder):
-                unknown = "unfinished" if self.unfinished_path(host) == folder else "not created by hpc-onboard"
+                without_mark = "unfinished" if self.unfinished_path(host) == folder else "not created by hpc-onboard"
                 mark = read_text(host, os.path.join(folder, FINISHED_MARK))
-                state["environment %s" % environment["name"]] = mark or unknown
+                state["environment %s" % environment["name"]] = mark or without_mark
         return state
 
     def _accept_newer(self, mark: str) -> str:
@@ -93,18 +93,18 @@ class CondaInstall(CondaInstallOptions, JobResource):
         A mark is "DISTRIBUTION VERSION for MACHINE". Any other mark is returned unchanged.
         """
         desired, found = self._spec.mark.split(" "), mark.split(" ")
-        is_same = len(found) == len(desired) and (found[0], found[-1]) == (desired[0], desired[-1])
-        if is_same and condarc.version_numbers(found[1]) >= condarc.version_numbers(desired[1]):
-            return self._spec.mark
-        return mark
+        if len(found) != len(desired) or (found[0], found[-1]) != (desired[0], desired[-1]):
+            return mark  # of another distribution or machine
+        is_newer = condarc.version_numbers(found[1]) >= condarc.version_numbers(desired[1])
+        return self._spec.mark if is_newer else mark
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the prefix must not be changed or cannot be created, or None."""
         shown = host.shown(self.options["prefix"])
         if before.get("is", "unfinished") != "unfinished":
             return (
-                "%s already exists and was not created by hpc-onboard: set another prefix, or move it, then run again"
-                % shown
+                "%s already exists and was not created by hpc-onboard: move it away or set another prefix, then run"
+                " again" % shown
             )
         if self.options["state"] == "absent":
             return None if "is" in before else self._why_not_removable(host)  # "is": unfinished, so has no environments
@@ -138,11 +138,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
         found = read_glibc_version()
         if found and condarc.version_numbers(found) < condarc.version_numbers(self.options["glibc"]):
-            return "%s needs glibc %s, but this login node has %s: set an older version or distribution: miniforge" % (
-                self._spec.title,
-                self.options["glibc"],
-                found,
-            )
+            text = "%s needs glibc %s, but this login node has %s: set an older version or the distribution miniforge"
+            return text % (self._spec.title, self.options["glibc"], found)
         return self._why_too_little_space(host)
 
     def _why_too_little_space(self, host: Host) -> Optional[str]:
@@ -150,19 +147,18 @@ class CondaInstall(CondaInstallOptions, JobResource):
         from .._jobs.machine import measure_free_space
         from .._scan.amounts import format_count, format_size
 
-        above, spaces = measure_free_space(host, os.path.dirname(self.options["prefix"]))
-        for owner, free in spaces:  # owner: "the file system", or whose quota
-            shortages = [
-                "%s left, but %s needed" % (render(left), render(needed))
-                for left, needed, render in (
-                    (free.bytes, self.options["bytes"], format_size),
-                    (free.files, self.options["files"], lambda number: format_count(number, "file")),
-                )
-                if left is not None and left < needed
-            ]
+        place, limits = measure_free_space(host, os.path.dirname(self.options["prefix"]))
+        needed_bytes, needed_files = self.options["bytes"], self.options["files"]
+        for limit, left in limits:  # limit: "the file system" or "your quota"
+            shortages = []
+            if left.bytes is not None and left.bytes < needed_bytes:
+                shortages.append("%s left, but %s needed" % (format_size(left.bytes), format_size(needed_bytes)))
+            if left.files is not None and left.files < needed_files:
+                counts = format_count(left.files, "file"), format_count(needed_files, "file")
+                shortages.append("%s left, but %s needed" % counts)
             if shortages:
                 text = "%s has too little space at %s (%s): remove files or ask the site for more, then run again"
-                return text % (owner, above, " and ".join(shortages))
+                return text % (limit, place, " and ".join(shortages))
         return None
 
     def _why_not_removable(self, host: Host) -> Optional[str]:
@@ -228,14 +224,12 @@ class UsersConda(CondaInstall):
         if before.get("conda") == OWN:
             return None
         if not before:
-            return "%s does not exist: set conda: {prefix: ...} to the path of your conda installation" % shown
-        text = (
-            "%s is not your own conda installation (expected %s, all owned by you): set another prefix or distribution"
-        )
+            return "%s does not exist: set the prefix of conda to the path of your conda installation" % shown
+        text = "%s is not your own conda installation (expected %s, owned by you): set another prefix or distribution"
         return text % (shown, ", ".join(CONDA_FILES))
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the names of the environments of the user's conda."""
+        """Return 'adopted' and the names of the environments, if the prefix is the user's conda."""
         if before.get("conda") != OWN:
             return {}
         folder = os.path.join(self.options["prefix"], "envs")

@@ -68,11 +68,11 @@ class ContainerImage(ContainerImageOptions, Resource):
         return self._files(host).is_file_name(link.target) or (bool(site) and os.path.dirname(link.target) == site)
 
     def desired(self, host: Host) -> State:
-        """Return the link's target and the image's digest; the site's own file if the site provides the image."""
+        """Return the link's target, the image's digest, and old: "none" if older images are to be removed."""
         if self.options["state"] == "absent":
             return {}
         site_image = self._find_site_image(host)
-        if site_image:
+        if site_image:  # the site's own file, which is not imported
             return {"image": site_image}
         digest = self._find_digest(host)
         if not digest:  # obstacle() returns the reason
@@ -89,7 +89,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return dict(found, size=self._files(host).format_total_size(removable))
 
     def is_unchanged_since_created(self, found: State, host: Host) -> bool:
-        """Compare all fields but the size, which is not in the receipt."""
+        """Return True if the image is as hpc-onboard created it. The size is not in the receipt, so it is ignored."""
         recorded = {name: value for name, value in found.items() if name != "size"}
         return super().is_unchanged_since_created(recorded, host)
 
@@ -104,16 +104,14 @@ class ContainerImage(ContainerImageOptions, Resource):
                 return {}
             if self._has_import_folder(host):
                 return {"image": "unfinished"}
-            return {"image": names[0]} if names else {}
+            return {"image": names[0]} if names else {}  # images without a link are still to be removed
         state = {"image": link.target}
         if link.target.startswith("/"):  # an image of the site
             return state if host.resolved_kind(self._link) == "file" else {}
         note = self._files(host).read_note(link.target)
-        if note is None:
+        if note is None:  # the image is missing, or its import was not finished
             return {}
-        state["digest"] = str(note["digest"])
-        if self._files(host).is_changed(link.target):
-            state["digest"] = "changed after the import"
+        state["digest"] = "changed after the import" if self._files(host).is_changed(link.target) else note["digest"]
         if self.options["old"] == "remove" and self.options["state"] == "present":
             state["old"] = ", ".join(self._files(host).list_older(link.target)) or "none"
         return state
@@ -139,7 +137,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             lookup = self._look_up(host)
             return str(lookup.why) + ("" if lookup.is_certain else "; run again later")
         name = self._image.file(digest, self._ending)
-        if before.get("image") == name and before.get("digest") == digest:
+        if before.get("image") == name and before.get("digest") == digest:  # only older images are to be removed
             return None
         root = self.options.get("root") or os.path.dirname(self._folder)
         if host.resolved_kind(root) != "folder":
@@ -162,8 +160,9 @@ class ContainerImage(ContainerImageOptions, Resource):
     def remarks(self, host: Host) -> List[str]:
         """Return notes about images that stay, and about a registry that does not answer."""
         if self.options["state"] == "absent":
-            text, images = "%s (%s) was changed after the import, so it is not removed", self._files(host)
-            changed = filter(images.is_changed, images.list_imported())
+            text = "%s (%s) was changed after the import, so it is not removed"
+            images = self._files(host)
+            changed = [name for name in images.list_imported() if images.is_changed(name)]
             return [text % (name, images.format_total_size([name])) for name in changed]
         link = host.entry(self._link)
         notes = []
@@ -284,10 +283,10 @@ class ContainerImage(ContainerImageOptions, Resource):
         commands = importing.render_commands(image_import) + importing.CLEANUP
         job = JobOrder("import", commands, options, self.options["minutes"])
 
-        def submit(parent: int) -> None:
+        def submit(parent: int) -> None:  # the open folder of the images
             self._job.submit(parent, job, {"digest": digest})
 
-        host.start(self._import_folder, submit, lambda sandbox: importing.simulate(sandbox, image_import))
+        host.start(self._import_folder, submit, lambda dry_run_host: importing.simulate(dry_run_host, image_import))
 
     def _remove(self, host: Host) -> None:
         """Cancel the import, and remove the link and all images that were not changed after the import."""

@@ -37,7 +37,7 @@ class Directory(DirectoryOptions, Resource):
         A link to nothing has the kind "nothing"; for a path that does not exist, the state is empty.
         """
         if self.options["state"] == "absent" and not self._will_be_absent(host):
-            return self.desired(host)
+            return self.desired(host)  # a folder that must stay needs no change
         if self.options["state"] == "present" and self._find_foreign(host):
             return {"is": FOREIGN}
         found = host.resolved_entry(self.options["path"])
@@ -58,7 +58,8 @@ class Directory(DirectoryOptions, Resource):
     def _find_foreign(self, host: Host) -> Optional[str]:
         """Return the first path below the parent that another user created (a folder, or a link or its target)."""
         path, current = str(self.options["path"]), self._find_parent(host).rstrip("/")
-        for name in path[len(current) :].strip("/").split("/") if path.startswith(current + "/") else []:
+        below = path[len(current) :].strip("/") if path.startswith(current + "/") else ""
+        for name in below.split("/") if below else []:
             current += "/" + name
             found = host.entry(current)
             if found and (found.is_foreign or getattr(host.resolved_entry(current), "is_foreign", False)):
@@ -66,7 +67,7 @@ class Directory(DirectoryOptions, Resource):
         return None
 
     def _is_open_by_mistake(self, found: FileEntry) -> bool:
-        """Return True if all users may write to the user's folder, without a sticky bit or a mode that asks for it."""
+        """Return True if all users may write to the user's folder, which has no sticky bit, against the option mode."""
         desired = int(self.options["mode"], 8)
         is_intended = (found.mode & stat.S_ISVTX) or (desired & stat.S_IWOTH)
         return bool(found.mine and found.mode & stat.S_IWOTH and not is_intended)

@@ -48,8 +48,6 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
             return "%s: %s" % (shown, problem)
         found = enroot.find(text, self.options["machine"], self.options["login"])
         if found and any(password.startswith("$") for password in found.passwords):
-            return "%s gets the password for %s from a command or variable of yours: delete that line" % (
-                shown,
-                self.options["machine"],
-            )
+            text = "the password for %s in %s comes from a command or a variable: delete that line, then run again"
+            return text % (self.options["machine"], shown)
         return None

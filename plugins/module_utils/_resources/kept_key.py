@@ -103,7 +103,9 @@ class KeptKey(Resource):
         state = {"password": host.fingerprint(found.passwords[0])}
         state.update(found.form)
         state["mode"] = ("%04o and an access list" if host.has_acl(self.path) else "%04o") % file.mode
-        state["folder mode"] = "%04o" % folder.mode if folder and folder.kind == "folder" else "none: it is a link"
+        state["folder mode"] = (
+            "%04o" % folder.mode if folder and folder.kind == "folder" else "none (the folder is a link)"
+        )
         return state
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
@@ -148,7 +150,7 @@ class KeptKey(Resource):
         return modes
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the first folder, above the one of the file, that others can write to: an audit reports it."""
+        """Return the first folder above the file's folder to which others can write: an audit reports this folder."""
         found = _find_open_folder(host, os.path.dirname(os.path.dirname(self.path)))
         return {"open_folder": host.shown(found)} if found else {}
 
@@ -168,8 +170,10 @@ class KeptKey(Resource):
         if self.find_entry(text) != desired:  # else only the mode differs
             text = self.put_entry(text)
         if self.find_entry(text) != desired:
-            error = "programs would not find the key in %s. If the file is damaged, move the file away, then run again"
-            raise AccountError(error % host.shown(self.path))
+            problem = (
+                "programs would not find the key in %s. If the file is damaged, move the file away, then run again"
+            )
+            raise AccountError(problem % host.shown(self.path))
         if self.keeps_copy and old is not None:
             former_copies.save_copy(host, note_key(self.KIND, self.identity), old)
         host.write(self.path, old, text.encode("latin-1"), 0o600, private=True)
@@ -199,11 +203,15 @@ class KeptKey(Resource):
         removed = {note_key(self.KIND, self.identity)} | host.removed_keys
         for field, path, private in (("mode", self.path, 0o600), ("folder mode", os.path.dirname(self.path), 0o700)):
             notes = {key: note for key, note in host.receipt_notes.items() if _is_key_below(host, note, path)}
-            former = [note["was"][field] for note in notes.values() if field in note.get("was", {})]
-            others = [key for key in notes if key not in removed and (notes[key]["made"] or notes[key].get("replaced"))]
+            former_modes = [note["was"][field] for note in notes.values() if field in note.get("was", {})]
+            is_needed = any(
+                note["made"] or note.get("replaced")  # hpc-onboard wrote this other key, which is still in the file
+                for key, note in notes.items()
+                if key not in removed
+            )
             found = host.entry(path)
-            if former and not others and found and found.mine and found.mode == private:
-                modes[field] = former[0]
+            if former_modes and not is_needed and found and found.mine and found.mode == private:
+                modes[field] = former_modes[0]
         return modes
 
 

@@ -54,9 +54,9 @@ class KeyLeftovers(Resource):
     def _find_leftovers(self, host: Host) -> List[MisplacedKey]:
         """Return the leftovers of the replaced key, and drafts and tokens of any key; the home is searched once."""
         if self._found is None:
-            own, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
+            key_files, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
             self._search = Search(host, [host.home] + caches)
-            keys = MisplacedKeys(self._search, own, caches, self.options["known"])
+            keys = MisplacedKeys(self._search, key_files, caches, self.options["known"])
             replaced = set(self.options["known"])
             searches = (
                 keys.search_home(),
@@ -65,7 +65,8 @@ class KeyLeftovers(Resource):
                 keys.search_caches(),
             )
             found = [key for search in searches for key in search]
-            self._found = [key for key in found if key.is_removable or key.fingerprints & replaced][:SHOWN]
+            leftovers = [key for key in found if key.is_removable or key.fingerprints & replaced]
+            self._found = leftovers[:SHOWN]  # a limit, because the outcome lists each of them
         return self._found
 
     def desired(self, host: Host) -> State:
@@ -81,10 +82,7 @@ class KeyLeftovers(Resource):
 
     def remarks(self, host: Host) -> List[str]:
         """Return the leftovers that only the user may remove, and what the search skipped."""
-        notes = [
-            "left over in %s:%d: %s" % (host.shown(key.path), key.line, key.text)
-            for key in self._find_users_leftovers(host)
-        ]
+        notes = ["%s:%d: %s" % (host.shown(key.path), key.line, key.text) for key in self._find_users_leftovers(host)]
         return notes + (self._search.skipped() if self._search else [])
 
     def evidence(self, before: State, host: Host) -> Evidence:
@@ -97,7 +95,7 @@ class KeyLeftovers(Resource):
     def apply(self, host: Host) -> None:
         """Remove the drafts and token stores that were found."""
         for key in self._find_leftovers(host):
-            if key.is_removable and host.resolved_kind(key.path) == "folder":
+            if key.is_removable and host.resolved_kind(key.path) == "folder":  # a token store; a draft is a file
                 host.remove_folder(key.path)
             elif key.is_removable:
                 host.remove(key.path)

@@ -23,7 +23,7 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
         if not found:
             return None
         is_read = netrc.has_effective_entry(text, self.options["machine"])
-        order = "before any default" if is_read else "after a default entry, never read"
+        order = "before any default" if is_read else "after a default entry, so programs ignore it"
         form = {"login": found[0].login, "entries": str(len(found)), "order": order}
         return KeyEntry([entry.password for entry in found], form)
 

@@ -33,7 +33,8 @@ class OwnFile(OwnFileOptions, Resource):
         content = self.options.get("content")
         for name, found in self._found_values(host).items():
             content = fill_found(str(content), name, found["value"])
-        return super(OwnFile, type(self)(dict(self.options, content=content))).bound(host)
+        filled = type(self)(dict(self.options, content=content))
+        return super(OwnFile, filled).bound(host)  # not its own bound(), which would fill the text again
 
     def _found_values(self, host: Host) -> Dict[str, Dict[str, str]]:
         """Return {value, why} for each @NAME@ in the text; why: the reason if the value was not found."""
@@ -68,6 +69,7 @@ class OwnFile(OwnFileOptions, Resource):
         foreign = self.describe_foreign(text, host)
         if foreign:
             return {"is": foreign}  # the user's text is not sent to the controller
+        # an equivalent file of the user needs no change, so it is reported with the desired mode
         mode = self.mode() if self._is_equivalent(text, file.mode, host) else "%04o" % file.mode
         return {"content": text.encode("utf-8", "replace").decode("utf-8"), "mode": mode}
 
@@ -87,7 +89,6 @@ class OwnFile(OwnFileOptions, Resource):
         if self.is_unchanged_since_created({"content": text}, host) or self._is_up_to_date(text):
             return None
         note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
-
         was_foreign = note.get("found") == hash_fields({"is": FOREIGN})
         return EDITED if note.get("made") and not was_foreign else FOREIGN
 
@@ -96,13 +97,10 @@ class OwnFile(OwnFileOptions, Resource):
         return self.options["state"] == "present" and text == self.desired_text()
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the file must not be written or removed, or None.
-
-        One Slurm account of two is enough: the text is for jobs with GPUs and for jobs without.
-        """
+        """Return why the file must not be written or removed, or None."""
         path, shown = self.options["path"], host.shown(self.options["path"])
         values = list(self._found_values(host).values())
-
+        # one value is enough: a text may name a Slurm account for jobs with GPUs, and another one for all other jobs
         if values and all(value["why"] for value in values):
             return values[0]["why"]
         if not before or self.keeps_copy:  # keeps_copy: an existing file is moved away
@@ -121,7 +119,7 @@ class OwnFile(OwnFileOptions, Resource):
         return "%s was changed by another program: run again" % shown
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return 'adopted' if the user's own file is accepted as it is, 'theirs' if it blocks this one."""
+        """Return 'adopted' if the user's own file is accepted as it is, 'theirs' if that file blocks this resource."""
         if before and before == self.desired(host):
             file = host.entry(self.options["path"])
             return {"adopted": "equivalent"} if file and "%04o" % file.mode != before["mode"] else {}

@@ -74,12 +74,14 @@ class PythonEnv(PythonEnvOptions, JobResource):
         """Return why the environment must not be changed or cannot be created, or None."""
         shown = host.shown(self.path)
         if "is" in before:
-            text = "%s already exists and was not created by hpc-onboard: set another path, or move it, then run again"
+            text = (
+                "%s already exists and was not created by hpc-onboard: move it away or set another path, then run again"
+            )
             return text % shown
         if before.get("installed", AS_LOCKED) != AS_LOCKED:
             return (
-                "packages in %s were changed by hand (%s): add them to the option packages, or remove the environment's"
-                " link (rm %s), then run again" % (shown, before["installed"], shown)
+                "packages in %s were changed by hand (%s). To keep the changes, update the option packages. Remove the"
+                " environment's link (rm %s), then run again" % (shown, before["installed"], shown)
             )
         if self.options["state"] == "absent" or before == self.desired(host):
             return None

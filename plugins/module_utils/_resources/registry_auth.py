@@ -34,11 +34,12 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return 'adopted' if the file has the entry only under another name of the registry that programs accept."""
-        names = (
-            docker_auth.find_names(read_latin1(host, self.path), self.options["registry"]) if "login" in before else []
-        )
-        is_renamed = names and self.options["registry"] not in names
-        return dict(super().evidence(before, host), **{"adopted": "equivalent"} if is_renamed else {})
+        evidence = super().evidence(before, host)
+        if "login" in before:  # the file has an entry for the registry
+            names = docker_auth.find_names(read_latin1(host, self.path), self.options["registry"])
+            if names and self.options["registry"] not in names:
+                return dict(evidence, adopted="equivalent")
+        return evidence
 
     def put_entry(self, text: str) -> str:
         """Return the text with exactly one entry for the registry."""
@@ -60,11 +61,10 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         if self.path != os.path.join(host.home, APPTAINER_AUTH_FILE) or host.resolved_kind(docker_path) != "file":
             return []
         docker_text = read_latin1(host, host.resolve(docker_path) or docker_path)
-        own = (
-            docker_auth.list_registries(read_latin1(host, self.path)) if host.resolved_kind(self.path) == "file" else []
-        )
-        own += docker_auth.find_names(docker_text, self.options["registry"])
-        lost = [name for name in docker_auth.list_registries(docker_text) if name not in own]
+        available = docker_auth.find_names(docker_text, self.options["registry"])  # apply() writes this login
+        if host.resolved_kind(self.path) == "file":
+            available += docker_auth.list_registries(read_latin1(host, self.path))
+        lost = [name for name in docker_auth.list_registries(docker_text) if name not in available]
         if not lost:
             return []
         return [

@@ -108,17 +108,19 @@ class RotatedKey(Resource):
             if problem:
                 return problem
         if self._find_unknown_key(host):
-            text = "%s contains an unknown key, which was not replaced"
-            return text % host.shown(self.options["path"])
+            return "%s contains an unknown key, which was not replaced" % host.shown(self.options["path"])
         return None
 
     def _find_unknown_key(self, host: Host) -> str:
         """Return the fingerprint of a key that must not be replaced, or ""."""
         if self.options.get("known") is None:
             return ""
-        known = set(self.options["known"]) | {host.fingerprint(self.options["password"])}
-        found = [fingerprint for part in self._parts_with_key(host) for fingerprint in _list_fingerprints(part, host)]
-        return next((fingerprint for fingerprint in found if fingerprint not in known), "")
+        replaceable = {*self.options["known"], host.fingerprint(self.options["password"])}
+        for part in self._parts_with_key(host):
+            for fingerprint in _list_fingerprints(part, host):
+                if fingerprint not in replaceable:
+                    return fingerprint
+        return ""
 
     def fields_to_tighten(self, host: Host) -> State:
         """Return the modes of file and folder that are not yet private. All parts are in the same file."""
@@ -133,7 +135,7 @@ class RotatedKey(Resource):
         return ["the registry's verdict on the key in the file: %s (%s)" % (verdict.word, verdict.why)]
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return 'held', an unknown key's fingerprint or 'none', or else the registry's verdict on the new key."""
+        """Return {held: "none"} without a key, {held: fingerprint} of an unknown key, or the new key's verdict."""
         if not self._parts_with_key(host):
             return {"held": "none"}
         unknown = self._find_unknown_key(host)
@@ -159,7 +161,7 @@ class RotatedKey(Resource):
         part = self._parts_with_key(host)[0]
         found = part.find_entry(read_latin1(host, self.options["path"]))
         if found is None:
-            return token_check.RegistryVerdict(token_check.UNKNOWN, "programs that read the file find no key in it")
+            return token_check.RegistryVerdict(token_check.UNKNOWN, "programs would not find the key in the file")
         return token_check.check_key(self.options["registry"], part.options["login"], found.passwords[0])
 
     # -- changes -------------------------------------------------------------------------------

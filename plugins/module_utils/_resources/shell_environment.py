@@ -55,24 +55,24 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             return {}
         state = {host.shown(env_file(host, dialect)): self._render(dialect, host) for dialect in environment.DIALECTS}
         for path in start_up_files(host):
-            state[host.shown(path)] = _line(host)
+            state[host.shown(path)] = _render_line(host)
         return state
 
     def _settings(self, dialect: str, host: Host) -> environment.ShellSettings:
         """Return the settings of the section in one syntax, without variables that would hide content of the user."""
         commands = {name: files[dialect] for name, files in self.options["on_demand"].items()}
-        options, hidden = self.options, self._find_hidden_folders(host)
-        variables = {name: value for name, value in options["variables"].items() if name not in hidden}
+        options, hidden_folders = self.options, self._find_hidden_folders(host)
+        variables = {name: value for name, value in options["variables"].items() if name not in hidden_folders}
         return environment.ShellSettings(variables, options["path"], options["path_end"], commands)
 
     def _find_hidden_folders(self, host: Host) -> Dict[str, str]:
         """Return the user's folders that variables would hide, by variable: these variables are not set.
 
-        The module that finds them is imported late, because few roles use this option.
+        A variable that hpc-onboard has set already stays set.
         """
         if not self.options["unless_used"]:
             return {}
-        from .._scan.used_folders import find_used
+        from .._scan.used_folders import find_used  # imported late: few roles use this option
 
         found = section.find(read_edited_file(host, env_file(host, "sh")).text, self.options["section"])
         already_set = environment.parse("sh", found.body).variables if found else {}
@@ -114,7 +114,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why a file cannot be edited, or that its section or line was changed by hand; else None."""
         for path in [env_file(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host):
-            advice = "add this line yourself: %s" % _line(host)
+            advice = "add this line yourself: %s" % _render_line(host)
             problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, advice)
             if problem:
                 return problem
@@ -126,7 +126,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
                 return text % (self.options["section"], host.shown(path))
         for path in start_up_files(host):
             line = startup.find_our_line(read_edited_file(host, path).text)
-            if line and line != _line(host):
+            if line and line != _render_line(host):
                 text = (
                     "the hpc-onboard line in %s was changed by hand: delete the line ending with '%s', then run again"
                 )
@@ -137,10 +137,10 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         """Return notes about variables that are not set, and about the user's lines that override variables."""
         if self.options["state"] == "absent":
             return []
-        hidden = self._find_hidden_folders(host)
+        hidden_folders = self._find_hidden_folders(host)
         notes: List[str] = []
-        for folder in sorted(set(hidden.values())):
-            names = [name for name in sorted(hidden) if hidden[name] == folder]
+        for folder in sorted(set(hidden_folders.values())):
+            names = [name for name in sorted(hidden_folders) if hidden_folders[name] == folder]
             setting = self.options["unless_used"][names[0]]["setting"].replace("FOLDER", host.shown(folder))
             text = "hpc-onboard does not set %s, which would hide the content of %s. To keep using this folder, set %s"
             notes.append(text % (" and ".join(names), host.shown(folder), setting))
@@ -148,20 +148,23 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             try:
                 text = read_edited_file(host, path).text
             except AccountError:
-                continue  # an unreadable file is reported elsewhere
-            if any(name in text for name in self.options["variables"]):
-                from .._formats.settings import find_overrides  # imported late: few start-up files name a variable
+                continue  # no override can be found in a file that cannot be read
+            if not any(name in text for name in self.options["variables"]):
+                continue
+            from .._formats.settings import find_overrides  # imported late: few start-up files name a variable
 
-                for override in find_overrides(text, self.options["variables"], host.home):
-                    if override.is_certain(host.home):
-                        place = "%s:%d" % (host.shown(path), override.line)
-                        notes.append("%s overrides %s; remove that line" % (place, override.name))
+            for override in find_overrides(text, self.options["variables"], host.home):
+                if override.is_certain(host.home):
+                    place = "%s:%d" % (host.shown(path), override.line)
+                    notes.append("%s overrides %s; remove that line" % (place, override.name))
         return notes
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return the variables that are not set, each with the folder of the user that it would hide."""
-        hidden = self._find_hidden_folders(host) if self.options["state"] == "present" else {}
-        return {"in_use": {name: host.shown(folder) for name, folder in hidden.items()}} if hidden else {}
+        hidden_folders = self._find_hidden_folders(host) if self.options["state"] == "present" else {}
+        if not hidden_folders:
+            return {}
+        return {"in_use": {name: host.shown(folder) for name, folder in hidden_folders.items()}}
 
     # -- changes -------------------------------------------------------------------------------
 
@@ -171,7 +174,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             self._remove(host)
             return
         files = start_up_files(host)
-        if files != start_up_files(host):  # a file server hid a file for a moment: another one would get the line
+        # a file server may hide a start-up file for a moment, so that the shells seem to read another file
+        if files != start_up_files(host):
             raise AccountError("the start-up files changed during the run: run again")
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
@@ -182,7 +186,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             file = read_edited_file(host, path)
             if not startup.find_our_line(file.text):
                 host.make_folders(os.path.dirname(path), 0o755)
-                write_edited_file(host, file, startup.insert(file.text, _line(host)))
+                write_edited_file(host, file, startup.insert(file.text, _render_line(host)))
 
     def _remove(self, host: Host) -> None:
         """Remove the lines, then the sections: after an interruption, the next run finds the sections and continues."""
@@ -191,12 +195,12 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         if not any(section.has_any(text) for text in texts):
             for path in start_up_files(host):
                 file = read_edited_file(host, path)
-                write_edited_file(host, file, startup.remove(file.text, _line(host)), keep=file.path != path)
+                write_edited_file(host, file, startup.remove(file.text, _render_line(host)), keep=file.path != path)
         for file, text in zip(files, texts):
             write_edited_file(host, file, "" if text == HEADER else text)
 
 
-def _dialect(host: Host) -> str:
+def _find_dialect(host: Host) -> str:
     """Return the syntax of the login shell. Raise AccountError for an unknown shell."""
     shell = os.path.basename(host.account.shell)
     if shell not in environment.BY_SHELL:
@@ -206,7 +210,7 @@ def _dialect(host: Host) -> str:
     return environment.BY_SHELL[shell]
 
 
-def _line(host: Host) -> str:
+def _render_line(host: Host) -> str:
     """Return the line that reads the generated file, in the syntax of the login shell."""
-    dialect = _dialect(host)
+    dialect = _find_dialect(host)
     return environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)

@@ -23,7 +23,7 @@ class StorageLink(StorageLinkOptions, Resource):
     IS_MOVABLE = True
 
     def touches(self, host: Host) -> List[str]:
-        """Return the link, and its target unless the link is to be removed: that works if the target hangs, too."""
+        """Return the link and its target; a removal needs no target, so it works even if the file system hangs."""
         target = [] if self.options["state"] == "absent" else [self.options["target"]]
         return [self.options["path"]] + target
 
@@ -61,15 +61,15 @@ class StorageLink(StorageLinkOptions, Resource):
         if host.receipt_notes.get(note_key(self.KIND, self.identity), {}).get("made"):
             return False  # hpc-onboard's own link was changed
         home = host.resolve(host.home) or host.home
-        is_near = _is_inside(actual, desired) or (_is_inside(desired, actual) and not _is_inside(home, actual))
-        return is_near and host.resolved_kind(actual) == "folder" and not self._is_ours({"target": target}, host)
+        is_related = _is_inside(actual, desired) or (_is_inside(desired, actual) and not _is_inside(home, actual))
+        return is_related and host.resolved_kind(actual) == "folder" and not self._is_ours({"target": target}, host)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the link must not be created, changed or removed, or None."""
         path, target = self.options["path"], self.options["target"]
         shown = host.shown(path)
-        if before.get("is") == OTHER_USERS:
-            return "%s is a %s, so it is not removed" % (shown, OTHER_USERS)
+        if before.get("is") == OTHER_USERS:  # inspect() returns this only for a removal
+            return "%s is a %s, which hpc-onboard does not remove" % (shown, OTHER_USERS)
         if self.keeps_copy:
             before = {}  # apply moves away what is in the place
         if "is" in before:
@@ -83,7 +83,9 @@ class StorageLink(StorageLinkOptions, Resource):
             return "%s is a link to %s that hpc-onboard did not create: %s" % (shown, before["target"], advice(shown))
         kind = host.resolved_kind(target)
         if kind == "nothing":
-            return "%s does not exist: was the storage removed or purged, or is the path mistyped?" % target
+            return (
+                "%s does not exist: check the path, or ask the site whether it removed or purged the storage" % target
+            )
         if kind != "folder":
             return "%s is a %s, but the target must be a folder" % (target, kind)
         return host.why_blocked(os.path.dirname(path))
@@ -91,6 +93,7 @@ class StorageLink(StorageLinkOptions, Resource):
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return 'adopted' if another link of the user is accepted, 'theirs' if the user has something in its place."""
         found = host.entry(self.options["path"])
+        # inspect() reports the desired target instead of an equivalent one
         if found and found.kind == "link" and found.target != before.get("target", found.target):
             return {"adopted": "equivalent"}
         target = before.get("target", self.options["target"])

@@ -4,7 +4,7 @@
 
 import os
 import re
-from typing import Optional
+from typing import Match, Optional
 
 from .._core.host import Host
 from .._options.key_options import TokenFileOptions
@@ -18,7 +18,12 @@ _TOKEN = re.compile(r"^([ \t]*hf_token[ \t]*[=:][ \t]*)([^\r\n]*?)([ \t]*\r?)$",
 
 def replace_token(text: str, old: str, new: str) -> str:
     """Return the text of STORED with the new token in place of the old one; every other byte stays."""
-    return _TOKEN.sub(lambda line: line.group(1) + new + line.group(3) if line.group(2) == old else line.group(), text)
+
+    def replace_value(line: Match[str]) -> str:
+        start, token, end = line.groups()
+        return str(start + new + end) if token == old else line.group()
+
+    return _TOKEN.sub(replace_value, text)
 
 
 class TokenFile(TokenFileOptions, KeptKey):

@@ -27,7 +27,7 @@ NOT_FOUND = "%s was not found. Check that this is the cluster's login node and t
 
 
 class SlurmJobState(NamedTuple):
-    """A job in Slurm's output; number and state are empty if Slurm has no such job. code: Slurm's reason code."""
+    """A job in Slurm's output; number and state are empty if Slurm does not list the job. code: why the job waits."""
 
     number: str
     state: str
@@ -35,7 +35,10 @@ class SlurmJobState(NamedTuple):
 
 
 def query_job(name: str, number: str) -> Optional[SlurmJobState]:
-    """Return the job with a name, from squeue or else from sacct; None if both commands fail."""
+    """Return the job with a name, from squeue or else from sacct; None if the commands fail.
+
+    number: of the job, or "" if unknown; squeue lists a job faster by its number.
+    """
     user = str(os.getuid())
     selection = ["--jobs=" + number] if number else ["--user=" + user, "--name=" + name]
     listed = run_slurm("squeue", ["--noheader", "--states=all", "--format=%i|%T|%r|%j"] + selection)
@@ -43,14 +46,14 @@ def query_job(name: str, number: str) -> Optional[SlurmJobState]:
         parts = line.strip().split("|")
         if len(parts) == 4 and parts[3] == name:  # a cluster may reuse a number for a job of another user
             return SlurmJobState(parts[0], parts[1], parts[2])
-    ended = run_slurm(
+    recorded = run_slurm(  # also lists jobs that have ended
         "sacct", ["-n", "-X", "-P", "-S", "now-30days", "--name=" + name, "--user=" + user, "-o", "JobID,State"]
     )
-    for line in (ended or "").splitlines():
+    for line in (recorded or "").splitlines():
         parts = line.strip().split("|")
         if len(parts) == 2 and parts[0].isdigit():
             return SlurmJobState(parts[0], parts[1])
-    if listed is None and not (number and ended is not None):  # squeue also fails for the number of an old job
+    if listed is None and not (number and recorded is not None):  # squeue also fails for the number of an old job
         return None
     return SlurmJobState("", "")
 
@@ -60,7 +63,7 @@ def run_slurm(
 ) -> Optional[str]:
     """Return the output of a Slurm command, or None if the command fails.
 
-    errors: also return error messages, and the word "error" after a failure; raise AccountError if the command is not
+    errors: also return error messages, with the word "error" after a failure; raise AccountError if the command is not
     found. input_from: the file for its standard input. The environment is minimal, because sbatch copies it into the
     job.
     """
@@ -70,10 +73,12 @@ def run_slurm(
             raise AccountError(NOT_FOUND % command_name)
         return None
     names = ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG")
-    kept = {name: os.environ[name] for name in names if name in os.environ}
+    environment = {name: os.environ[name] for name in names if name in os.environ}
     quoted = " ".join(shlex.quote(word) for word in [program] + arguments) + " <" + shlex.quote(input_from)
     command = quoted + (" 2>&1 || echo error" if errors else " && echo .")  # a dot: the command succeeded
-    output = run_program(["/bin/sh", "-c", command], kept, SECONDS)
+    output = run_program(["/bin/sh", "-c", command], environment, SECONDS)
     if errors:
         return output.text + (" error: " + output.why if output.why else "")
-    return output.text.rpartition(".")[0] if not output.why and output.text.rstrip().endswith(".") else None
+    if output.why or not output.text.rstrip().endswith("."):
+        return None
+    return output.text.rpartition(".")[0]

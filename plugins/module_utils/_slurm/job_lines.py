@@ -7,7 +7,7 @@ executors of Snakemake (slurm_partition, slurm_account) and Nextflow (queue, clu
 """
 
 import re
-from typing import Dict, Iterator, List, NamedTuple, Tuple
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Tuple
 
 from .._formats.lines import split_lines
 
@@ -65,8 +65,8 @@ class LineRequest(NamedTuple):
 
 def find_in_script(text: str) -> Iterator[LineRequest]:
     """Yield the requests of a job script's commands, and of its directives above the first command."""
-    is_head, is_job = True, False
-    assigned: Dict[str, str] = {}
+    is_head, is_job = True, False  # above the first command; below a directive
+    variables: Dict[str, str] = {}  # assigned in the lines above
     for number, line in enumerate(split_lines(text), 1):
         is_head = is_head and (not line.strip() or line.startswith("#"))
         directive = DIRECTIVE.match(line) if is_head else None
@@ -74,8 +74,8 @@ def find_in_script(text: str) -> Iterator[LineRequest]:
         if directive:
             yield from _read_options(directive.group(1), number)
         elif not line.lstrip().startswith("#"):
-            line = _VARIABLE_USE.sub(lambda found: assigned.get(found.group(1) or found.group(2), found.group()), line)
-            assigned.update(_ASSIGNMENT.findall(line))
+            line = _replace_variables(line, variables)
+            variables.update(_ASSIGNMENT.findall(line))
             yield from _read_commands(line, number)
             for path in _SOURCE.findall(line) if is_job else ():
                 yield LineRequest("source", path, number)
@@ -83,6 +83,11 @@ def find_in_script(text: str) -> Iterator[LineRequest]:
                 yield LineRequest("image", path, number)
             for path in _USE.findall(line) if is_job and not _NO_USE.match(line) else ():
                 yield LineRequest("use", path, number)
+
+
+def _replace_variables(line: str, variables: Mapping[str, str]) -> str:
+    """Return the line with the values of these variables; others stay as $NAME."""
+    return _VARIABLE_USE.sub(lambda use: variables.get(use.group(1) or use.group(2), use.group()), line)
 
 
 def find_submitted(text: str) -> Iterator[LineRequest]:
@@ -118,7 +123,7 @@ def find_in_settings(text: str) -> Iterator[LineRequest]:
     for number, line in enumerate(split_lines(text), 1):
         for path in _EDF_IMAGE.findall(line):
             yield LineRequest("image", path, number)
-    if not _SLURM_WORDS.search(text):  # words such as "account" have another meaning there
+    if not _SLURM_WORDS.search(text):  # words such as "account" have another meaning without Slurm
         return
     for number, line in enumerate(split_lines(text), 1):
         if not line.lstrip().startswith("#"):
@@ -156,7 +161,8 @@ def _read_options(options: str, number: int) -> Iterator[LineRequest]:
 def find_refused(text: str) -> Iterator[Tuple[int, str]]:
     """Yield (line, reason) for lines that make Slurm reject a job script, and the first directive that Slurm ignores.
 
-    Slurm reads directives above the first command. A script that writes or submits other scripts may contain theirs.
+    Slurm reads directives above the first command. A script that writes or submits other scripts is not checked,
+    because its directives may be those of the other scripts.
     """
     lines = split_lines(text)
     directives = [number for number, line in enumerate(lines, 1) if DIRECTIVE.match(line)]

@@ -40,13 +40,15 @@ def choose_account(
     names = [account["name"] for account in offers["accounts"]]
     by_lower_name = {name.lower(): name for name in names}  # Slurm stores names in lower case; settings may differ
     suffix = suffixes.get(purpose, "")
-    others = tuple(other for other in suffixes.values() if other != suffix)
+    other_suffixes = tuple(other for other in suffixes.values() if other != suffix)
     chosen = (setting or likely).lower()
-    is_for_others = bool(others) and chosen.endswith(others)
-    for name in ([strip_suffix(chosen, suffixes) + suffix] if is_for_others else []) + [chosen, chosen + suffix]:
+    candidates = [chosen, chosen + suffix]
+    if other_suffixes and chosen.endswith(other_suffixes):
+        candidates.insert(0, strip_suffix(chosen, suffixes) + suffix)
+    for name in candidates:
         if name in by_lower_name:
             return SlurmAccountChoice(by_lower_name[name])
-    fitting = [name for name in names if not name.endswith(others)] if others else names
+    fitting = [name for name in names if not name.endswith(other_suffixes)] if other_suffixes else names
     if not setting and len(fitting) == 1:
         return SlurmAccountChoice(fitting[0])
     return SlurmAccountChoice("", _explain_no_account(names, fitting, setting, suffixes, purpose))
@@ -104,12 +106,14 @@ def get_offers(host: Host, setting: str = "", suffixes: Iterable[str] = ()) -> D
     kept = memory.get(MEMORY_KEY, {})
     names = {offer["name"].lower() for offer in kept.get("accounts") or []}
     is_known = not setting or bool(names & {setting.lower() + suffix for suffix in ("", *suffixes)})
+    # asked: queried in this run. fresh: queried within the last day, by an earlier run.
     if kept.get("asked") or (kept.get("fresh") and is_known):
         return dict(kept)
     from . import queries  # imported late: needed once a day
 
     offers = queries.query_offers(host, kept.get("accounts") or [])
-    parts = [("accounts",), ("default",), ("partitions", "default_partition")]  # each from one query
-    former = {name: kept.get(name) for part in parts if kept and offers.get(part[0]) is None for name in part}
-    memory[MEMORY_KEY] = dict(offers, **dict(former, asked=True))
+    for part in (("accounts",), ("default",), ("partitions", "default_partition")):  # the fields of each query
+        if kept and offers.get(part[0]) is None:
+            offers.update({name: kept.get(name) for name in part})
+    memory[MEMORY_KEY] = dict(offers, asked=True)
     return dict(memory[MEMORY_KEY])

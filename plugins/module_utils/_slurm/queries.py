@@ -59,13 +59,16 @@ def query_offers(host: Host, kept: List[Document]) -> Document:
 
     user = pwd.getpwuid(os.getuid()).pw_name
     rights = run_query(["sacctmgr", "-nP", "show", "user", "name=" + user, "withassoc", RIGHTS])
-    # sacctmgr's database may serve several clusters; sshare lists only the accounts of this cluster.
-    needs_shares = rights is None or len(parse_clusters(rights)) > 1
-    here = run_query(["sshare", "-U", "-nP", "-o", "Account"]) if needs_shares else None
-    own = parse_accounts(rights, None if here is None else parse_shares(here)) if rights is not None else {}
-    if rights is None and here is not None and parse_shares(here):
+    names_here = None  # of this cluster's accounts: sacctmgr's database may serve several clusters
+    if rights is None or len(parse_clusters(rights)) > 1:
+        shares = run_query(["sshare", "-U", "-nP", "-o", "Account"])  # lists only the accounts of this cluster
+        names_here = None if shares is None else parse_shares(shares)
+    own: Document = {}  # the fields accounts and default
+    if rights is not None:
+        own = parse_accounts(rights, names_here)
+    elif names_here:  # only the names are known: take the rest from earlier accounts
         former = {account["name"]: account for account in kept}
-        bare = [{"name": name, "qos": [], "default_qos": ""} for name in parse_shares(here)[:MOST]]
+        bare = [{"name": name, "qos": [], "default_qos": ""} for name in names_here[:MOST]]
         own = {"accounts": [former.get(account["name"], account) for account in bare]}
     nodes = run_query(["sinfo", "-h", "-o", "%P|%l|%G"])
     partitions = None if nodes is None else parse_partitions(nodes)
@@ -84,16 +87,16 @@ def query_offers(host: Host, kept: List[Document]) -> Document:
 # -- the output of the programs -------------------------------------------------------------------
 
 
-def parse_accounts(text: str, here: Optional[List[str]]) -> Document:
+def parse_accounts(text: str, names_here: Optional[List[str]]) -> Document:
     """Return {accounts, default} from sacctmgr's output, which has a line for each account and partition of a user.
 
-    here: the names of this cluster's accounts; None accepts all.
+    names_here: the names of this cluster's accounts; None accepts all.
     """
     by_name: Dict[str, Document] = {}
     default = ""
     for line in text.splitlines():
         _cluster, name, qos, account_qos, default_account = (line.split("|") + [""] * 5)[:5]
-        if WORD.match(name) and (here is None or name in here):
+        if WORD.match(name) and (names_here is None or name in names_here):
             default_qos = account_qos if WORD.match(account_qos) else ""
             account = by_name.setdefault(name, {"name": name, "qos": [], "default_qos": default_qos})
             account["qos"] = sorted({*account["qos"], *(word for word in qos.split(",") if WORD.match(word))})

@@ -97,14 +97,14 @@ class SlurmJob:
         if job is None or job.state in AT_WORK + WAITING:
             return _as_active(progress, number or (job.number if job else ""), job)
         if job.state:
-            state = job.state.split(" ")[0]
+            state = job.state.split(" ")[0]  # such as "CANCELLED by 1000"
             subject = "job %s" % job.number
-            other = "%s ended in state %s" % (subject, printable(state, 40))
-            why = REASONS[state] % subject if state in REASONS else other
+            why = "%s ended in state %s" % (subject, printable(state, 40))
+            if state in REASONS:
+                why = REASONS[state] % subject
             return JobStatus("failed", _with_output(why, path))
         if number:
-            why = "job %s left no result, and Slurm does not list it" % number
-            return JobStatus("gone", _with_output(why, path))
+            return JobStatus("gone", _with_output("job %s left no result, and Slurm no longer lists it" % number, path))
         return JobStatus("none")
 
     def progress(self, host: Host) -> Optional[Progress]:
@@ -127,8 +127,7 @@ class SlurmJob:
         """Submit the job, unless it is waiting or running already, and return its number.
 
         parent: the open folder that contains the job's folder. details: recorded for later runs. Files of an ended job
-        are removed, but not the folders that its work created. Raise AccountError if Slurm rejects the job, or if it is
-        unknown whether Slurm accepted the job.
+        are removed, but not the folders of its work. Raise AccountError if Slurm rejects the job, or may have done so.
         """
         handle = open_job_folder(parent, os.path.basename(self.folder), self.folder)
         path = path_of_handle(handle)
@@ -155,9 +154,9 @@ class SlurmJob:
             return ""
         number = _read_word(path, NUMBER)
         job = query_job(str(mark.get("name")), number)
-        seconds = int(mark.get("at", 0)) + SETTLING - time.time()
-        if job is not None and not job.state and not number and 0 < seconds <= SETTLING:
-            time.sleep(seconds)  # sbatch of a killed run may still be at work
+        remaining = int(mark.get("at", 0)) + SETTLING - time.time()
+        if job is not None and not job.state and not number and 0 < remaining <= SETTLING:
+            time.sleep(remaining)  # the sbatch command of a killed run may still be submitting the job
             job = query_job(str(mark.get("name")), number)
         if job is None:
             raise AccountError(NO_QUERY)
@@ -184,11 +183,11 @@ class SlurmJob:
         raise AccountError(explain_rejection(output or "sbatch printed nothing"))
 
     def cancel(self, host: Host) -> None:
-        """End the job, or its replacement on this login node, and remove its folder."""
+        """End the job, in Slurm or on this login node, and remove its folder. Raise AccountError if squeue fails."""
         path = _readable_path(host, self.folder)
         if path is None:  # no job was submitted
             return
-        if os.path.exists(os.path.join(path, "mark")):
+        if os.path.exists(os.path.join(path, "mark")):  # of a job on this login node, see _jobs/job.py
             kill_marked_processes(read_small_file(os.path.join(path, "mark"))[:100])
         mark = _read_document(path, MARK)
         if mark is not None and _read_document(path, RESULT) is None:
@@ -225,8 +224,9 @@ def _as_active(progress: Optional[Progress], number: str, job: Optional[SlurmJob
         return JobStatus("running", "", progress)
     code = printable(job.code, 60) if job and job.code not in ("", "None") else ""
     step = "job %s is queued" % number if number else "a job is queued"
-    why = {"why": AT_LIMIT % code if LIMIT.match(code) else code} if code else {}
-    queued = dict({"step": step, "done": None, "total": None, "unit": "steps", "patience": PATIENCE}, **why)
+    queued: Progress = {"step": step, "done": None, "total": None, "unit": "steps", "patience": PATIENCE}
+    if code:
+        queued["why"] = AT_LIMIT % code if LIMIT.match(code) else code
     return JobStatus("queued", "", queued)
 
 
@@ -290,8 +290,11 @@ def _shorten(text: str) -> str:
 
 
 def _remove_if_exists(path: str, name: str) -> None:
+    file = os.path.join(path, name)
     try:
-        file = os.path.join(path, name)
-        shutil.rmtree(file) if os.path.isdir(file) and not os.path.islink(file) else os.unlink(file)
+        if os.path.isdir(file) and not os.path.islink(file):
+            shutil.rmtree(file)
+        else:
+            os.unlink(file)
     except FileNotFoundError:
         pass

@@ -146,7 +146,11 @@ class SlurmTestJob(Resource):
                 job.cancel(host)
             return
         order = JobOrder("try", self.render_work(host), self._sbatch_options(host), self.options["minutes"])
-        host.start(self.options["folder"], lambda parent: _submit(job, parent, order), self._simulate)
+
+        def submit(parent: int) -> None:  # the open folder that contains the job's folder
+            job.submit(parent, order, {})
+
+        host.start(self.options["folder"], submit, self._simulate)
 
     def _read_results(self, host: Host) -> State:
         """Return the result of each check: yes, or no with the reason."""
@@ -156,8 +160,8 @@ class SlurmTestJob(Resource):
         results = {}
         for check in self.options["checks"]:
             passed, output = found.get(check["what"], ("no", "the job ended before this check"))
-            why = "no: %s" % (extract_cause(output) or "the check failed")
-            results[check["what"]] = YES if passed == YES else printable(why, 600)
+            failure = "no: %s" % (extract_cause(output) or "the check failed")
+            results[check["what"]] = YES if passed == YES else printable(failure, 600)
         return results
 
     def render_work(self, host: Host) -> str:
@@ -165,8 +169,8 @@ class SlurmTestJob(Resource):
         lines = [FUNCTION]
         for check in self.options["checks"]:
             words = [str(word) for word in check["words"]]
-            number = int(check.get("paths", 0))
-            words = [host.expand(word) for word in words[:number]] + words[number:]
+            path_count = int(check.get("paths", 0))  # of words that are paths, which come first
+            words = [host.expand(word) for word in words[:path_count]] + words[path_count:]
             if check["way"] == "environment":
                 shell = host.account.shell
                 dialect = "fish" if shell.endswith("fish") else "csh" if shell.endswith("csh") else "sh"
@@ -197,8 +201,5 @@ def extract_cause(output: str) -> str:
     """
     lines = [line.strip() for line in output.split(SEPARATOR)]
     causes = [PREFIX.sub("", line) for line in lines if not NOISE.match(line)]
-    return " | ".join(dict.fromkeys(line for line in causes if line)) or " | ".join(filter(None, lines))
-
-
-def _submit(job: SlurmJob, parent: int, order: JobOrder) -> None:
-    job.submit(parent, order, {})
+    distinct_causes = dict.fromkeys(line for line in causes if line)
+    return " | ".join(distinct_causes) or " | ".join(filter(None, lines))  # only noise: better than nothing

@@ -114,7 +114,7 @@ def test_scripts_that_slurm_has_no_partition_for_are_not_written(bed: Any, tmp_p
         named = [usual[0], script("cpu", CPU, "--partition=lrz-v100x2", "--time=90")]
         written = converge(bed, other, tmp_path, named)
         assert [status for status, _reason in written.values()] == ["blocked", "blocked"]
-        assert "Slurm has no default partition here, so the job must name a partition" in written["gpu"][1]
+        assert "Slurm has no default partition on this cluster, so the job must name one" in written["gpu"][1]
         assert "allows at most 60 minutes, but the job requests 90" in written["cpu"][1]
         said = other.login_shell("sbatch --test-only --gres=gpu:1 --wrap=true").stderr
         assert "No partition specified" in said, "Slurm says the same"

@@ -89,7 +89,7 @@ def credential(
         "a command for a password is kept",
         b"machine nvcr.io login $oauthtoken password $(cat key)\n",
         "blocked",
-        "from a command or variable of yours",
+        "comes from a command or a variable",
     ),
     credential("our line is taken out", OTHER + LINE + OLD_LINE, "extra", left=OTHER, **NO_NVCR),
     credential("a file that holds nothing more goes", LINE, "extra", left=b"", **NO_NVCR),

@@ -42,7 +42,7 @@ def test_where_the_old_key_stands_is_said_and_another_key_is_not(scene: Scene) -
     (outcome,) = scene.run({"kind": "key_leftovers", **OPTIONS, "known": {mark: "the old key"}})
     assert outcome["status"] == "ok"
     assert outcome["remarks"] == [
-        f"left over in ~/.bashrc:2: the old key is in this file ({mark})",
-        f"left over in ~/job.sh:1: the old key is in this file ({mark})",
+        f"~/.bashrc:2: the old key is in this file ({mark})",
+        f"~/job.sh:1: the old key is in this file ({mark})",
     ]
     assert outcome["evidence"] == {"leftovers": 2}

@@ -26,7 +26,7 @@ LISTED = [
         (
             ["--time=60"],
             "",
-            "no default partition here, so the job must name a partition (available to you: cpu, gpu, long). Set",
+            "no default partition on this cluster, so the job must name one (available to you: cpu, gpu, long). Set",
         ),
         (["--time=60"], None, None),  # the site may choose it
         (

@@ -89,7 +89,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
             "",
             "",
             "gone",
-            "job 7 left no result, and Slurm does not list it. Its output ends with: the last word",
+            "job 7 left no result, and Slurm no longer lists it. Its output ends with: the last word",
         ),
         (NUMBERED, "7|RUNNING|None|the job of another", "", "gone", "job 7 left no result"),
         ({**AT_WORK, "result.json": {"code": 0}}, "", "", "done", ""),
