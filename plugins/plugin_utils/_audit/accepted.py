@@ -24,7 +24,7 @@ Variables = Mapping[str, Any]  # Ansible's, of one host
 Settings = Mapping[str, Any]  # of the user, read by _audit/run.py
 
 BASELINE = "hpc.onboard/baseline/1.0"
-SHOWN: tuple[Literal["rule", "account", "resource", "place", "since"], ...] = (
+BASELINE_FIELDS: tuple[Literal["rule", "account", "resource", "place", "since"], ...] = (
     "rule",
     "account",
     "resource",
@@ -81,17 +81,19 @@ def _read_first_day(entry: Mapping[str, str]) -> str:
 
 
 def write_baseline(settings: Settings, report: AuditReport) -> None:
-    """Write the findings of this run as the baseline."""
-    findings = {finding["fingerprint"]: {name: finding[name] for name in SHOWN} for finding in report["findings"]}
+    """Write the findings of this run to the baseline file. Raises OSError with the path of the file."""
+    findings = {
+        finding["fingerprint"]: {name: finding[name] for name in BASELINE_FIELDS} for finding in report["findings"]
+    }
     text = json.dumps({"schema": BASELINE, "findings": findings}, indent=1, sort_keys=True) + "\n"
     file = _expand_path(settings["audit_baseline"])
-    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    folder_handle = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        replace(folder, file.name, text.encode(), 0o600, {})
-    except OSError as error:
+        replace(folder_handle, file.name, text.encode(), mode=0o600, attributes={})
+    except OSError as error:  # names only the draft inside the folder
         raise OSError(error.errno, error.strerror, str(file)) from None
     finally:
-        os.close(folder)
+        os.close(folder_handle)
 
 
 def _expand_path(setting: Any) -> Path:

@@ -116,7 +116,7 @@ def _list_rows(report: AuditReport) -> Iterator[dict[str, Any]]:
     for account in sort_accounts(report["accounts"]):
         name = account["name"]
         states = [(find_state(account, column), numbers.get((name, column))) for column in columns]
-        cells = [{"state": found, "is_found": found not in NO_FINDING, "number": number} for found, number in states]
+        cells = [{"state": state, "is_found": state not in NO_FINDING, "number": number} for state, number in states]
         yield {"name": name, "site": account["site"], "cells": cells}
 
 
