@@ -61,11 +61,8 @@ class EarlyLoginRenderer(LoginRenderer):
     is_inspection = False
 
     def is_hidden(self, result: Result, view: View) -> bool:
-        return result.get("state") not in (
-            "opened",
-            "each_time",
-            "renewed",
-        )  # if the login failed, a later task reports the reason
+        # If the login failed, a later task reports the reason.
+        return result.get("state") not in ("opened", "each_time", "renewed")
 
 
 class ScriptExportedRenderer(Renderer):
