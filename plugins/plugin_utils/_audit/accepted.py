@@ -34,16 +34,16 @@ BASELINE_FIELDS: tuple[Literal["rule", "account", "resource", "place", "since"],
 """Fields that the baseline file shows of a finding, for people. Findings are compared by their fingerprint alone."""
 
 
-class Accepted(NamedTuple):
-    """The waivers, and the baseline: fingerprint -> day of the first finding; None without a baseline."""
+class AcceptedFindings(NamedTuple):
+    """The waivers and the baseline, which is fingerprint -> day of the first finding; None without a baseline."""
 
     waivers: list[_waivers.Waiver]
     baseline: dict[str, str] | None
 
 
-def read_accepted(variables: Variables, settings: Settings, today: date) -> Accepted:
+def read_accepted(variables: Variables, settings: Settings, today: date) -> AcceptedFindings:
     """Read waivers and baseline. Raises Mistakes, AccountError or OSError for a file that cannot be used."""
-    return Accepted(_read_waivers(variables, settings, today), _read_baseline(settings))
+    return AcceptedFindings(_read_waivers(variables, settings, today), _read_baseline(settings))
 
 
 def _read_waivers(variables: Variables, settings: Settings, today: date) -> list[_waivers.Waiver]:

@@ -103,7 +103,7 @@ def _is_forged(note: ReceiptNote, copy: ReceiptNote | None) -> bool:
 
 
 def _shorten_names(keys: Sequence[str]) -> str:
-    """Return the name of the first resource, and the number of further ones."""
+    """Return the name of the first resource, and the number of further ones. keys: of the receipt, "TYPE NAME"."""
     name = keys[0].partition(" ")[2] or keys[0]
     return name if len(keys) == 1 else f"{name} (and {len(keys) - 1} more)"
 
@@ -122,8 +122,8 @@ def _limit_number(findings: list[FoundDifference]) -> list[FoundDifference]:
     if not rest:
         return findings
     text = f"{len(rest)} more findings are not listed. Fix the listed findings, then run the audit again."
-    left_out = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
-    return [*worst[:MOST_FINDINGS], {**left_out, "capability": rest[0]["capability"]}]
+    last = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
+    return [*worst[:MOST_FINDINGS], {**last, "capability": rest[0]["capability"]}]
 
 
 def _restore_identity(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:

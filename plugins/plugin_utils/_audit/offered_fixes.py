@@ -26,7 +26,7 @@ TYPES: dict[str, type] = {"str": str, "path": str, "list": list}  # type of an o
 def read_offer(offer: ResourceEntry | None) -> ResourceEntry | None:
     """Return a fix that an account offers, with defaults for missing options.
 
-    Return None if the fix is not valid: a user on the account may have written it to change other files.
+    Return None if the fix is not valid: another user may have written the fix to make hpc-onboard change other files.
     """
     if offer is None or offer["kind"] not in KINDS:
         return None

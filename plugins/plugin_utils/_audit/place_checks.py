@@ -77,7 +77,7 @@ def _cache_options(cluster: Facts) -> Options:
         folder_by_tool["*"] = area
     return {
         "wanted": folder_by_tool,
-        # A share of the home directory, or less if that is large; without its size, BIG_BYTES and BIG_FILES.
+        # A twentieth of the home directory, but at most BIG_BYTES and BIG_FILES, also for a home of unknown size.
         "big_bytes": max(1, min(BIG_BYTES, home.get("bytes", BIG_BYTES * SHARE) // SHARE)),
         "least_bytes": LEAST_BYTES,
         "big_files": max(1, min(BIG_FILES, home.get("files", BIG_FILES * SHARE) // SHARE)),
@@ -114,10 +114,9 @@ def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequenc
     own: declared links. made: declared folders. kept: links of the site to areas that are not purged. written: folders
     that must be writable.
     """
-    purged = _list_purged(cluster)
     lasting = [area for area in cluster["storage"] if "purge" not in area]
     return {
-        "purged": purged,
+        "purged": _list_purged(cluster),
         "own": _list_paths(entries, "storage_link"),
         "made": _list_paths(present, "directory")
         + [{"path": entry["options"]["prefix"]} for entry in present if entry["kind"] == "conda_install"],
@@ -128,7 +127,7 @@ def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequenc
 
 
 def _plan_slurm_checks(cluster: Facts, account: Facts, present: Sequence[PlanEntry]) -> list[PlanEntry]:
-    """Return the checks of the requests of jobs. Only the user's own folders of the storage areas are searched."""
+    """Return the checks of rights in Slurm, and of requests in the user's own folders of the storage areas."""
     in_jobs = str(cluster["home"].get("on_compute", ""))
     user = str(account.get("name", "")).rpartition("@")[0]
     paths = [path for path in map(_path, cluster["storage"]) if path and user]

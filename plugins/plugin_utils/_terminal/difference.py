@@ -47,11 +47,11 @@ def difference_lines(before: State, after: State, terminal: Terminal, every: boo
 def cut_long_texts(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a difference, each with its mark; of a long new text, only the beginning."""
     for mark, group in groupby(lines, lambda line: line[:1]):
-        run = list(group)
-        is_long = mark == "+" and len(run) > LONG_TEXT
-        yield from run[:FIRST_LINES] if is_long else run
+        adjacent_lines = list(group)
+        is_long = mark == "+" and len(adjacent_lines) > LONG_TEXT
+        yield from adjacent_lines[:FIRST_LINES] if is_long else adjacent_lines
         if is_long:
-            yield f" and {len(run) - FIRST_LINES} more lines (shown with -v)"
+            yield f" and {len(adjacent_lines) - FIRST_LINES} more lines (shown with -v)"
 
 
 def list_files_of_other_shells(before: State, after: State) -> list[str]:

@@ -180,7 +180,7 @@ def _rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
         mark, style = STYLES[first["status"]]
         below = [first["reason"] or "", describe_progress(first["progress"]) if first["progress"] else ""]
         label = "to adopt: " if action == "to adopt" else f"{first['status']}: " if first["status"] in FAILURES else ""
-        yield Row(mark, style, label + _describe(group), tuple(filter(None, below)))
+        yield Row(mark, style, label + _describe_group(group), tuple(filter(None, below)))
 
 
 def _group_key(outcome: ResourceOutcome) -> str:
@@ -201,11 +201,11 @@ def _read_key_mark(outcome: ResourceOutcome) -> str:
     return state.get("password", "")
 
 
-def _describe(group: Sequence[ResourceOutcome]) -> str:
+def _describe_group(group: Sequence[ResourceOutcome]) -> str:
     """Return '6 cache folders in /data/ada/caches', or the one resource of a row."""
     first = group[0]
     kind, _blank, path = first["identity"].partition(" ")
-    if key := _read_key_mark(first):
+    if key := _read_key_mark(first):  # entries of one key in a file: "ngc, in ~/.netrc: MACHINE, MACHINE"
         file = path.partition(": ")[0]
         entries = ", ".join(outcome["identity"].partition(": ")[2] for outcome in group)
         return f"{kind} {file}: {entries}" if UNKNOWN_KEY.fullmatch(key) else f"{key}, in {file}: {entries}"

@@ -71,7 +71,7 @@ def restore_terminal_on_signals(is_asking: Callable[[], bool], show_typing: Call
     mode = termios.tcgetattr(terminal)
     interrupt, terminate, hang_up = map(signal.getsignal, ENDING)
 
-    def end(number: int, frame: FrameType | None) -> None:
+    def end_run(number: int, frame: FrameType | None) -> None:
         """End the run as Ansible would after this signal, with a usable terminal."""
         if os.getpid() != owner:  # a worker, which inherited this handler
             signal.signal(number, signal.SIG_DFL)
@@ -86,4 +86,4 @@ def restore_terminal_on_signals(is_asking: Callable[[], bool], show_typing: Call
 
     if callable(interrupt) and callable(terminate):
         for number in ENDING if hang_up is not signal.SIG_IGN else ENDING[:2]:  # nohup ignores SIGHUP
-            signal.signal(number, end)
+            signal.signal(number, end_run)

@@ -39,7 +39,11 @@ WIDTH, HEIGHT, MARGIN = 520, 30, 4  # of a plot, in its own units
 
 
 class Plot(NamedTuple):
-    """The history of one severity: SVG paths of the base line and the graph, and a description for screen readers."""
+    """The history of one severity, as SVG paths.
+
+    base: path of the base line. line: path of the graph. label: for screen readers. now, most: the number of findings
+    in the last run, and the largest number of all runs.
+    """
 
     severity: str
     base: str
