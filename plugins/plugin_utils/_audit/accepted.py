@@ -63,13 +63,13 @@ def _read_baseline(settings: Settings) -> dict[str, str] | None:
         if not file.parent.is_dir():
             raise AccountError(f"audit_baseline: the folder {file.parent} does not exist. Run: mkdir -p {file.parent}")
         return None
-    advice = f"write one with {describe_options('audit', '--baseline-write')}"
+    advice = f"create a baseline with {describe_options('audit', '--baseline-write')}"
     try:
         baseline = json.loads(file.read_text(encoding="utf-8"))
         findings = {str(fingerprint): _read_first_day(entry) for fingerprint, entry in baseline["findings"].items()}
         refusal = document_version.refusal(baseline["schema"], BASELINE, str(file), advice)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise AccountError(f"{file} is not a baseline: {advice}") from None
+        raise AccountError(f"{file} is not a baseline; {advice}") from None
     if refusal:
         raise AccountError(refusal)
     return findings

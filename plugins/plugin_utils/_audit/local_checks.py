@@ -100,7 +100,7 @@ def check_manual_steps(
             rule, text = "STP-002", f"{when}: {described['text']}"
         fix: list[FixStep] = [local_command(*command_for("done", [account, described["id"]]))]
         if "url" in described:
-            fix.insert(0, advice(f"Do it at {described['url']}"))
+            fix.insert(0, advice(f"Complete this step at {described['url']}"))
         found.append(simple_finding(rule, f"step {described['id']}", text, fix=fix))
     return found
 

@@ -176,7 +176,7 @@ def _describe_status(profile: Part, sources: SourceSummary) -> str:
     if sources.months is not None:
         parts.append(f"oldest source {count(sources.months, 'month')} old")
     if "verified_on" in profile:
-        parts.append(f"read {profile['verified_on']}")
+        parts.append(f"checked {profile['verified_on']}")
     if "closing_on" in profile:
         parts.append(f"the site shuts the cluster down on {profile['closing_on']}")
     if sources.unsourced and "sources" in profile:

@@ -79,5 +79,6 @@ class FixedAccountRenderer(PartRenderer):
 def _describe(outcome: Mapping[str, Any]) -> str:
     """Return what was fixed; for a link, also its target, so that the user can create it again."""
     target = outcome["before"].get("target")
+    # The field "holds" is a fingerprint or a list of names, which the user need not read.
     fields = f"pointed to {target}" if target else ", ".join(field for field in outcome["fields"] if field != "holds")
     return f"{outcome['identity']}: {fields}" if fields else str(outcome["identity"])
