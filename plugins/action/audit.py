@@ -46,8 +46,8 @@ class ActionModule(AccountAction):
         if arguments["part"] == "settings":
             return run.check_settings(session.variables, session.value)
         if arguments["part"] == "report":
-            ansible_run = run.AnsibleRun(context.CLIARGS, __version__)
-            return run.report_audit(session.variables, session.value, ansible_run, session.warn, STARTED)
+            call = run.AnsibleCall(context.CLIARGS, __version__)
+            return run.report_audit(session.variables, session.value, call, session.warn, STARTED)
         session.connection.refuse_questions()  # an audit may run from cron
         plan = plan_audit(session, arguments["capabilities"], arguments["resources"])
         settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}

@@ -15,7 +15,7 @@ from ansible import __version__, context
 from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks, fix_run, offered_fixes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit, unmeasured_account
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import AnsibleRun
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import AnsibleCall
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import collect_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
@@ -44,14 +44,14 @@ class ActionModule(AccountAction):
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
         """Run the part that the task names. Only the part account connects to an account."""
-        ansible_run = AnsibleRun(context.CLIARGS, __version__)
+        call = AnsibleCall(context.CLIARGS, __version__)
         if arguments["part"] == "show":
-            return fix_run.show_fixes(session.variables, session.value, ansible_run)
+            return fix_run.show_fixes(session.variables, session.value, call)
         if arguments["part"] == "report":
-            return fix_run.report_fixes(session.variables, session.value, ansible_run, session.warn, STARTED)
+            return fix_run.report_fixes(session.variables, session.value, call, session.warn, STARTED)
         if arguments["part"] == "account":
             return self._fix(session, arguments)
-        return fix_run.ask_to_fix(session.variables, session.value, ansible_run, prompt.ask_to_agree)
+        return fix_run.ask_to_fix(session.variables, session.value, call, prompt.ask_to_agree)
 
     def _fix(self, session: AccountSession, arguments: Arguments) -> FixAccount:
         """Apply the offered fixes, or preview them, and audit the account again in the same SSH session."""

@@ -24,7 +24,7 @@ Variables = Mapping[str, Any]  # Ansible's, of one host
 Settings = Mapping[str, Any]  # of the user, read by _audit/run.py
 
 BASELINE = "hpc.onboard/baseline/1.0"
-SHOWN: tuple[Literal["rule", "account", "resource", "place", "since"], ...] = (
+BASELINE_FIELDS: tuple[Literal["rule", "account", "resource", "place", "since"], ...] = (
     "rule",
     "account",
     "resource",
@@ -34,16 +34,16 @@ SHOWN: tuple[Literal["rule", "account", "resource", "place", "since"], ...] = (
 """Fields that the baseline file shows of a finding, for people. Findings are compared by their fingerprint alone."""
 
 
-class Accepted(NamedTuple):
-    """The waivers, and the baseline: fingerprint -> day of the first finding; None without a baseline."""
+class AcceptedFindings(NamedTuple):
+    """The waivers and the baseline, which is fingerprint -> day of the first finding; None without a baseline."""
 
     waivers: list[_waivers.Waiver]
     baseline: dict[str, str] | None
 
 
-def read_accepted(variables: Variables, settings: Settings, today: date) -> Accepted:
+def read_accepted(variables: Variables, settings: Settings, today: date) -> AcceptedFindings:
     """Read waivers and baseline. Raises Mistakes, AccountError or OSError for a file that cannot be used."""
-    return Accepted(_read_waivers(variables, settings, today), _read_baseline(settings))
+    return AcceptedFindings(_read_waivers(variables, settings, today), _read_baseline(settings))
 
 
 def _read_waivers(variables: Variables, settings: Settings, today: date) -> list[_waivers.Waiver]:
@@ -63,13 +63,13 @@ def _read_baseline(settings: Settings) -> dict[str, str] | None:
         if not file.parent.is_dir():
             raise AccountError(f"audit_baseline: the folder {file.parent} does not exist. Run: mkdir -p {file.parent}")
         return None
-    advice = f"write one with {describe_options('audit', '--baseline-write')}"
+    advice = f"create a baseline with {describe_options('audit', '--baseline-write')}"
     try:
         baseline = json.loads(file.read_text(encoding="utf-8"))
         findings = {str(fingerprint): _read_first_day(entry) for fingerprint, entry in baseline["findings"].items()}
         refusal = document_version.refusal(baseline["schema"], BASELINE, str(file), advice)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise AccountError(f"{file} is not a baseline: {advice}") from None
+        raise AccountError(f"{file} is not a baseline; {advice}") from None
     if refusal:
         raise AccountError(refusal)
     return findings
@@ -81,17 +81,19 @@ def _read_first_day(entry: Mapping[str, str]) -> str:
 
 
 def write_baseline(settings: Settings, report: AuditReport) -> None:
-    """Write the findings of this run as the baseline."""
-    findings = {finding["fingerprint"]: {name: finding[name] for name in SHOWN} for finding in report["findings"]}
+    """Write the findings of this run to the baseline file. Raises OSError with the path of the file."""
+    findings = {
+        finding["fingerprint"]: {name: finding[name] for name in BASELINE_FIELDS} for finding in report["findings"]
+    }
     text = json.dumps({"schema": BASELINE, "findings": findings}, indent=1, sort_keys=True) + "\n"
     file = _expand_path(settings["audit_baseline"])
-    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    folder_handle = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        replace(folder, file.name, text.encode(), 0o600, {})
-    except OSError as error:
+        replace(folder_handle, file.name, text.encode(), mode=0o600, attributes={})
+    except OSError as error:  # names only the draft inside the folder
         raise OSError(error.errno, error.strerror, str(file)) from None
     finally:
-        os.close(folder)
+        os.close(folder_handle)
 
 
 def _expand_path(setting: Any) -> Path:

@@ -103,7 +103,7 @@ def _is_forged(note: ReceiptNote, copy: ReceiptNote | None) -> bool:
 
 
 def _shorten_names(keys: Sequence[str]) -> str:
-    """Return the name of the first resource, and the number of further ones."""
+    """Return the name of the first resource, and the number of further ones. keys: of the receipt, "TYPE NAME"."""
     name = keys[0].partition(" ")[2] or keys[0]
     return name if len(keys) == 1 else f"{name} (and {len(keys) - 1} more)"
 
@@ -122,8 +122,8 @@ def _limit_number(findings: list[FoundDifference]) -> list[FoundDifference]:
     if not rest:
         return findings
     text = f"{len(rest)} more findings are not listed. Fix the listed findings, then run the audit again."
-    left_out = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
-    return [*worst[:MOST_FINDINGS], {**left_out, "capability": rest[0]["capability"]}]
+    last = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
+    return [*worst[:MOST_FINDINGS], {**last, "capability": rest[0]["capability"]}]
 
 
 def _restore_identity(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
@@ -148,7 +148,7 @@ def plan_audit(session: AccountSession, names: Sequence[str], resources: Sequenc
 
 
 class AccountAudit:
-    """The plan for one account, and the rating of its outcomes."""
+    """The plan of the audit of one account, and the row of the report from its outcomes."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class AccountAudit:
         self._variables, self._declared, self._plan, self._copy = variables, declared, plan, copy
         self._roles = roles
         cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
-        # no undeclared resource is created, so any value will do as its key: ""
+        # Undeclared resources are never created, so an empty text can stand for their keys.
         self._orphans = (
             Plan.of(offboarding.list_undeclared(all_declared, copy, str(cluster.get("id", ""))), lambda _: "").entries
             if self._has_checks
@@ -203,15 +203,18 @@ class AccountAudit:
         of_orphans, of_checks = rest[: len(self._orphans)], rest[len(self._orphans) :]
         context = self._build_context(conversation.receipt)
         declared = list(zip(self._declared.resources, self._plan.add_unmet(of_plan), strict=True))
-        # A list for each check; the list is empty if the check has found nothing.
-        found = [resource_findings(entry, key_of(entry), outcome, context) for entry, outcome in declared]
-        found += [orphan_findings(*pair) for pair in zip(self._orphans, of_orphans, strict=True)]
-        found += [check_findings(*pair) for pair in zip(self._checks, of_checks, strict=True)]
-        found += filter(None, map(skipped_findings, self._declared.notes))
+        # A list for each check and each declared resource; empty lists are checks without findings.
+        findings_by_check = [resource_findings(entry, key_of(entry), outcome, context) for entry, outcome in declared]
+        findings_by_check += [orphan_findings(*pair) for pair in zip(self._orphans, of_orphans, strict=True)]
+        findings_by_check += [check_findings(*pair) for pair in zip(self._checks, of_checks, strict=True)]
+        findings_by_check += filter(None, map(skipped_findings, self._declared.notes))
         up_to_date = [key_of(entry) for entry, outcome in declared if outcome["status"] == "ok"]
-        found += filter(None, [_check_receipt(conversation.receipt, self._copy, up_to_date)])
+        findings_by_check += filter(None, [_check_receipt(conversation.receipt, self._copy, up_to_date)])
         if self._has_checks:
-            found += [key_ages.key_findings(self._rotated, datetime.now(UTC).date()), local_findings(self._variables)]
+            findings_by_check += [
+                key_ages.key_findings(self._rotated, datetime.now(UTC).date()),
+                local_findings(self._variables),
+            ]
         return {
             "name": str(self._variables["inventory_hostname"]),
             **describe_account(self._variables),
@@ -221,10 +224,12 @@ class AccountAudit:
             "declared": None,
             "project": str((self._variables.get("account") or {}).get("project", "")),
             "seconds": round(conversation.seconds, 1),
-            "checks": len(found),
-            "ok": sum(not findings for findings in found),
+            "checks": len(findings_by_check),
+            "ok": sum(not findings for findings in findings_by_check),
             "capabilities": self._list_cells(),
-            "findings": _limit_number(_remove_duplicates(finding for findings in found for finding in findings)),
+            "findings": _limit_number(
+                _remove_duplicates(finding for findings in findings_by_check for finding in findings)
+            ),
         }
 
     def _build_context(self, receipt: AccountReceipt | None) -> AccountContext:
@@ -240,9 +245,10 @@ class AccountAudit:
 
     def _list_cells(self) -> dict[str, Cell]:
         """Return a cell for each role: ok, which the report replaces if there are findings, or not applicable."""
-        declaring = {entry["capability"] for entry in self._declared.resources}
-        others = [name for name in declaring if name not in self._roles]  # resources that a playbook declares itself
+        declared_roles = {entry["capability"] for entry in self._declared.resources}
+        # Resources that a playbook declares itself belong to none of the selected roles.
+        further_roles = [name for name in declared_roles if name not in self._roles]
         cells: dict[str, Cell] = {
-            name: "ok" if name in declaring else "not_applicable" for name in [*self._roles, *others]
+            name: "ok" if name in declared_roles else "not_applicable" for name in [*self._roles, *further_roles]
         }
         return {**cells, "watch": "ok"} if self._has_checks else cells

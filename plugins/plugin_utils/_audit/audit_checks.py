@@ -31,15 +31,16 @@ def plan_checks(
     cluster: Mapping[str, Any],
     account: Mapping[str, Any],
     declared: Sequence[PlanEntry],
-    known: key_checks.KnownKeys,
+    known_keys: key_checks.KnownKeys,
     shells: bool = True,
 ) -> list[PlanEntry]:
-    """Return the plan entries {kind, capability, options} of an account's checks, their options complete.
+    """Return the plan entries {kind, capability, options} of an account's audit checks, in the order of their run.
 
-    declared: the entries of all roles. known: keys of this machine by the fingerprint that the account reports for
-    them. shells: whether the checks may start shells, to see what start-up files do.
+    declared: the entries of all roles. known_keys: keys of this machine by the fingerprint that the account reports for
+    them. shells: the checks may start shells, to see what start-up files do.
     """
-    keys = key_checks.plan_key_checks(cluster, account, declared, known)
+    keys = key_checks.plan_key_checks(cluster, declared, known_keys)
+    # Without a profile, the places to check are unknown.
     places = place_checks.plan_place_checks(cluster, account, declared, shells) if cluster else []
     # "areas" comes first: it reads access times, and the other checks read files, which would change them.
     return sorted([*keys, *places], key=lambda entry: entry["kind"] != "areas")

@@ -100,12 +100,10 @@ def _worse_severity(rule: str, reported: Severity | Literal[""]) -> Severity:
 def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDifference]:
     """Return ORP-001 if a resource that hpc-onboard created is no longer declared, unless its type keeps nothing."""
     if not outcome["before"] or outcome["status"] == "ok" or entry["kind"] in ELSEWHERE:
-        return []
+        return []  # the resource is gone, or its type keeps nothing on the account
     name = outcome["identity"]
     if outcome["evidence"].get("theirs"):  # the user has replaced the resource with a file, or the note is forged
-        text = (
-            f"The receipt says that hpc-onboard created {name}, but it belongs to you. hpc-onboard does not remove it."
-        )
+        text = f"The receipt lists {name} as created by hpc-onboard, but {name} belongs to you and is not removed."
         return [_build_finding(entry, {**outcome, "reason": None}, RuleBreak("ORP-001", "orphan", text), "hand")]
     text = f"hpc-onboard created {name}, but the accounts file no longer declares this resource."
     return [_build_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), "spec")]
@@ -209,8 +207,9 @@ def diff_contents(desired: State, actual: State, fields: Iterable[str]) -> list[
     for field in fields:
         old, new = desired.get(field, "")[:MOST_CONTENT], actual.get(field, "")[:MOST_CONTENT]
         if old and new and "\n" in old + new:
-            pair = old.splitlines(), _hide_keys(new, old)
-            lines += [line[:DIFF_WIDTH] for line in difflib.unified_diff(*pair, "desired", "found", n=1, lineterm="")]
+            old_lines, new_lines = old.splitlines(), _hide_keys(new, old)
+            diff = difflib.unified_diff(old_lines, new_lines, "desired", "found", n=1, lineterm="")
+            lines += [line[:DIFF_WIDTH] for line in diff]
     if len(lines) <= DIFF_LINES:
         return lines
     return [*lines[: DIFF_LINES - 1], f" and {len(lines) - DIFF_LINES + 1} more lines"]
@@ -219,6 +218,7 @@ def diff_contents(desired: State, actual: State, fields: Iterable[str]) -> list[
 def _hide_keys(text: str, desired: str) -> list[str]:
     """Return the lines of a text. A line that may contain a key is replaced, unless the desired text has it, too."""
     lines = text.splitlines()
+    # Here no key has to be named, so the function that describes known keys returns an empty text.
     hidden = {key.line - 1 for key in find_keys("\n".join(lines), lambda _word: "")}
     hidden |= {number for number, line in enumerate(lines) if MAY_BE_KEY.search(line) or find_issued(line)}
     desired_lines = set(desired.splitlines())
@@ -244,13 +244,13 @@ def _find_cause(
         return "spec" if context.notes and not outcome["before"] else "unknown"
     if note["state"] != DONE:
         return "unknown"  # the run that wrote the note was interrupted, so its hashes may not apply
-    noted = {**note["hashes"], **note["keyed"].get(context.fingerprints, {})}
+    noted_hashes = {**note["hashes"], **note["keyed"].get(context.key_id, {})}
     # Each machine makes fingerprints of keys in its own way: those in another machine's note cannot be compared.
-    elsewhere = {field for hashed in note["keyed"].values() for field in hashed}
+    fields_elsewhere = {field for fingerprints in note["keyed"].values() for field in fingerprints}
     keys = {field for side in (outcome["before"], outcome["after"]) for field in side if is_keyed(side[field])}
-    incomparable = {field for field in keys - noted.keys() if field in elsewhere or not elsewhere}
+    incomparable = {field for field in keys - noted_hashes.keys() if field in fields_elsewhere or not fields_elsewhere}
     fields = [field for field in broken.fields or outcome["fields"] if field not in incomparable]
     actual, desired = hash_fields(outcome["before"]), hash_fields(outcome["after"])
-    if any(actual.get(field) != noted.get(field) for field in fields):
+    if any(actual.get(field) != noted_hashes.get(field) for field in fields):
         return "hand"
-    return "spec" if any(desired.get(field) != noted.get(field) for field in fields) else "unknown"
+    return "spec" if any(desired.get(field) != noted_hashes.get(field) for field in fields) else "unknown"

@@ -29,15 +29,19 @@ AGREEMENT = Agreement(
 )
 
 
-def show_fixes(variables: Variables, value: Value, ansible_run: run.AnsibleRun) -> FixShown | RefusedResult:
-    """Return the fixes that the last audits of these accounts offer. Accounts without an audit are an error."""
+def show_fixes(variables: Variables, read_variable: Value, call: run.AnsibleCall) -> FixShown | RefusedResult:
+    """Return the fixes that the last audits of these accounts offer. Accounts without an audit are an error.
+
+    read_variable: returns the value of a variable of Ansible. call: how the user called Ansible.
+    """
     try:
-        AGREEMENT.settings(variables, value)
-        run.read_settings(variables, value)
+        # Both calls raise AccountError for an unknown setting, before the user is asked anything.
+        AGREEMENT.settings(variables, read_variable)
+        run.read_settings(variables, read_variable)
         audit = shlex.join(command_line.command_for("audit"))
-        if not offered_fixes.was_audited(ansible_run.options):
+        if not offered_fixes.was_audited(call.options):
             raise AccountError(f"this machine has no audit results for these accounts. Run: {audit}")
-        offered = offered_fixes.find_fixable(variables, ansible_run.options)
+        offered = offered_fixes.find_fixable(variables, call.options)
         if not offered and (offboarded := offered_fixes.find_offboarded(variables["ansible_play_hosts_all"])):
             names = ", ".join(sorted(offboarded))
             raise AccountError(f"these accounts were offboarded after the last audit: {names}. Run: {audit}")
@@ -48,13 +52,16 @@ def show_fixes(variables: Variables, value: Value, ansible_run: run.AnsibleRun) 
 
 
 def ask_to_fix(
-    variables: Variables, value: Value, ansible_run: run.AnsibleRun, ask: Callable[[str], str | None]
+    variables: Variables, read_variable: Value, call: run.AnsibleCall, ask: Callable[[str], str | None]
 ) -> FixAsked | RefusedResult:
-    """Return whether the user agrees; without a terminal fix_sure must be set. ask: prompts and returns the answer."""
+    """Return a result that is cancelled if the user declines. Without a terminal, fix_sure must be set.
+
+    ask: prompts and returns the answer, None without a terminal.
+    """
     result: FixAsked = {"kind": "fix_asked", "changed": False}
     try:
-        is_needed = AGREEMENT.is_needed(variables, value) and offered_fixes.find_fixable(variables, ansible_run.options)
-        if is_needed and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, value, ansible_run.options):
+        must_ask = AGREEMENT.is_needed(variables, read_variable) and offered_fixes.find_fixable(variables, call.options)
+        if must_ask and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, read_variable, call.options):
             result["cancelled"] = True
     except (AccountError, StateError) as error:
         return {"kind": "fix_asked", "failed": True, "msg": str(error)}
@@ -62,12 +69,16 @@ def ask_to_fix(
 
 
 def report_fixes(
-    variables: Variables, value: Value, ansible_run: run.AnsibleRun, warn: Callable[[str], None], started: float
+    variables: Variables, read_variable: Value, call: run.AnsibleCall, warn: Callable[[str], None], started_at: float
 ) -> AuditReported | RefusedResult:
-    """Return the report after the fixes. A fix that failed fails the run, whatever its severity."""
-    report = run.report_audit(variables, value, ansible_run, warn, started)
+    """Return the report after the fixes. A fix that failed fails the run, whatever its severity.
+
+    warn: shows a warning. started_at: the time.monotonic() at the start of the run.
+    """
+    report = run.report_audit(variables, read_variable, call, warn, started_at)
     results = [variables["hostvars"][host].get("audited") or {} for host in variables["ansible_play_hosts_all"]]
     failures = sum(outcome["status"] in FAILURES for result in results for outcome in result.get("outcomes") or [])
-    if not failures or report["failed"]:
+    if not failures or report["failed"]:  # a report that fails has its own message
         return report
-    return {**report, "failed": True, "msg": f"fixes that failed: {failures}; see above"}
+    text = "1 fix failed; see above" if failures == 1 else f"{failures} fixes failed; see above"
+    return {**report, "failed": True, "msg": text}

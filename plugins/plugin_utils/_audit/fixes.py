@@ -42,25 +42,27 @@ BLOCKED_BY = {  # the cause of a blocked resource -> what the user does before o
 class FixCommands:
     """The fixes of one run.
 
-    start: the form of the commands, as the user started this run. sandboxes: accounts that get no command for their
-    login node, because it would run on this machine.
+    invocation: the form of all commands, as the user started this run. sandboxes: accounts that get no command for
+    their login node, because the command would run on this machine.
     """
 
-    def __init__(self, start: Invocation, sandboxes: Container[str] = ()) -> None:
-        self._start, self._sandboxes = start, sandboxes
+    def __init__(self, invocation: Invocation, sandboxes: Container[str] = ()) -> None:
+        self._invocation, self._sandboxes = invocation, sandboxes
 
     def find_fix(self, finding: FoundDifference, account: str) -> Fix:
         """Return the steps that fix a finding of an account."""
-        rule, onboard = finding["rule"], local_command(*self._start.command("onboard", ["-l", account]))
+        rule = finding["rule"]
+        onboard = local_command(*self._invocation.command("onboard", ["-l", account]))
         if "auto_fix" in finding:
-            return [local_command(*self._start.command("fix", ["-l", account]))]
-        if rule == "ORP-001" and finding.get("in_the_way"):
-            return [advice(NOT_OURS)]
-        if rule == "ORP-001":
-            return [local_command(*self._start.command("offboard", ["-l", account, "--only", "undeclared"]))]
-        if rule == "RUN-004":
+            return [local_command(*self._invocation.command("fix", ["-l", account]))]
+        if rule == "ORP-001":  # a resource that is no longer declared
+            if finding.get("in_the_way"):  # the user's own path, which offboarding does not remove
+                return [advice(NOT_OURS)]
+            return [local_command(*self._invocation.command("offboard", ["-l", account, "--only", "undeclared"]))]
+        if rule == "RUN-004":  # the receipt has lost entries, which onboarding restores, or has forged ones
             return [onboard] if finding["class"] == "missing" else [advice(FORGED), onboard]
-        if finding["capability"] != "watch" and rule != "RUN-001":  # of a role; RUN-001 says what could not be checked
+        # Onboarding corrects a role's resources, unless they could not be measured (RUN-001).
+        if finding["capability"] != "watch" and rule != "RUN-001":
             return [*self._prepare_onboarding(finding, account), self._onboard(finding, account)]
         return [self._advise(finding, onboard["command"])]
 
@@ -68,31 +70,32 @@ class FixCommands:
         """Return the command that onboards the account again, limited to the role of the finding."""
         tags = [] if finding["capability"] == "resources" else ["--tags", finding["capability"]]
         consent = ["--replace"] if finding.get("case") == "unknown_key" else []
-        return local_command(*self._start.command("onboard", ["-l", account, *tags, *consent]))
+        return local_command(*self._invocation.command("onboard", ["-l", account, *tags, *consent]))
 
     def _prepare_onboarding(self, finding: FoundDifference, account: str) -> Fix:
         """Return the steps that come before onboarding: to move or copy the user's own files, or an advice."""
         if finding.get("case") == "unknown_key":
             return []  # onboarding keeps a copy of the unknown key
         if not finding.get("blocked"):
-            return [advice(COPY)] if (finding["rule"], finding["cause"]) == ("LNK-002", "site") else []
+            was_moved_by_site = (finding["rule"], finding["cause"]) == ("LNK-002", "site")  # the target of a link
+            return [advice(COPY)] if was_moved_by_site else []
         path = finding["in_the_way"]  # empty if the resource is blocked by something else
         if PLAIN_PATH.fullmatch(path):
-            ansible = None if account in self._sandboxes else ["ansible", *self._start.accounts(), account]
-            return [account_command(set_aside_command(path), ansible)]
+            select_account = None if account in self._sandboxes else ["ansible", *self._invocation.accounts(), account]
+            return [account_command(set_aside_command(path), select_account)]
         return [advice(BLOCKED_BY.get(finding["cause"], BLOCKED))]
 
-    def _advise(self, finding: FoundDifference, onboard: list[str]) -> FixStep:
-        """Return the rule's advice for the case of the finding. onboard: the command, as words."""
+    def _advise(self, finding: FoundDifference, onboard_command: list[str]) -> FixStep:
+        """Return the rule's advice for the case of the finding, with its placeholders filled in."""
         place, rule = finding["place"], RULES[finding["rule"]]
-        unplaced = rule.cases.get(UNPLACED) if place.startswith("$") else None
+        unplaced = rule.cases.get(UNPLACED) if place.startswith("$") else None  # the place is a variable
         text = unplaced or rule.cases.get(finding.get("case", "")) or rule.advice
         return advice(
             text.format(
                 place=place or "it",
-                rotate=shlex.join(self._start.command("rotate")),
-                retire=shlex.join(self._start.command("rotate", ["--retired"])),
-                onboard=shlex.join(onboard),
+                rotate=shlex.join(self._invocation.command("rotate")),
+                retire=shlex.join(self._invocation.command("rotate", ["--retired"])),
+                onboard=shlex.join(onboard_command),
                 keep=KEEP_KEY,
                 folder=posixpath.dirname(place) if PLAIN_PATH.fullmatch(place) else "FOLDER",
             )

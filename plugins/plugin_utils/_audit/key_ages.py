@@ -61,12 +61,12 @@ def key_findings(secrets: Mapping[str, Secret], today: date) -> list[FoundDiffer
 def _find_problems(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Literal[""], str]]:
     """Yield rule, severity (empty for the rule's own) and text of each problem."""
     current = secret.current
-    last = current.expires[:10]
-    if last and last < today.isoformat():
-        yield "KEY-007", "high", f"The key expired on {last}."
-    elif last and last <= (today + SOON).isoformat():
-        severity: Severity | Literal[""] = "high" if last <= (today + VERY_SOON).isoformat() else ""
-        yield "KEY-007", severity, f"The key expires on {last}."
+    last_day = current.expires[:10]
+    if last_day and last_day < today.isoformat():
+        yield "KEY-007", "high", f"The key expired on {last_day}."
+    elif last_day and last_day <= (today + SOON).isoformat():
+        severity: Severity | Literal[""] = "high" if last_day <= (today + VERY_SOON).isoformat() else ""
+        yield "KEY-007", severity, f"The key expires on {last_day}."
     if current.kind == "legacy":
         yield "KEY-008", "", "This is a legacy key, which never expires and has all permissions of its user."
     for version in secret.with_labels(*REPLACED):

@@ -27,39 +27,42 @@ CAPABILITY = "watch"
 KEYS = key_files()  # computed once, before Ansible forks a process for each account
 
 
-def plan_key_checks(cluster: Facts, account: Facts, declared: Sequence[PlanEntry], known: KnownKeys) -> list[PlanEntry]:
+def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: KnownKeys) -> list[PlanEntry]:
     """Return the plan entries {kind, capability, options} of an account's audit checks for keys.
 
-    cluster: the profile. declared: the entries of all roles.
+    cluster: the profile. declared: the entries of all roles. known_keys: the keys of this machine, for which the checks
+    search.
     """
-    kept = _map_key_files(declared)
-    key_paths = sorted({path for paths in kept.values() for path in paths})
-    copies = {path + KEYS[kind].copy for kind, paths in kept.items() for path in paths}
+    paths_by_type = _map_key_files(declared)
+    key_paths = sorted({path for paths in paths_by_type.values() for path in paths})
+    copy_paths = {path + KEYS[kind].copy for kind, paths in paths_by_type.items() for path in paths}
     areas = _list_areas(cluster)
-    common = {
-        "own": sorted({*copies, *key_paths}),
-        "kept": kept,
-        "known": {mark: description for mark, (_name, description) in known.items()},
-        "secrets": {mark: name for mark, (name, _description) in known.items()},
+    search_options = {  # own: files that may contain keys; kept: the same by type, without copies
+        "own": sorted({*copy_paths, *key_paths}),
+        "kept": paths_by_type,
+        "known": {fingerprint: description for fingerprint, (_name, description) in known_keys.items()},
+        "secrets": {fingerprint: name for fingerprint, (name, _description) in known_keys.items()},
         "caches": token_folders(cluster, declared),
     }
-    found = [_plan("scattered_keys", **common, folder=folder) for folder in ("~", *areas)]
-    found.append(_plan("open_keys", own=key_paths, areas=areas))
-    found.append(_plan("trusted_files", areas=[{"path": area} for area in areas]))
-    enroots = kept.get("enroot_credential") or _list_site_credentials(cluster)
-    files = sorted({*enroots, *(f"~/{name}" for name in ENROOTS)})
-    found.append(_plan("enroot_lines", files=files, kept=_map_machines(declared, "enroot_credential")))
-    found.append(
+    entries = [_plan("scattered_keys", **search_options, folder=folder) for folder in ("~", *areas)]
+    entries.append(_plan("open_keys", own=key_paths, areas=areas))
+    entries.append(_plan("trusted_files", areas=[{"path": area} for area in areas]))
+    enroot_files = paths_by_type.get("enroot_credential") or _list_site_credentials(cluster)
+    searched_files = sorted({*enroot_files, *(f"~/{name}" for name in ENROOTS)})
+    entries.append(_plan("enroot_lines", files=searched_files, kept=_map_machines(declared, "enroot_credential")))
+    entries.append(
         _plan(
             "unread_keys",
-            enroots=enroots,
-            apptainers=kept.get("registry_auth", []),
+            enroots=enroot_files,
+            apptainers=paths_by_type.get("registry_auth", []),
             machines=_map_machines(declared, "netrc_entry").get("~/.netrc", []),
-            of_jobs=_list_files_of_jobs(cluster, kept),
+            of_jobs=_list_files_of_jobs(cluster, paths_by_type),
             home_in_jobs=str((cluster.get("home") or {}).get("on_compute", "")),
         )
     )
-    return [*found, *([_plan("shadowed_keys", kept=kept, known=sorted(known))] if kept else [])]
+    if paths_by_type:
+        entries.append(_plan("shadowed_keys", kept=paths_by_type, known=sorted(known_keys)))
+    return entries
 
 
 def _plan(kind: str, **options: Any) -> PlanEntry:
@@ -68,25 +71,25 @@ def _plan(kind: str, **options: Any) -> PlanEntry:
 
 def _map_key_files(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
     """Return resource type -> paths of the files in which roles keep keys."""
-    found: dict[str, list[str]] = {}
+    paths_by_type: dict[str, list[str]] = {}
     for entry in declared:
         options = entry["options"]
         if entry["kind"] in KEYS and options.get("state", "present") == "present":
             path = str(options.get("path") or default_path(entry["kind"]))
-            paths = found.setdefault(entry["kind"], [])
+            paths = paths_by_type.setdefault(entry["kind"], [])
             if path not in paths:
                 paths.append(path)
-    return found
+    return paths_by_type
 
 
 def _map_machines(declared: Sequence[PlanEntry], kind: str) -> dict[str, list[str]]:
     """Return path -> machines whose entries a role maintains, for the files of a resource type."""
-    found: dict[str, list[str]] = {}
+    machines_by_path: dict[str, list[str]] = {}
     for entry in declared:
         if entry["kind"] == kind:
             path = str(entry["options"].get("path") or default_path(kind))
-            found.setdefault(path, []).append(str(entry["options"]["machine"]))
-    return found
+            machines_by_path.setdefault(path, []).append(str(entry["options"]["machine"]))
+    return machines_by_path
 
 
 def _list_areas(cluster: Facts) -> list[str]:
@@ -103,11 +106,11 @@ def _list_site_credentials(cluster: Facts) -> list[str]:
     return [str(path)] if path else []
 
 
-def _list_files_of_jobs(cluster: Facts, kept: Mapping[str, list[str]]) -> list[str]:
+def _list_files_of_jobs(cluster: Facts, paths_by_type: Mapping[str, list[str]]) -> list[str]:
     """Return the key files that jobs read. Jobs pull images only if login nodes have no container tool."""
-    by_containers = not (cluster.get("container") or {}).get("on_login")
-    read = [kind for kind, key in KEYS.items() if key.in_jobs or (key.by_containers and by_containers)]
-    return sorted({path for kind in read for path in kept.get(kind, [])})
+    jobs_pull_images = not (cluster.get("container") or {}).get("on_login")
+    types_in_jobs = [kind for kind, key in KEYS.items() if key.in_jobs or (key.by_containers and jobs_pull_images)]
+    return sorted({path for kind in types_in_jobs for path in paths_by_type.get(kind, [])})
 
 
 # -- known keys ------------------------------------------------------------------------------------
@@ -128,12 +131,12 @@ def describe_known_keys(rotated: Mapping[str, Secret], marks: Marks, current: Ma
     rotated: the secrets with several versions. marks: their fingerprints. current: name of a secret -> fingerprint of
     its value in the keyring.
     """
-    known = {mark: (name, LABEL_TEXTS["current"].format(name)) for name, mark in current.items()}
+    descriptions = {fingerprint: (name, LABEL_TEXTS["current"].format(name)) for name, fingerprint in current.items()}
     for name, secret in rotated.items():
         for version in secret.versions:
-            if (name, version.id) in marks:  # the label says more than that the keyring has the key
-                known[marks[name, version.id]] = (name, LABEL_TEXTS[version.label].format(name))
-    return known
+            if (name, version.id) in marks:  # a key of the keyring, too, is described by its label
+                descriptions[marks[name, version.id]] = (name, LABEL_TEXTS[version.label].format(name))
+    return descriptions
 
 
 def fingerprint_current_keys(names: Iterable[str], account: str, read_key: Callable[[str], str]) -> dict[str, str]:
@@ -141,8 +144,8 @@ def fingerprint_current_keys(names: Iterable[str], account: str, read_key: Calla
 
     read_key: returns the value of a secret. Raises MissingKey if the keyring does not have it.
     """
-    marks = {}
+    fingerprints = {}
     for name in sorted(names):
         with suppress(MissingKey):
-            marks[name] = account_fingerprint(account, hashlib.sha256(read_key(name).encode()).digest())
-    return marks
+            fingerprints[name] = account_fingerprint(account, hashlib.sha256(read_key(name).encode()).digest())
+    return fingerprints

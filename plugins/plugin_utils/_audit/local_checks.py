@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
 Variables = Mapping[str, Any]
 
-SOON = datetime.timedelta(hours=1)
-MAX_AGE = 180
+SOON = datetime.timedelta(hours=1)  # before the end of a credential
+MAX_AGE = 180  # days after which a profile is old
 OLD_PROFILE = "Compare the profile with its sources and update verified_on, or install a newer version of hpc-onboard."
 
 
@@ -36,14 +36,14 @@ def find_problems(variables: Variables, now: datetime.datetime, max_age: int = M
     """
     cluster = variables["cluster"]
     found = [*check_profile_age(cluster, now.date(), max_age), *check_probed_facts(cluster)]
-    held = find_credential(variables, now)
-    found += check_credential(cluster, held, user_of(variables), now) if held else []
-    # Whether a step with "done" is done can be seen on the account, so onboarding checks it.
-    unseen = [step for step in cluster.get("human_steps", ()) if "done" not in step]
-    if not unseen:
+    credential = find_credential(variables, now)
+    found += check_credential(cluster, credential, user_of(variables), now) if credential else []
+    # A step with "done" leaves a trace on the account, so onboarding checks it.
+    unchecked_steps = [step for step in cluster.get("human_steps", ()) if "done" not in step]
+    if not unchecked_steps:
         return found
     name = str(variables["account"]["name"])
-    return found + check_manual_steps(name, unseen, manual_steps.read_marks(name), now.date())
+    return found + check_manual_steps(name, unchecked_steps, manual_steps.read_marks(name), now.date())
 
 
 def check_profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[FoundDifference]:
@@ -69,18 +69,20 @@ def check_probed_facts(cluster: Cluster) -> list[FoundDifference]:
     ]  # fmt: skip
 
 
-def check_credential(cluster: Cluster, held: Credential, user: str, now: datetime.datetime) -> list[FoundDifference]:
+def check_credential(
+    cluster: Cluster, credential: Credential, user: str, now: datetime.datetime
+) -> list[FoundDifference]:
     """Return SES-001 if the user's certificate or ticket is missing, has expired, or expires soon.
 
     user: the user name on the cluster, for the command that renews the credential.
     """
-    if held.end is not None and not held.problem and held.end - now > SOON:
+    if credential.end is not None and not credential.problem and credential.end - now > SOON:
         return []
-    found_class: Class = "missing" if held.end is None else "broken" if held.is_unusable(now) else "at_risk"
-    name = f"{held.kind} for {cluster['name']}"
-    text = f"{held.describe(now)} for {cluster['name']}" if held.end is None else held.describe(now)
-    fix = [_renew(cluster, user, held.place)]
-    return [simple_finding("SES-001", name, text, place=held.place, found_class=found_class, fix=fix)]
+    found_class: Class = "missing" if credential.end is None else "broken" if credential.is_unusable(now) else "at_risk"
+    name = f"{credential.kind} for {cluster['name']}"
+    text = f"{credential.describe(now)} for {cluster['name']}" if credential.end is None else credential.describe(now)
+    fix = [_renew(cluster, user, credential.place)]
+    return [simple_finding("SES-001", name, text, place=credential.place, found_class=found_class, fix=fix)]
 
 
 def check_manual_steps(
@@ -98,22 +100,22 @@ def check_manual_steps(
             rule, text = "STP-002", f"{when}: {described['text']}"
         fix: list[FixStep] = [local_command(*command_for("done", [account, described["id"]]))]
         if "url" in described:
-            fix.insert(0, advice(f"Do it at {described['url']}"))
+            fix.insert(0, advice(f"Complete this step at {described['url']}"))
         found.append(simple_finding(rule, f"step {described['id']}", text, fix=fix))
     return found
 
 
 def _renew(cluster: Cluster, user: str, place: str) -> FixStep:
     """Return the step that renews a credential: a command, or an advice if the profile's text is no plain command."""
-    words = renewal_command(cluster, user, place)
-    if words:
-        return local_command(*words)
+    arguments = renewal_command(cluster, user, place)
+    if arguments:
+        return local_command(*arguments)
     site_text = str(cluster["auth"].get("command", ""))
     try:
-        words = shlex.split(site_text)
+        arguments = shlex.split(site_text)
     except ValueError:
-        words = []
-    if words and shlex.join(words) == site_text:  # not equal if the text has variables, pipes or the like
-        return local_command(*words)
+        arguments = []
+    if arguments and shlex.join(arguments) == site_text:  # not equal if the text has variables, pipes or the like
+        return local_command(*arguments)
     text = "Get a new certificate or ticket as described in the site's documentation"
     return advice(f"{text}: {site_text}" if site_text else f"{text}.")

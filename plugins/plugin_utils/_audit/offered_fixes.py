@@ -26,19 +26,21 @@ TYPES: dict[str, type] = {"str": str, "path": str, "list": list}  # type of an o
 def read_offer(offer: ResourceEntry | None) -> ResourceEntry | None:
     """Return a fix that an account offers, with defaults for missing options.
 
-    Return None if the fix is not valid: a user on the account may have written it to change other files.
+    Return None if the fix is not valid: another user may have written the fix to make hpc-onboard change other files.
     """
     if offer is None or offer["kind"] not in KINDS:
         return None
-    kind, options = KINDS[offer["kind"]], offer["options"]
-    is_known = set(options) <= set(kind.OPTIONS) and str(options.get("path", "")).startswith(("~", "/"))
-    if not is_known or not all(_is_valid(options.get(name), spec) for name, spec in kind.OPTIONS.items()):
+    fix_type, options = KINDS[offer["kind"]], offer["options"]
+    has_valid_names = set(options) <= set(fix_type.OPTIONS)
+    has_valid_path = str(options.get("path", "")).startswith(("~", "/"))
+    has_valid_values = all(_is_valid(options.get(name), spec) for name, spec in fix_type.OPTIONS.items())
+    if not (has_valid_names and has_valid_path and has_valid_values):
         return None
-    return {"kind": offer["kind"], "options": kind.with_defaults(options)}
+    return {"kind": offer["kind"], "options": fix_type.with_defaults(options)}
 
 
 def _is_valid(value: Any, spec: Mapping[str, Any]) -> bool:
-    """Return True if an option has the type of its spec, and is one of its choices; None counts as not set."""
+    """Return True if the value of an option has the type and the choices of its spec. None: the option is not set."""
     if value is None:
         return not spec.get("required")
     return isinstance(value, TYPES[spec["type"]]) and value in spec.get("choices", [value])
@@ -55,7 +57,7 @@ class FixableFinding(NamedTuple):
 
 
 def find_offers(known: Known, accounts: Container[str]) -> list[FixableFinding]:
-    """Return the findings of these accounts that offer a valid fix, in a fixed order. known: from the last audits."""
+    """Return the findings of these accounts that offer a valid fix, in a fixed order. known: of earlier audits."""
     fixable = []
     for finding in known.values():
         if "auto_fix" in finding and finding.get("account") in accounts:
@@ -83,7 +85,8 @@ def find_fixable(variables: Mapping[str, Any], options: Mapping[str, Any]) -> li
     options: Ansible's options of the command line.
     """
     accounts = {str(host) for host in variables["ansible_play_hosts_all"]}
-    known = audit_history.read(audit_history.hash_series(*accounts_files(options)), "")[0]
+    # The empty series has no runs: only the findings are needed.
+    known, _runs = audit_history.read(audit_history.hash_series(*accounts_files(options)), "")
     return find_offers(known, accounts - find_offboarded(accounts))
 
 

@@ -37,7 +37,7 @@ def plan_place_checks(
     """Return the plan entries {kind, capability, options} of an account's audit checks for places, in a fixed order.
 
     cluster: the profile, in which the account's names are filled in. account: from the inventory. declared: the
-    entries of all roles. shells: whether the checks may start shells.
+    entries of all roles. shells: the checks may start shells.
     """
     entries = list(declared)
     present = [entry for entry in entries if entry["options"].get("state", "present") == "present"]
@@ -64,16 +64,20 @@ def _plan(kind: str, **options: Any) -> PlanEntry:
 def _cache_options(cluster: Facts) -> Options:
     """Return the options of the check for caches in the home directory.
 
-    wanted: tool -> the folder where the site wants its caches; "*" for all tools.
+    wanted: tool -> the folder where the site wants its caches; "*" for all tools. big_bytes, big_files: a cache of this
+    size is big. least_bytes: smaller caches are not reported.
     """
-    home, caches = cluster["home"], cluster.get("caches", {})
-    tool, folders = RUNTIMES.get(cluster["container"]["runtime"]), {}
-    if tool and caches.get("path"):
-        folders[tool] = caches["path"]
-    if _find_cache_area(cluster):
-        folders["*"] = _find_cache_area(cluster)
+    home = cluster["home"]
+    folder_by_tool: dict[str, str] = {}
+    container_tool = RUNTIMES.get(cluster["container"]["runtime"])
+    container_folder = cluster.get("caches", {}).get("path")
+    if container_tool and container_folder:
+        folder_by_tool[container_tool] = container_folder
+    if area := _find_cache_area(cluster):
+        folder_by_tool["*"] = area
     return {
-        "wanted": folders,
+        "wanted": folder_by_tool,
+        # A twentieth of the home directory, but at most BIG_BYTES and BIG_FILES, also for a home of unknown size.
         "big_bytes": max(1, min(BIG_BYTES, home.get("bytes", BIG_BYTES * SHARE) // SHARE)),
         "least_bytes": LEAST_BYTES,
         "big_files": max(1, min(BIG_FILES, home.get("files", BIG_FILES * SHARE) // SHARE)),
@@ -87,7 +91,11 @@ def _find_cache_area(cluster: Facts) -> str:
 
 
 def _conda_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
-    """Return the options of the check for conda, from the site's policy and the declared installations."""
+    """Return the options of the check for conda, from the site's policy and the declared installations.
+
+    belongs: the place where the site wants conda. own: declared installations. anacondas: "chosen" if the user has
+    declared channels of Anaconda, which are then not reported.
+    """
     conda = cluster["conda"]
     installs = [entry["options"] for entry in present if entry["kind"] == "conda_install"]
     has_chosen = any(uses_anaconda_channels(options.get("channels", [])) for options in installs)
@@ -106,10 +114,9 @@ def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequenc
     own: declared links. made: declared folders. kept: links of the site to areas that are not purged. written: folders
     that must be writable.
     """
-    purged = _list_purged(cluster)
     lasting = [area for area in cluster["storage"] if "purge" not in area]
     return {
-        "purged": purged,
+        "purged": _list_purged(cluster),
         "own": _list_paths(entries, "storage_link"),
         "made": _list_paths(present, "directory")
         + [{"path": entry["options"]["prefix"]} for entry in present if entry["kind"] == "conda_install"],
@@ -120,7 +127,7 @@ def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequenc
 
 
 def _plan_slurm_checks(cluster: Facts, account: Facts, present: Sequence[PlanEntry]) -> list[PlanEntry]:
-    """Return the checks of the requests of jobs. Only the user's own folders of the storage areas are searched."""
+    """Return the checks of rights in Slurm, and of requests in the user's own folders of the storage areas."""
     in_jobs = str(cluster["home"].get("on_compute", ""))
     user = str(account.get("name", "")).rpartition("@")[0]
     paths = [path for path in map(_path, cluster["storage"]) if path and user]
@@ -130,13 +137,18 @@ def _plan_slurm_checks(cluster: Facts, account: Facts, present: Sequence[PlanEnt
 
 
 def _slurm_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
-    """Return the declared Slurm account, and the partitions and QOS that the profile and the scripts request."""
+    """Return the options of the check for the user's rights in Slurm.
+
+    account, likely, suffixes: from the declaration. partitions: all of the site. used, qos: partitions and QOS that the
+    profile and the declared scripts request.
+    """
     scheduler = cluster["scheduler"]
     declared = next((entry["options"] for entry in present if entry["kind"] == "scheduler"), {})
     requests = " ".join(scheduler.get(name, "") for name in ("gpu", "cpu", "test")).split()
     for entry in present:
-        content = entry["options"].get("content") or "" if entry["kind"] == "path_script" else ""
-        requests += [f"--{option}{value}" for option, value in REQUEST.findall(content)]
+        if entry["kind"] == "path_script":
+            found = REQUEST.findall(entry["options"].get("content") or "")
+            requests += [f"--{option}{value}" for option, value in found]
     return {
         "account": declared.get("account", ""),
         "likely": declared.get("likely", ""),

@@ -45,22 +45,26 @@ ACCOUNT = "account"  # used as the role of a finding about an account that could
 
 
 class EarlierResults(NamedTuple):
-    """Findings and runs of earlier audits, waivers, and the baseline, which is fingerprint -> first day or None."""
+    """The results with which a new audit is compared.
+
+    known: findings of earlier audits. history: former runs of the same accounts and roles. baseline: fingerprint ->
+    day of the first finding; None without a baseline.
+    """
 
     known: Known
     history: Sequence[FormerAudit]
     waivers: list[_waivers.Waiver]
-    accepted: Mapping[str, str] | None
+    baseline: Mapping[str, str] | None
 
 
 def build_report(
     run: AuditRun, rows: Sequence[AuditRow], past: EarlierResults, commands: FixCommands, today: date
 ) -> AuditReport:
-    """Return the whole report. past: results of earlier audits, waivers and baseline."""
-    accepted = past.accepted or {}
+    """Return the whole report. rows: of all accounts, in any order."""
+    baseline = past.baseline or {}
     findings = sorted(
         (
-            complete_finding(finding, row, past.known, accepted, commands, today)
+            complete_finding(finding, row, past.known, baseline, commands, today)
             for row in rows
             for finding in row["findings"]
         ),
@@ -218,11 +222,11 @@ def _count_severities(counts: Counter[Severity]) -> BySeverity:
 def _compute_coverage(checks: int, unmeasured: int, accounts: Sequence[AuditedAccount]) -> int:
     """Return the measured share of all checks in percent, rounded down.
 
-    Nobody knows how many checks an unmeasured account would have: it reduces the share as an average account.
+    The number of checks of an unmeasured account is unknown, so it is taken as the average of the measured accounts.
     """
     measured = [account for account in accounts if account["state"] == "measured"]
     if not measured:
-        return 0  # also without any account
+        return 0  # no account was measured, or the run has no accounts
     share = (checks - min(unmeasured, checks)) / checks if checks else 1.0
     return int(100 * share * len(measured) / len(accounts))
 

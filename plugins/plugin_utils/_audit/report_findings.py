@@ -23,13 +23,13 @@ def complete_finding(
     finding: FoundDifference,
     row: AuditRow,
     known: Known,
-    accepted: Mapping[str, str],
+    baseline: Mapping[str, str],
     commands: FixCommands,
     today: date,
 ) -> Finding:
     """Return a finding of an account with all fields that the report adds.
 
-    known: findings of earlier audits. accepted: fingerprint -> day of the first finding, from the baseline.
+    known: findings of earlier audits. baseline: fingerprint -> day of the first finding, from the baseline.
     """
     account = row["name"]
     fingerprint = fingerprint_finding(finding["rule"], account, finding["resource"], finding["place"])
@@ -48,10 +48,10 @@ def complete_finding(
         "diff": finding.get("diff", []),
         "account": account,
         "event": describe_event(finding["text"], account.partition("@")[0], row["project"]),
-        "since": before.get("since") or accepted.get(fingerprint) or today.isoformat(),
-        "new": not before and fingerprint not in accepted,
+        "since": before.get("since") or baseline.get(fingerprint) or today.isoformat(),
+        "new": not before and fingerprint not in baseline,
         "changed": before.get("state", hash_state(finding)) != hash_state(finding),
-        "baseline": "unchanged" if fingerprint in accepted else "new",
+        "baseline": "unchanged" if fingerprint in baseline else "new",
         "waiver": None,
         "fingerprint": fingerprint,
         "fix": finding.get("fix") or commands.find_fix(finding, account),

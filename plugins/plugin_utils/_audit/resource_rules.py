@@ -46,13 +46,13 @@ class RuleBreak(NamedTuple):
 class AccountContext(NamedTuple):
     """The facts about an account that the rules need in addition to the outcomes.
 
-    notes: its receipt. fingerprints: id of the key with which its fingerprints are made. old: fingerprint of a replaced
-    key -> name of the secret. purged: paths or variables ($SCRATCH) of the storage that the site purges.
+    notes: its receipt. key_id: id of the key with which the account's fingerprints are made. replaced_keys: fingerprint
+    of a replaced key -> name of the secret. purged: paths or variables ($SCRATCH) of the storage that the site purges.
     """
 
     notes: Notes
-    fingerprints: str
-    old: Mapping[str, str]
+    key_id: str
+    replaced_keys: Mapping[str, str]
     purged: tuple[str, ...]
 
 
@@ -107,10 +107,10 @@ class FolderRules(ResourceRules):
     """A missing folder has the cause "site" if only the site can create it, and "time" if it was purged."""
 
     def _missing(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
-        found = super()._missing(entry, outcome, context)
+        rule_break = super()._missing(entry, outcome, context)
         if outcome["reason"]:  # given only if the site must create the folder
-            return found._replace(cause="site")
-        return found._replace(cause="time" if _is_purged(entry, context) else "")
+            return rule_break._replace(cause="site")
+        return rule_break._replace(cause="time" if _is_purged(entry, context) else "")
 
     def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         actual = outcome["before"].get("is", "thing")
@@ -138,8 +138,8 @@ class ShellRules(ResourceRules):
     def _find_cause(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> Cause | Literal[""]:
         """Return "hand" if a missing field is not in the note either: a user has created a start-up file since."""
         note = context.notes.get(note_key(entry["kind"], outcome["identity"]))
-        lacks = note is not None and any(field not in note["hashes"] for field in outcome["fields"])
-        return "hand" if lacks and outcome["before"] else ""
+        lacks_field = note is not None and any(field not in note["hashes"] for field in outcome["fields"])
+        return "hand" if lacks_field and outcome["before"] else ""
 
 
 class ImageRules(ResourceRules):
@@ -179,7 +179,8 @@ class CondaRules(ResourceRules):
         breaks = [self._rate_field(field, outcome) for field in outcome["fields"]]
         return breaks or ([RuleBreak(self.missing, "broken", reason)] if reason else [])
 
-    def _rate_field(self, field: str, outcome: ResourceOutcome) -> RuleBreak:  # the rule that one field breaks
+    def _rate_field(self, field: str, outcome: ResourceOutcome) -> RuleBreak:
+        """Return the rule that one field of the installation breaks."""
         name = outcome["identity"]
         if field.startswith("environment ") and field not in outcome["before"]:
             return RuleBreak(self.missing, "missing", f"The {field} does not exist.", (field,))
@@ -196,12 +197,12 @@ class LinkRules(ResourceRules):
 
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         before, after, name = outcome["before"], outcome["after"], outcome["identity"]
-        if "is" in before:
+        if "is" in before:  # not a link
             text = read_reason(outcome) or f"{name} is a {before['is']}."
             return [RuleBreak("LNK-004", "changed", text, ("is",))]
         if before.get("target", after.get("target")) != after.get("target"):
             return [self._points_elsewhere(entry, outcome, context)]
-        if before or outcome["reason"]:
+        if before or outcome["reason"]:  # the link is right, but its target is unusable
             text = read_reason(outcome) or f"The target of {name} is a {before.get(LINK, 'thing')}."
             cause: Cause = "time" if _is_purged(entry, context) else "site"
             return [RuleBreak("LNK-003" if before else self.missing, "broken", text, cause=cause)]
@@ -230,11 +231,11 @@ class KeyRules(ResourceRules):
 
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         before, reason, name = outcome["before"], read_reason(outcome), outcome["identity"]
-        opened = outcome["evidence"].get("open_folder")
-        if opened and reason and not outcome["fields"]:
-            fix: ResourceEntry = {"kind": "access_fix", "options": {"path": opened, "way": "folder"}}
-            about = f"folder {opened}"
-            return [RuleBreak("SEC-002", "changed", reason, cause="hand", about=about, place=opened, auto_fix=fix)]
+        open_folder = outcome["evidence"].get("open_folder")  # the path of a folder that is open to other users
+        if open_folder and reason and not outcome["fields"]:
+            fix: ResourceEntry = {"kind": "access_fix", "options": {"path": open_folder, "way": "folder"}}
+            about = f"folder {open_folder}"
+            return [RuleBreak("SEC-002", "changed", reason, cause="hand", about=about, place=open_folder, auto_fix=fix)]
         if not before and not reason:
             return [RuleBreak(self.missing, "missing", f"{name} is missing from the file that the program reads.")]
         if not before or "is" in before:
@@ -246,8 +247,8 @@ class KeyRules(ResourceRules):
 
     def _rate_field(self, field: str, actual: str, name: str, file: str, context: AccountContext) -> RuleBreak:
         """Return the rule that one field breaks. actual: its value, empty if missing. name: of the resource."""
-        if field == "password" and actual in context.old:
-            text = f"{name} contains an old key of '{context.old[actual]}', which was replaced."
+        if field == "password" and actual in context.replaced_keys:
+            text = f"{name} contains an old key of '{context.replaced_keys[actual]}', which was replaced."
             return RuleBreak(self.different, "stale", text, (field,))
         if field == "password":
             text = f"{name} contains a key that differs from the current key."
@@ -273,7 +274,7 @@ class KeyRules(ResourceRules):
 
 
 def _mode_break(rule: str, field: str, mode: str, about: str) -> RuleBreak:
-    """Return the break of a mode; its severity is low if the mode gives other users no access."""
+    """Return the break for the mode of a file or folder (about). Its severity is low if other users have no access."""
     if mode.isdigit() and not int(mode, 8) & 0o077:
         text = f"The mode of {about} is {mode}, which gives other users no access."
         return RuleBreak(rule, "changed", text, (field,), "low", about=about)

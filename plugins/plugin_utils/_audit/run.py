@@ -56,17 +56,17 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-class AnsibleRun(NamedTuple):
-    """The run of Ansible that contains the audit. options: of its command line. ansible: its version."""
+class AnsibleCall(NamedTuple):
+    """How the user called Ansible: the options of its command line, and its version."""
 
     options: Mapping[str, Any]
-    ansible: str
+    version: str
 
 
-def read_settings(variables: Iterable[object], value: Value) -> dict[str, Any]:
+def read_settings(variables: Iterable[object], read_variable: Value) -> dict[str, Any]:
     """Return all settings, with defaults. Raises AccountError for an unknown setting or value."""
     # An empty value, as in -e audit_output=, counts as not set.
-    given = extra_vars.read_settings("the audit", SETTINGS, variables, lambda name: value(name) or None)
+    given = extra_vars.read_settings("the audit", SETTINGS, variables, lambda name: read_variable(name) or None)
     settings = {**DEFAULTS, **given}
     if settings["audit_baseline_write"] and not settings["audit_baseline"]:
         option, file = (
@@ -76,12 +76,12 @@ def read_settings(variables: Iterable[object], value: Value) -> dict[str, Any]:
     return settings
 
 
-def check_settings(variables: Variables, value: Value) -> AuditSettings | RefusedResult:
+def check_settings(variables: Variables, read_variable: Value) -> AuditSettings | RefusedResult:
     """Return the result of the settings part. It fails for unknown settings and unusable files, before any login."""
 
     def work() -> AuditSettings:
         """Read all settings and files; any error ends the run before a login."""
-        settings = read_settings(variables, value)
+        settings = read_settings(variables, read_variable)
         refuse_unknown_settings(variables)
         accepted.read_accepted(variables, settings, datetime.now(UTC).date())
         if settings["audit_output"]:
@@ -92,14 +92,17 @@ def check_settings(variables: Variables, value: Value) -> AuditSettings | Refuse
 
 
 def report_audit(
-    variables: Variables, value: Value, ansible_run: AnsibleRun, warn: Callable[[str], None], started: float
+    variables: Variables, read_variable: Value, call: AnsibleCall, warn: Callable[[str], None], started_at: float
 ) -> AuditReported | RefusedResult:
-    """Return the result of the report part, which fails if the report has reasons to. started: a time.monotonic()."""
+    """Return the result of the report part, which fails if the report contains reasons to fail.
+
+    warn: shows a warning. started_at: the time.monotonic() at the start of the run.
+    """
 
     def work() -> AuditReported:
         """Build the report, and write its files and the baseline."""
-        settings = read_settings(variables, value)
-        report = _build_report(variables, settings, ansible_run, warn, started)
+        settings = read_settings(variables, read_variable)
+        report = _build_report(variables, settings, call, warn, started_at)
         reasons = report["summary"]["reasons"]
         text = "; ".join(reasons) or "The audit passed."
         files = _write_files(report, settings)
@@ -128,18 +131,18 @@ def _run_part(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
 def _build_report(
     variables: Variables,
     settings: Settings,
-    ansible_run: AnsibleRun,
+    call: AnsibleCall,
     warn: Callable[[str], None],
-    started: float,
+    started_at: float,
 ) -> AuditReport:
     """Return the report on all accounts, and record its results for later audits. warn: shows a warning."""
     now = datetime.now(UTC)
-    run = _describe_run(now, settings, ansible_run, started)
-    sources = offered_fixes.accounts_files(ansible_run.options)
+    run = _describe_run(now, settings, call, started_at)
+    sources = offered_fixes.accounts_files(call.options)
     # Findings are kept for the accounts files; runs only for the same accounts and roles, to be comparable.
     findings_id = audit_history.hash_series(*sources)
     runs_id = audit_history.hash_series(*sources, run["limit"], *run["tags"])
-    known, history, problem = _read_history(findings_id, runs_id)
+    known, history, history_problem = _read_history(findings_id, runs_id)
     earlier = _audit.EarlierResults(known, history, *accepted.read_accepted(variables, settings, now.date()))
     rows = list(_list_rows(variables))
     report: AuditReport = _audit.build_report(run, rows, earlier, _fix_commands(variables), now.date())
@@ -152,10 +155,10 @@ def _build_report(
         "new": summary["new"],
         "resolved": summary["resolved"],
     }
-    if problem:
-        warn(problem)
+    if history_problem:
+        warn(history_problem)
         return report  # a history that cannot be read must not be overwritten
-    for warning in _keep_history(_audit.merge_known(known, report, rows), findings_id, runs_id, this_audit):
+    for warning in _record_history(_audit.merge_known(known, report, rows), findings_id, runs_id, this_audit):
         warn(warning)
     return report
 
@@ -169,7 +172,7 @@ def _write_files(report: AuditReport, settings: Settings) -> list[str]:
 
 
 def _read_history(findings_id: str, runs_id: str) -> tuple[audit_history.Known, list[FormerAudit], str]:
-    """Return the known findings, the former runs, and a warning if they can be neither read nor recorded."""
+    """Return the known findings, the former runs, and a warning; it is empty unless the history cannot be read."""
     try:
         known, runs = audit_history.read(findings_id, runs_id)
         defaults: Any = {"new": None, "resolved": None}  # older versions did not record these numbers
@@ -178,7 +181,7 @@ def _read_history(findings_id: str, runs_id: str) -> tuple[audit_history.Known, 
         return {}, [], f"this audit was neither recorded nor compared with earlier audits: {error}"
 
 
-def _keep_history(known: audit_history.Known, findings_id: str, runs_id: str, this_audit: FormerAudit) -> list[str]:
+def _record_history(known: audit_history.Known, findings_id: str, runs_id: str, this_audit: FormerAudit) -> list[str]:
     """Record the results of this audit; return the warnings for the user."""
     try:
         return audit_history.keep(known, findings_id, runs_id, this_audit)
@@ -190,17 +193,17 @@ def _output_folder(settings: Settings) -> str:
     return str(Path(str(settings["audit_output"])).expanduser())
 
 
-def _describe_run(now: datetime, settings: Settings, ansible_run: AnsibleRun, started: float) -> AuditRun:
-    """Return the facts about this run for the report. started: a time.monotonic()."""
-    tags = [str(tag) for tag in ansible_run.options.get("tags") or () if tag != "all"]
+def _describe_run(now: datetime, settings: Settings, call: AnsibleCall, started_at: float) -> AuditRun:
+    """Return the facts about this run for the report."""
+    tags = [str(tag) for tag in call.options.get("tags") or () if tag != "all"]
     return {
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
         "started": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "seconds": round(time.monotonic() - started, 1),
+        "seconds": round(time.monotonic() - started_at, 1),
         "tool": read_version(),
-        "ansible": ansible_run.ansible,
+        "ansible": call.version,
         "playbook": "audit.yml",
-        "limit": str(ansible_run.options.get("subset") or ""),
+        "limit": str(call.options.get("subset") or ""),
         "tags": tags,
         "fail_on": settings["audit_fail_on"],
         "incomplete": settings["audit_incomplete"],
@@ -210,23 +213,23 @@ def _describe_run(now: datetime, settings: Settings, ansible_run: AnsibleRun, st
 
 def _list_rows(variables: Variables) -> Iterator[AuditRow]:
     """Yield the row of each account. An account whose task failed is unmeasured."""
-    lines = _DeclaredLines()
+    lines = _AccountLines()
     for host in variables["ansible_play_hosts_all"]:
-        of_host = variables["hostvars"][host]
-        result = of_host.get("audited") or {}
+        host_variables = variables["hostvars"][host]
+        result = host_variables.get("audited") or {}
         reason = str(result.get("msg") or "the account was not checked")
-        row: AuditRow = result.get("audit") or unmeasured_account(of_host, reason)
-        yield {**row, "declared": lines.find(str(host), of_host)}
+        row: AuditRow = result.get("audit") or unmeasured_account(host_variables, reason)
+        yield {**row, "declared": lines.find(str(host), host_variables)}
 
 
-class _DeclaredLines:
+class _AccountLines:
     """The line of each account in its accounts file. Each file is read once."""
 
     def __init__(self) -> None:
         self._files: dict[str, YamlText | None] = {}
 
     def find(self, name: str, variables: Variables) -> SourceLine | None:
-        """Return file and line of an account; None if the file is not readable YAML, but an inventory script, say."""
+        """Return file and line of an account; None for a file that is not readable YAML, such as a script."""
         file = str(variables.get("inventory_file") or "")
         if not file.endswith((".yml", ".yaml")):
             return None

@@ -43,11 +43,8 @@ class Waiver(NamedTuple):
 
     def covers(self, finding: Finding) -> bool:
         """Return True if the waiver applies to this finding, whatever the day."""
-        subjects = (
-            finding["resource"],
-            finding["place"],
-            finding["place"].partition(":")[0],
-        )  # the path without its line
+        path = finding["place"].partition(":")[0]  # without the number of the line
+        subjects = (finding["resource"], finding["place"], path)
         return (
             self.rule == finding["rule"]
             and fnmatchcase(finding["account"], self.account)
@@ -65,48 +62,48 @@ class Waiver(NamedTuple):
 
 def read_waivers(file: Path, today: date) -> list[Waiver]:
     """Return the waivers of a file. Raises Mistakes, OSError, or AccountError for the format of a newer version."""
-    lines = YamlText(file, file.read_text(encoding="utf-8"))
-    document = lines.document()
+    yaml_text = YamlText(file, file.read_text(encoding="utf-8"))
+    document = yaml_text.document()
     version = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
     refusal = document_version.refusal(version, SCHEMA, display_path(file), f"set schema: {SCHEMA}, or remove the line")
     if refusal:
         raise AccountError(refusal)
     violations = Checker(schema("waivers")).violations(document)
-    mistakes = [lines.mistake(violation.place, violation.text, violation.at_key) for violation in violations]
+    mistakes = [yaml_text.mistake(violation.place, violation.text, violation.at_key) for violation in violations]
     if not mistakes:
         entries = list(enumerate((document or {}).get("waivers") or []))
-        mistakes = [mistake for number, entry in entries for mistake in _find_mistakes(lines, number, entry, today)]
+        mistakes = [mistake for number, entry in entries for mistake in _find_mistakes(yaml_text, number, entry, today)]
     if mistakes or document is None:
         raise Mistakes(mistakes or [Mistake(file, 0, 'the file is empty; add "waivers".')])
-    return [_read_waiver(lines, number, entry) for number, entry in entries]
+    return [_read_waiver(yaml_text, number, entry) for number, entry in entries]
 
 
-def _read_waiver(lines: YamlText, number: int, entry: Entry) -> Waiver:
+def _read_waiver(yaml_text: YamlText, number: int, entry: Entry) -> Waiver:
     """Return the waiver of a valid entry. number: the position of the entry in the file, from 0."""
-    where = f"{display_path(lines.file)}:{lines.line_of(('waivers', number))}"
+    where = f"{display_path(yaml_text.file)}:{yaml_text.line_of(('waivers', number))}"
     optional = {"resource": str(entry.get("resource") or "*"), "by": str(entry.get("by") or "")}
     required = {name: str(entry[name]) for name in ("rule", "account", "justification", "expires")}
     return Waiver(**required, **optional, where=where)
 
 
-def _find_mistakes(lines: YamlText, number: int, entry: Entry, today: date) -> Iterator[Mistake]:
+def _find_mistakes(yaml_text: YamlText, number: int, entry: Entry, today: date) -> Iterator[Mistake]:
     """Yield the mistakes that the schema cannot find: an unknown rule, a day that does not exist or is too late."""
     if entry["rule"] not in RULES:
-        yield lines.mistake(
+        yield yaml_text.mistake(
             ("waivers", number, "rule"), f'unknown rule "{entry["rule"]}"; {nearest(entry["rule"], RULES, ())}'
         )
         return
     try:
         expires = date.fromisoformat(entry["expires"])
     except ValueError:
-        yield lines.mistake(("waivers", number, "expires"), f'"{entry["expires"]}" is not a date.')
+        yield yaml_text.mistake(("waivers", number, "expires"), f'"{entry["expires"]}" is not a date.')
         return
     is_critical = RULES[entry["rule"]].severity == "critical"
     if expires > today + (LONGEST_CRITICAL if is_critical else LONGEST):
         text = "a waiver lasts at most a year; set an earlier date."
         if is_critical:
             text = "a waiver of a critical rule lasts at most 30 days; set an earlier date."
-        yield lines.mistake(("waivers", number, "expires"), text)
+        yield yaml_text.mistake(("waivers", number, "expires"), text)
 
 
 def apply_waivers(waivers: list[Waiver], findings: list[Finding], today: date) -> list[WaiverEntry]:

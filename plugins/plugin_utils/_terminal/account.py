@@ -96,12 +96,14 @@ class Renderer:
     shows_skips = True
 
     def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
-        """Return the end of the account, as this result shows it."""
-        steps_left = tuple(result.get("human_steps", []))
-        if result.get("failed") and not unreachable:
+        """Return the end of the account, as this result shows it. unreachable: no task could run on the account."""
+        message, steps_left = str(result.get("msg", "")), tuple(result.get("human_steps", []))
+        if unreachable:
+            return AccountEnd("unreachable", message, steps_left)
+        if result.get("failed"):
             return AccountEnd("failed", _find_reason(result), steps_left)
-        if unreachable or result.get("outcomes") == []:
-            return AccountEnd("unreachable" if unreachable else "empty", str(result.get("msg", "")), steps_left)
+        if result.get("outcomes") == []:  # nothing is declared
+            return AccountEnd("empty", message, steps_left)
         return AccountEnd("changed" if result.get("changed") else "ok", "", steps_left)
 
     def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
@@ -110,8 +112,8 @@ class Renderer:
 
     def is_planned(self, result: Result, view: View) -> bool:
         """Return True for a preview that is shown in one plan with those of all other accounts."""
-        is_brief = view.check and view.detail is not Detail.EVERYTHING and "diff" not in result
-        return is_brief and "outcomes" in result and result.get("kind") in PLANNED
+        has_details = view.detail is Detail.EVERYTHING or "diff" in result  # shown with each account
+        return view.check and not has_details and "outcomes" in result and result.get("kind") in PLANNED
 
     def is_hidden(self, result: Result, view: View) -> bool:
         """Return True if the result is not shown: among many accounts, those that are up to date."""
@@ -120,7 +122,7 @@ class Renderer:
         return "outcomes" in result and all(outcome["status"] == "ok" for outcome in result["outcomes"])
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the lines of the result. same_as: an account that failed for the same reason, shown before."""
+        """Return the lines of the result. same_as: the account where the same reason for a failure was shown before."""
         return account_lines(name, result, view, same_as)
 
     def find_error(self, result: Result) -> str:
@@ -133,17 +135,16 @@ class Renderer:
 
 
 KINDS = {  # action -> the kind of a result without one, because Ansible itself failed or skipped the task
-    **dict.fromkeys(("hpc.onboard.converge", "hpc.onboard.offboard"), "account"),
+    **dict.fromkeys(("hpc.onboard.converge", "hpc.onboard.offboard", "hpc.onboard.export_script"), "account"),
+    **dict.fromkeys(("hpc.onboard.adopt", "hpc.onboard.probe"), "account"),
     "hpc.onboard.test_job": "test_job_account",
     "hpc.onboard.doctor": "doctor",
     "hpc.onboard.rotate": "rotation_share",
     "hpc.onboard.audit": "audit_settings",
     "hpc.onboard.fix": "fix_shown",
-    **dict.fromkeys(("hpc.onboard.adopt", "hpc.onboard.probe"), "account"),
     "hpc.onboard.connect": "login",
     "hpc.onboard.preflight": "preflight_settings",
     "hpc.onboard.ssh_config": "ssh_config_part",
-    "hpc.onboard.export_script": "account",
     "hpc.onboard.import_result": "result_imported",
 }
 REQUIRES_ACCOUNTS = "/internal/require_accounts.yml:"
@@ -192,7 +193,7 @@ def account_lines(name: str, result: Result, view: View, same_as: str | None = N
     lines = heading(name, result, text, view)
     for outcome in name_keys(result["outcomes"], result.get("keys", {})):
         if _is_shown(outcome, view.detail):
-            lines += _outcome_lines(outcome, view, "diff" in result)
+            lines += _outcome_lines(outcome, view, with_diff="diff" in result)
     if view.detail is not Detail.EXCEPTIONS:
         for word, notes in (("skipped", result.get("notes", [])), ("note", result.get("remarks", []))):
             for note in notes:
@@ -230,9 +231,9 @@ def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str 
 def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
     """Return the first line of an account: mark, name, text, and at the right end its run time."""
     statuses = {outcome["status"] for outcome in result.get("outcomes", [])}
-    style = "error" if result.get("failed") or statuses & set(FAILURES) else "ok"
-    style = "changed" if style == "ok" and statuses & set(CHANGES) else style
-    style = "note" if style == "ok" and result.get("outcomes") == [] else style
+    has_failed = result.get("failed") or statuses & set(FAILURES)
+    is_empty = result.get("outcomes") == []
+    style = "error" if has_failed else "changed" if statuses & set(CHANGES) else "note" if is_empty else "ok"
     good = view.terminal.mark("good")
     mark = {"error": view.terminal.mark("bad"), "changed": "~" if view.check else good, "note": "-"}.get(style, good)
     right = ["sandbox"] if result.get("sandbox") else []
@@ -247,9 +248,8 @@ def _introduction_lines(introduction: Introduction, terminal: Terminal) -> list[
     places = f"Your folders and scripts: {', '.join(introduction['places'])}. " if introduction["places"] else ""
     lines = sentence_with_command(f"{places}Rules of the site:", shlex.join(introduction["command"]), 4, terminal)
     if introduction["steps"]:
-        lines += sentence_with_command(
-            f"Manual steps left: {len(introduction['steps'])}.", shlex.join(introduction["done"]), 4, terminal
-        )
+        text = f"Manual steps left: {len(introduction['steps'])}."
+        lines += sentence_with_command(text, shlex.join(introduction["done"]), 4, terminal)
     else:
         lines += indented_lines("Manual steps left: none.", 4, terminal, "faint")
     return lines + sentence_with_command("Next:", shlex.join(introduction["next"]), 4, terminal)
@@ -290,9 +290,9 @@ def describe_progress(progress: Progress) -> str:
     return ", ".join(filter(None, [f"in progress: {progress['step']}", format_progress(progress)]))
 
 
-def step_lines(heading: str, steps: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:
-    """Return the heading and the manual steps, each with its link on a separate line; no lines without steps."""
-    lines = indented_lines(heading, indent, terminal, "note") if steps else []
+def step_lines(title: str, steps: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:
+    """Return the title and the manual steps, each with its link on a separate line; no lines without steps."""
+    lines = indented_lines(title, indent, terminal, "note") if steps else []
     for step in steps:
         lines += list_item("-", step["text"] + (f" (due {step['due']})" if "due" in step else ""), indent, terminal)
         if step.get("url"):

@@ -30,7 +30,7 @@ class AdoptAccountRenderer(Renderer):
         """Return a heading with the numbers of resources by relation, and a line for each resource."""
         numbers = Counter(thing["relation"] for thing in result["things"])
         counts = ", ".join(f"{numbers[relation]} {relation}" for relation in STYLES if relation in numbers)
-        lines = heading(name, result, counts or "hpc-onboard found nothing to use", view)
+        lines = heading(name, result, counts or "no existing resources found", view)
         for thing in result["things"]:
             mark, style = STYLES[thing["relation"]]
             text = thing["thing"] if thing["relation"] == "equal" else f"{thing['thing']}: {thing['use']}"
@@ -59,7 +59,7 @@ class AdoptChosenRenderer(PartRenderer):
         out += indented_lines(f"{result['file']}:", 0, terminal, "bold")
         before, after = (result[name].splitlines() for name in ("before", "after"))
         for line in list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]:
-            if line[:1] != "@":  # the position of a part
+            if line[:1] != "@":  # the numbers of lines, which help no reader
                 out += list_item(line[:1], line[1:], 2, terminal, DIFF_STYLES.get(line[:1], "faint"))
         return out
 

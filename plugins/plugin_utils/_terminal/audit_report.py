@@ -84,7 +84,7 @@ def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] =
         _closing_lines(report, terminal, files),
     )
     out: list[Line] = []
-    for part in parts:
+    for part in parts:  # with an empty line between two parts
         out += [(), *part] if part and out else part
     return out
 
@@ -104,7 +104,7 @@ def _change_lines(report: AuditReport, terminal: Terminal, files: Sequence[str],
 
 
 def _resolved_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
-    """Return a line for each rule and resource without a finding since this audit."""
+    """Return a line for each rule and resource whose findings were resolved since the last audit."""
     groups, out = group_resolved(report["resolved"]), list[Line]()
     for rule, resource, names in groups[:MOST_GROUPS]:
         who = names[0] if len(names) == 1 else count(len(names), "account")
@@ -186,12 +186,13 @@ def _unknown_account_lines(accounts: Sequence[AuditedAccount], terminal: Termina
         heading = (mark, Span("  "), Span(_join_names(names, terminal), "bold"))
         out += wrap_spans(heading, terminal) + indented_lines(reason or "No reason was given.", 4, terminal)
         for part in next_steps:
-            out += (wrap_command if part.is_command else indented_lines)(clean_line(part.text), 4, terminal)
+            render = wrap_command if part.is_command else indented_lines
+            out += render(clean_line(part.text), 4, terminal)
     return out
 
 
 def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
-    """Return a matrix of accounts and roles, or a list if it has one account or does not fit.
+    """Return a matrix of accounts and roles, or a list for a single account or a narrow terminal.
 
     With many accounts, those without findings are only counted.
     """
@@ -213,7 +214,7 @@ def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
 
 
 def _draw_matrix(rows: Sequence[AuditedAccount], columns: Sequence[str], terminal: Terminal) -> list[Line]:
-    """Return the matrix with a stepped heading, a line for each role, and a legend; empty if it is too wide."""
+    """Return a stepped heading with the roles, a line for each account, and a legend; empty if this is too wide."""
     left = max(count_cells(account["name"]) for account in rows) + 2
     if max(left + 2 * number + count_cells(spell_out(name)) for number, name in enumerate(columns)) > terminal.width:
         return []
@@ -222,11 +223,11 @@ def _draw_matrix(rows: Sequence[AuditedAccount], columns: Sequence[str], termina
     for number, name in enumerate(columns):
         out.append((Span(" " * left + f"{line} " * number, "faint"), Span(spell_out(name))))
     for account in rows:
-        spans = [Span(account["name"].ljust(left - count_cells(account["name"]) + len(account["name"])))]
+        spans = [Span(account["name"] + " " * (left - count_cells(account["name"])))]
         for name in columns:
             cell = find_state(account, name)
             spans += [Span(SYMBOLS[cell][terminal.ascii], STYLES[cell]), Span(" ")]
-        out.append(tuple(spans[:-1]))
+        out.append(tuple(spans[:-1]))  # without the last space
     return [*out, *_legend_lines(rows, columns, terminal)]
 
 
@@ -243,11 +244,12 @@ def _list_roles_by_state(rows: Iterable[AuditedAccount], terminal: Terminal) -> 
     for account in rows:
         out.append((Span(account["name"], "bold"),))
         states = account["capabilities"]
-        kinds = sorted(set(states.values()) - {"not_applicable"}, key=rank_state)
-        column = max((count_cells(describe_state(kind)) for kind in kinds), default=0)
-        for kind in kinds:
-            text = ", ".join(spell_out(name) for name, cell in states.items() if cell == kind)
-            out += table_row(SYMBOLS[kind][terminal.ascii], STYLES[kind], describe_state(kind), text, column, terminal)
+        distinct = sorted(set(states.values()) - {"not_applicable"}, key=rank_state)
+        column = max((count_cells(describe_state(state)) for state in distinct), default=0)
+        for state in distinct:
+            symbol = SYMBOLS[state][terminal.ascii]
+            text = ", ".join(spell_out(name) for name, cell in states.items() if cell == state)
+            out += table_row(symbol, STYLES[state], describe_state(state), text, column, terminal)
     return out
 
 
@@ -293,6 +295,6 @@ def _list_totals(report: AuditReport) -> Iterator[str]:
 
 def _next_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     """Return the commands that fix the findings, joined into at most two lines for a shell."""
-    commands = [shlex.join(words) + limit_option(names) for words, names in list_fixing_commands(report)]
+    commands = [shlex.join(command) + limit_option(names) for command, names in list_fixing_commands(report)]
     out: list[Line] = [(), *indented_lines("Next:", 0, terminal)] if commands else []
     return out + [line for joined in join_in_two_lines(commands) for line in wrap_command(joined, 2, terminal)]

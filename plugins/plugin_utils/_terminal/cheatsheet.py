@@ -118,15 +118,19 @@ def build_one_screen(
 
 
 def _fit_screen(blocks: Sequence[tuple[str, list[Line]]]) -> list[tuple[str, list[Line]]]:
-    """Return the blocks that fit one screen. Removed are blocks with a word of LEAST_NEEDED, from the end."""
-    left = list(blocks)
+    """Return the blocks that fit one screen.
+
+    blocks: word of a row (empty for a line that is always needed), and its lines. Blocks with a word of LEAST_NEEDED
+    are removed in the order of that table, and from the end for the same word.
+    """
+    kept_blocks = list(blocks)
     for word in LEAST_NEEDED:
-        for index in range(len(left) - 1, -1, -1):
-            if sum(len(lines) for _word, lines in left) <= LINES:
-                return left
-            if left[index][0] == word:
-                del left[index]
-    return left
+        for index in range(len(kept_blocks) - 1, -1, -1):
+            if sum(len(lines) for _word, lines in kept_blocks) <= LINES:
+                return kept_blocks
+            if kept_blocks[index][0] == word:
+                del kept_blocks[index]
+    return kept_blocks
 
 
 def _heading(profile: Part, sources: SourceSummary, terminal: Terminal) -> list[Line]:
@@ -137,11 +141,11 @@ def _heading(profile: Part, sources: SourceSummary, terminal: Terminal) -> list[
 
 def _build_tables(profile: Part) -> dict[str, Rows]:
     """Return the rows of each table, by the table's heading."""
-    others = {field.name.partition(".")[0] for field in FIELDS} - {*LOGIN_SECTIONS, *STORAGE_SECTIONS}
+    job_sections = {field.name.partition(".")[0] for field in FIELDS} - {*LOGIN_SECTIONS, *STORAGE_SECTIONS}
     return {
         "Login": chain(_login_rows(profile), _labelled_rows(profile, LOGIN_SECTIONS)),
         "Storage": chain(_storage_rows(profile), _labelled_rows(profile, STORAGE_SECTIONS)),
-        "Running jobs": chain(_job_rows(profile), _labelled_rows(profile, others)),
+        "Running jobs": chain(_job_rows(profile), _labelled_rows(profile, job_sections)),
     }
 
 
@@ -157,7 +161,7 @@ def _labelled_rows(profile: Part, sections: Collection[str]) -> Rows:
 
 def _row_lines(row: SheetRow, text: str, sources: SourceSummary, terminal: Terminal) -> list[Line]:
     """Return a row with this text, and with a mark if its source is old; no lines for an empty text."""
-    name = FACTS.get(row.word, f"storage.{row.word}")
+    name = FACTS.get(row.word, f"storage.{row.word}")  # the dots below: home.bytes is a part of home, homes is not
     mark = OLD_MARK if row.word and any(f"{fact}.".startswith(f"{name}.") for fact in sources.old) else ""
     return table_row(" ", "", row.word, _expand_patterns(text) + mark, COLUMN, terminal) if text else []
 
@@ -168,16 +172,16 @@ def _list_item(text: str, terminal: Terminal) -> list[Line]:
 
 def _describe_status(profile: Part, sources: SourceSummary) -> str:
     """Return the id and status of the profile, and the age of its sources."""
-    words = [profile["id"], profile.get("status", "own").replace("own", "your own profile")]
+    parts = [profile["id"], profile.get("status", "own").replace("own", "your own profile")]
     if sources.months is not None:
-        words.append(f"oldest source {count(sources.months, 'month')} old")
+        parts.append(f"oldest source {count(sources.months, 'month')} old")
     if "verified_on" in profile:
-        words.append(f"read {profile['verified_on']}")
+        parts.append(f"checked {profile['verified_on']}")
     if "closing_on" in profile:
-        words.append(f"the site shuts the cluster down on {profile['closing_on']}")
+        parts.append(f"the site shuts the cluster down on {profile['closing_on']}")
     if sources.unsourced and "sources" in profile:
-        words.append(f"{count(sources.unsourced, 'fact')} without a source or date")
-    return ", ".join(words) + (f";{OLD_MARK} older than a year" if sources.old else "")
+        parts.append(f"{count(sources.unsourced, 'fact')} without a source or date")
+    return ", ".join(parts) + (f";{OLD_MARK} older than a year" if sources.old else "")
 
 
 def _login_rows(profile: Part) -> Rows:
@@ -239,11 +243,9 @@ def _job_rows(profile: Part) -> Rows:
         )
         yield SheetRow("", script.get("note", ""), DETAIL)
     conda, compute = profile.get("conda", {}), profile.get("compute", {})
-    yield SheetRow(
-        "conda",
-        join_sentences(conda.get("policy"), conda.get("why")),
-        first_sentence(conda.get("why", "")) and f"{conda['policy']}: {first_sentence(conda['why'])}",
-    )
+    reason = first_sentence(conda.get("why", ""))
+    brief = f"{conda['policy']}: {reason}" if reason else ""
+    yield SheetRow("conda", join_sentences(conda.get("policy"), conda.get("why")), brief)
     yield SheetRow("instead", conda.get("instead", ""))
     yield SheetRow(
         "Python", join_sentences(*(profile.get("wheels", {}).get(key) for key in ("search", "note"))), DETAIL

@@ -44,6 +44,7 @@ class DoctorRenderer(ChecksRenderer):
         """Return True for a machine without warnings and failures, if only exceptions are shown."""
         # a result without checks is an error of Ansible, which is always shown
         is_fine = all(check["status"] == "ok" for check in result.get("checks", [{"status": ""}]))
+        # With empty outcomes, the usual rule depends only on the level of detail.
         return is_fine and super().is_hidden({**result, "outcomes": []}, view)
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -126,7 +127,7 @@ class ProbeWrittenRenderer(PartRenderer):
         """Return each written profile with its changed facts, and the next command."""
         lines: list[Line] = []
         for file, facts in result["files"].items():
-            lines += indented_lines(f"{file} is written. No account was changed.", 0, view.terminal)
+            lines += indented_lines(f"{file} was written. No account was changed.", 0, view.terminal)
             for fact in facts:
                 lines += list_item("~", fact, 2, view.terminal, "changed")
         return [*lines, *sentence_with_command("Next:", shlex.join(result["next"]), 0, view.terminal)]

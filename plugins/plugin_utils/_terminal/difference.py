@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome, State
 
 
-LONG, SHOWN = 20, 8  # more than 20 new lines in a row are cut to 8
+LONG_TEXT, FIRST_LINES = 20, 8  # a text of more than 20 new lines is cut to its first 8
 HEADING_FIELDS = {"is", "target", "points to"}  # of a new folder or link; its heading shows them
 DIFF_STYLES = {"+": "added", "-": "removed"}
 ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # the same settings, for each family of shells
@@ -28,7 +28,7 @@ ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # the same settings, for eac
 def difference_lines(before: State, after: State, terminal: Terminal, every: bool = False) -> Iterator[Line]:
     """Yield the changed lines of a state, each with two unchanged lines around it.
 
-    every: the whole difference. Otherwise, files for other shells are only named, and a long new text is cut.
+    every: yield the whole difference. Otherwise, name files for other shells only, and cut a long new text.
     """
     if not every and not before and after.keys() <= HEADING_FIELDS:
         return  # the heading of a new folder or link contains all of its state
@@ -47,11 +47,11 @@ def difference_lines(before: State, after: State, terminal: Terminal, every: boo
 def cut_long_texts(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a difference, each with its mark; of a long new text, only the beginning."""
     for mark, group in groupby(lines, lambda line: line[:1]):
-        run = list(group)
-        is_long = mark == "+" and len(run) > LONG
-        yield from run[:SHOWN] if is_long else run
+        adjacent_lines = list(group)
+        is_long = mark == "+" and len(adjacent_lines) > LONG_TEXT
+        yield from adjacent_lines[:FIRST_LINES] if is_long else adjacent_lines
         if is_long:
-            yield f" and {len(run) - SHOWN} more lines (shown with -v)"
+            yield f" and {len(adjacent_lines) - FIRST_LINES} more lines (shown with -v)"
 
 
 def list_files_of_other_shells(before: State, after: State) -> list[str]:
@@ -59,8 +59,8 @@ def list_files_of_other_shells(before: State, after: State) -> list[str]:
     fields = {**before, **after}
     changed = [name for name in fields if name.endswith(ENVIRONMENT) and before.get(name) != after.get(name)]
     values = [value for name, value in fields.items() if not name.endswith(ENVIRONMENT)]  # of start-up files
-    read = [name for name in changed if any(f'{name.rpartition("/")[2]}"' in value for value in values)]
-    return [name for name in changed if name not in read] if read else []
+    files_read = [name for name in changed if any(f'{name.rpartition("/")[2]}"' in value for value in values)]
+    return [name for name in changed if name not in files_read] if files_read else []
 
 
 def list_edits(outcomes: Iterable[ResourceOutcome]) -> dict[str, tuple[str, ...]]:
@@ -79,8 +79,8 @@ def list_edits(outcomes: Iterable[ResourceOutcome]) -> dict[str, tuple[str, ...]
 
 
 def offer_lines(offers: Mapping[str, AdoptionOffer], indent: int, terminal: Terminal) -> list[Line]:
-    """Return the command that adopts existing resources of accounts. offers: at least one, by account."""
-    *command, _name = next(iter(offers.values()))["command"]
+    """Return a sentence with the command that adopts existing resources. offers: at least one, by account."""
+    *command, _account = next(iter(offers.values()))["command"]
     number = count(sum(offer["things"] for offer in offers.values()), "resource")
     text = f"You have already set up {number} on your accounts. To keep using them, run:"
     return sentence_with_command(text, shlex.join([*command, ",".join(offers)]), indent, terminal)

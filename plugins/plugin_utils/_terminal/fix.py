@@ -12,7 +12,7 @@ from .account import Result, View, heading
 from .audit import PartRenderer
 from .layout import Line, Span, Terminal, indented_lines, labelled_lines, wrap_spans
 
-DEEDS = {  # kind of a fix, or what it removes -> what it does
+EFFECTS = {  # the option "what" of a fix, or else its kind -> the effect of the fix
     "statement_fix": "removes the variable; the rest of the file is unchanged",
     "key_fix": "overwrites the key; the rest of the file is unchanged",
     "access_fix": "removes the access of other users; nothing else changes",
@@ -53,7 +53,7 @@ def _offer_lines(finding: Mapping[str, Any], terminal: Terminal) -> Iterator[Lin
     """Yield a finding and what its fix does."""
     fix = finding["auto_fix"]
     yield from labelled_lines("-", finding["rule"], "changed", f"{finding['place']}: {finding['text']}", terminal)
-    yield from labelled_lines("", "", "", DEEDS[fix["options"].get("what", fix["kind"])], terminal)
+    yield from labelled_lines("", "", "", EFFECTS[fix["options"].get("what", fix["kind"])], terminal)
 
 
 class FixedAccountRenderer(PartRenderer):
@@ -79,5 +79,6 @@ class FixedAccountRenderer(PartRenderer):
 def _describe(outcome: Mapping[str, Any]) -> str:
     """Return what was fixed; for a link, also its target, so that the user can create it again."""
     target = outcome["before"].get("target")
+    # The field "holds" is a fingerprint or a list of names, which the user need not read.
     fields = f"pointed to {target}" if target else ", ".join(field for field in outcome["fields"] if field != "holds")
     return f"{outcome['identity']}: {fields}" if fields else str(outcome["identity"])

@@ -50,7 +50,7 @@ class Terminal(NamedTuple):
 
 
 def limit_width(columns: int) -> int:
-    """Return the width of our lines on a terminal with this number of columns."""
+    """Return the width of all lines on a terminal with this number of columns."""
     return max(NARROWEST, min(WIDEST, columns))
 
 
@@ -99,12 +99,12 @@ def list_item(mark: str, text: str, indent: int, terminal: Terminal, style: str 
 
 
 def _wrap_after_head(head: Span, text: str, style: str, indent: int, terminal: Terminal) -> list[Line]:
-    """Return the head with the text after it; further lines of the text are indented."""
+    """Return the head with the text after it; further lines of the text are indented. style: of the text."""
     outdent = min(4, indent)
     (_start, first), *others = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
     is_blank = others and not first and not head.text.strip()  # a wide word begins on the next line
     lines: list[Line] = [] if is_blank else [_trim_line((head, Span(first, style)))]
-    return [*lines, *(_trim_line((Span(" " * start), Span(words, style))) for start, words in others)]
+    return [*lines, *(_trim_line((Span(" " * start), Span(line, style))) for start, line in others)]
 
 
 def _trim_line(line: Line) -> Line:
@@ -137,12 +137,12 @@ def wrap_spans(line: Line, terminal: Terminal) -> list[Line]:
             current.append(span)
             used += len(span.text)
             continue
-        for start, words in wrap_text(clean_line(span.text), used, 4, terminal.width):
-            if current and start != used:
+        for start, piece in wrap_text(clean_line(span.text), used, 4, terminal.width):
+            if current and start != used:  # the piece begins a new line
                 lines.append(_trim_line(tuple(current)))
                 current = [Span(" " * start)]
-            current.append(Span(words, span.style))
-            used = start + count_cells(words)
+            current.append(Span(piece, span.style))
+            used = start + count_cells(piece)
     return [*lines, _trim_line(tuple(current))]
 
 
@@ -203,7 +203,7 @@ def _count_character_cells(character: str) -> int:
 
 
 def truncate(text: str, room: int, ellipsis: str) -> str:
-    """Return the text, cut to so many cells. Only for what is shown for a moment, never for results."""
+    """Return the text, cut to so many cells with an ellipsis. Only for lists and the live line, never for results."""
     if count_cells(text) <= room:
         return text
     left = max(0, room - count_cells(ellipsis))
@@ -285,7 +285,7 @@ def _place_wide_word(word: str, outdent: int, piece_indent: int, width: int) -> 
 
 def fit_names(names: Sequence[str], room: int) -> str:
     """Return as many names as fit into so many cells, at least one, and the number of the others."""
-    room -= len(" and 999 others")
+    room -= len(" and 999 others")  # reserved for the number
     shown = list(names[:1])
     for name in names[1:]:
         if count_cells(", ".join([*shown, name])) > room:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .._documents.outcome import JobProgress
 
     Entries = Mapping[str, JobProgress]
+BACKSPACE = "\b"
 ECHO = 2  # cells that the terminal itself may add: ^C
 
 
@@ -40,7 +41,7 @@ def render_erasure(drawn: int, columns: int, escapes: bool) -> str:
 def render_replacement(text: str, cells: int, drawn: int) -> str:
     """Return the characters that replace a line by a text, with the cursor at its end. drawn: cells of the old line."""
     spare = max(0, drawn - cells)
-    return f"\r{text}{' ' * spare}{chr(8) * spare}"
+    return f"\r{text}{' ' * spare}{BACKSPACE * spare}"
 
 
 class LiveLine:
@@ -64,7 +65,8 @@ class LiveLine:
     ) -> Line | None:
         """Return the line for a moment of the run; None if it is too early to draw again.
 
-        moment: the fields of Moment without the frame. entries: the progress of long steps, by account.
+        moment: the fields of Moment without the frame. entries, terminal: return the progress of long steps by account,
+        and the present terminal. Both are called only if a line is drawn.
         """
         elapsed = moment[-1]
         if elapsed < self.FIRST_DRAWN or elapsed - self._drawn_at < self.INTERVAL:
@@ -106,7 +108,10 @@ def _write(text: str) -> None:
 
 
 def call_before_output(display: Any, lock: Any, before: Callable[[], None]) -> None:
-    """Let Ansible's display call a function before each output of this process, not of its forks."""
+    """Replace display.display() by a method that calls a function before each output of this process.
+
+    display, lock: of Ansible. Workers, which are forks of this process, do not call the function.
+    """
     original, process = display.display, os.getpid()
 
     def display_after_call(*arguments: Any, **options: Any) -> Any:

@@ -61,11 +61,8 @@ class EarlyLoginRenderer(LoginRenderer):
     is_inspection = False
 
     def is_hidden(self, result: Result, view: View) -> bool:
-        return result.get("state") not in (
-            "opened",
-            "each_time",
-            "renewed",
-        )  # if the login failed, a later task reports the reason
+        # If the login failed, a later task reports the reason.
+        return result.get("state") not in ("opened", "each_time", "renewed")
 
 
 class ScriptExportedRenderer(Renderer):
@@ -76,9 +73,11 @@ class ScriptExportedRenderer(Renderer):
         terminal, file = view.terminal, str(result["file"])
         lines = heading(name, result, f"wrote {file}", view)
         keys = ", ".join(result["questions"])
-        asks = f"The script prompts for {keys} and hides your input." if keys else "The script does not ask for keys."
+        prompts = (
+            f"The script prompts for {keys} and hides your input." if keys else "The script does not ask for keys."
+        )
         lines += indented_lines(
-            f"The script contains no keys. {asks} Copy the script to the account and run it:", 4, terminal
+            f"The script contains no keys. {prompts} Copy the script to the account and run it:", 4, terminal
         )
         *options, target = shlex.split(str(result["ssh_target"]))
         lines += wrap_command(f"scp {shlex.join([*options, file, target])}:", 4, terminal)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .._documents.result import ManualStep
 
 CACHE_ROLES = ("container_caches", "tool_caches")
-TOO_SHORT = ("", "/", "~")  # common folders; resources with no longer one are listed by path
+TOO_SHORT = ("", "/", "~")  # common folders that describe no place; resources below them are listed by path
 MOST_PLANS = 12  # different plans that are shown in full; the others are headings only
 MOST_NAMES = 3  # accounts that are named next to a file; more are counted
 ALWAYS_COUNTED = ("to create", "to change", "to remove")
@@ -84,7 +84,7 @@ class Overview:
             AccountPlan(
                 name,
                 project,
-                _hash_plan(outcomes, [note["text"] for note in (*notes, *remarks)], _placeholders(name, project)),
+                _hash_plan(outcomes, [note["text"] for note in (*notes, *remarks)], _build_replace(name, project)),
                 (*_rows(outcomes), *note_rows),
                 Counter(map(name_action, outcomes)),
                 list_edits(outcomes),
@@ -144,15 +144,19 @@ def _join_counts(counts: Counter[str], always: Sequence[str] = ()) -> str:
     return ", ".join(f"{counts[word]} {word}" for word in ORDER if counts[word] or word in always)
 
 
-def _placeholders(name: str, project: str) -> Replace:
+def _build_replace(name: str, project: str) -> Replace:
     """Return a function that replaces the user and the project of an account in a text by USER and PROJECT."""
-    words = ((project, "PROJECT"), (name.partition("@")[0], "USER"), (name, "ACCOUNT"))
-    patterns = [(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", sign) for word, sign in words if word]
+    placeholders = ((project, "PROJECT"), (name.partition("@")[0], "USER"), (name, "ACCOUNT"))
+    patterns = [
+        (rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", placeholder)
+        for word, placeholder in placeholders
+        if word
+    ]
 
     def replace(text: str) -> str:
         """Return the text with placeholders for whole words."""
-        for pattern, sign in patterns:
-            text = re.sub(pattern, sign, text)
+        for pattern, placeholder in patterns:
+            text = re.sub(pattern, placeholder, text)
         return text
 
     return replace
@@ -170,17 +174,17 @@ def _rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
     alike: dict[str, list[ResourceOutcome]] = {}
     for outcome in outcomes:
         if name_action(outcome) != "unchanged" or outcome["progress"]:
-            alike.setdefault(_common_part(outcome), []).append(outcome)
+            alike.setdefault(_group_key(outcome), []).append(outcome)
     for group in alike.values():
         first, action = group[0], name_action(group[0])
         mark, style = STYLES[first["status"]]
         below = [first["reason"] or "", describe_progress(first["progress"]) if first["progress"] else ""]
         label = "to adopt: " if action == "to adopt" else f"{first['status']}: " if first["status"] in FAILURES else ""
-        yield Row(mark, style, label + _describe(group), tuple(filter(None, below)))
+        yield Row(mark, style, label + _describe_group(group), tuple(filter(None, below)))
 
 
-def _common_part(outcome: ResourceOutcome) -> str:
-    """Return what the resources of one row have in common: everything except the path, or the machine in a key file."""
+def _group_key(outcome: ResourceOutcome) -> str:
+    """Return a key for grouping: all of a resource except its path, or the machine of an entry in a key file."""
     kind, _blank, path = outcome["identity"].partition(" ")
     key = _read_key_mark(outcome)
     if key:
@@ -197,11 +201,11 @@ def _read_key_mark(outcome: ResourceOutcome) -> str:
     return state.get("password", "")
 
 
-def _describe(group: Sequence[ResourceOutcome]) -> str:
+def _describe_group(group: Sequence[ResourceOutcome]) -> str:
     """Return '6 cache folders in /data/ada/caches', or the one resource of a row."""
     first = group[0]
     kind, _blank, path = first["identity"].partition(" ")
-    if key := _read_key_mark(first):
+    if key := _read_key_mark(first):  # entries of one key in a file: "ngc, in ~/.netrc: MACHINE, MACHINE"
         file = path.partition(": ")[0]
         entries = ", ".join(outcome["identity"].partition(": ")[2] for outcome in group)
         return f"{kind} {file}: {entries}" if UNKNOWN_KEY.fullmatch(key) else f"{key}, in {file}: {entries}"
@@ -220,19 +224,20 @@ def _describe(group: Sequence[ResourceOutcome]) -> str:
 def _group_lines(group: Sequence[AccountPlan], is_shown: bool, terminal: Terminal) -> list[Line]:
     """Return the heading of accounts with equal plans and, if is_shown, their common plan."""
     first = group[0]
-    each = " each" if len(group) > 1 else ""
-    lines = _heading(group, (_join_counts(first.counts) or "nothing to do") + each, terminal)
+    is_common = len(group) > 1
+    lines = _heading(group, (_join_counts(first.counts) or "nothing to do") + (" each" if is_common else ""), terminal)
     if not is_shown:
         return lines
+    # A single plan, and a project that all accounts share, are shown without placeholders.
     is_one_project = len({plan.project for plan in group}) == 1
-    replace = _placeholders(first.name, "" if is_one_project else first.project) if each else str
+    replace = _build_replace(first.name, "" if is_one_project else first.project) if is_common else str
     for row in first.rows:
         lines += _row_lines(row, replace, terminal)
     return lines + step_lines("Manual steps:", list(first.steps), terminal, 2)
 
 
 def _row_lines(row: Row, replace: Replace, terminal: Terminal) -> list[Line]:
-    """Return the lines of a row. replace: applied to each of its texts (see _placeholders)."""
+    """Return the lines of a row. replace: applied to each of its texts (see _build_replace)."""
     lines = list_item(row.mark or " ", replace(row.text), 2, terminal, row.style)
     for text in row.below:
         lines += indented_lines(replace(text), 6, terminal)

@@ -17,13 +17,13 @@ FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 BAR = (("━", "─"), ("#", "-"))
 BAR_LEAST, BAR_WIDEST = 8, 20  # cells
 NAME_LEAST = 12  # cells for the account and its step next to the amounts
-SECONDS_EACH = 3  # for which each of several long steps is shown
+SECONDS_EACH = 3  # each of several long steps is shown for this time
 
 
 class Moment(NamedTuple):
     """A run at one moment. done, total: accounts; total is 0 if unknown. frame: the number of the drawing."""
 
-    under_way: Sequence[str]
+    active_accounts: Sequence[str]
     done: int
     total: int
     seconds: float
@@ -43,17 +43,17 @@ def render_moment(moment: Moment, progress: Mapping[str, JobProgress], terminal:
         head += [Span(f"{moment.done}/{moment.total}", "bold"), Span("  ")]
     head += [Span(format_duration(moment.seconds), "faint"), Span("  ")]
     room = terminal.width - 1 - sum(count_cells(span.text) for span in head)
-    with_progress = [name for name in moment.under_way if name in progress]
+    with_progress = [name for name in moment.active_accounts if name in progress]
     if with_progress:
         name = with_progress[int(moment.seconds / SECONDS_EACH) % len(with_progress)]
         body = _render_step(name, progress[name], room, terminal)
     else:
-        body = (Span(join_names(moment.under_way, room, terminal)),)
+        body = (Span(join_names(moment.active_accounts, room, terminal)),)
     return (*head, *body)
 
 
 def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal) -> Line:
-    """Return an account and its long step. room: cells; if it is small, the bar is omitted, then the amounts."""
+    """Return an account and its long step. room: cells; with few cells, the bar is omitted, then the amounts."""
     reason = f": {progress['why']}" if "why" in progress else ""
     text = clean_line(f"{name}  {progress['step']}{reason}")
     from .._text.amounts import format_progress
@@ -61,14 +61,14 @@ def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal
     amounts = format_progress(progress)
     if not amounts or room - count_cells(amounts) < NAME_LEAST:
         return (Span(truncate(text, room, terminal.mark("more"))),)
-    left = room - count_cells(amounts) - 2
-    bar_width = min(BAR_WIDEST, max(BAR_LEAST, left - count_cells(text) - 2))
+    text_room = room - count_cells(amounts) - 2
+    bar_width = min(BAR_WIDEST, max(BAR_LEAST, text_room - count_cells(text) - 2))
     done, total = progress["done"], progress["total"]
-    if done is None or not total or left - bar_width < 2 * BAR_LEAST:
-        return (Span(truncate(text, left, terminal.mark("more"))), Span("  "), Span(amounts))
-    text = truncate(text, left - bar_width - 2, terminal.mark("more"))
-    filled_bar = progress_bar(done, total, bar_width, terminal)
-    return (Span(text), Span("  "), *filled_bar, Span("  "), Span(amounts))
+    if done is None or not total or text_room - bar_width < 2 * BAR_LEAST:
+        return (Span(truncate(text, text_room, terminal.mark("more"))), Span("  "), Span(amounts))
+    text = truncate(text, text_room - bar_width - 2, terminal.mark("more"))
+    bar = progress_bar(done, total, bar_width, terminal)
+    return (Span(text), Span("  "), *bar, Span("  "), Span(amounts))
 
 
 def progress_bar(done: float, total: float, width: int, terminal: Terminal) -> Line:
@@ -78,12 +78,12 @@ def progress_bar(done: float, total: float, width: int, terminal: Terminal) -> L
     return (Span(full * filled, "ok"), Span(empty * (width - filled), "faint"))
 
 
-def join_names(under_way: Sequence[str], room: int, terminal: Terminal) -> str:
+def join_names(names: Sequence[str], room: int, terminal: Terminal) -> str:
     """Return as many names as fit into so many cells, and the number of the others."""
-    under_way = [clean_line(name) for name in under_way]
-    for shown in range(len(under_way), 0, -1):
-        hidden = len(under_way) - shown
-        text = ", ".join(under_way[:shown]) + (f" and {hidden} more" if hidden else "")
+    names = [clean_line(name) for name in names]
+    for shown in range(len(names), 0, -1):
+        hidden = len(names) - shown
+        text = ", ".join(names[:shown]) + (f" and {hidden} more" if hidden else "")
         if count_cells(text) <= room:
             return text
-    return truncate(", ".join(under_way), room, terminal.mark("more"))
+    return truncate(", ".join(names), room, terminal.mark("more"))

@@ -20,7 +20,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Typing:
-    """Switches the echo of the terminal off while a run works, because the user may paste a key before the question.
+    """Hides what the user types while a run works, because the user may paste a key before the question.
 
     Questions switch the echo on themselves. Only a foreground process may do so: the terminal stops any other.
     """
@@ -50,7 +50,7 @@ class Typing:
         Return False if the echo is already as requested, or this process is not in the foreground of a terminal.
         """
         try:
-            mode = termios.tcgetattr(0)
+            mode = termios.tcgetattr(0)  # of the standard input; mode[3] has the flag for the echo
             if os.tcgetpgrp(0) != os.getpgrp() or bool(mode[3] & termios.ECHO) is is_shown:
                 return False
             mode[3] ^= termios.ECHO
@@ -66,12 +66,12 @@ def restore_terminal_on_signals(is_asking: Callable[[], bool], show_typing: Call
     is_asking: returns True while the run asks a question. show_typing: switches the echo on.
     """
     if not (sys.stdin and sys.stdin.isatty()):
-        return  # there is no terminal to restore
+        return  # the run has no terminal
     terminal, owner = sys.stdin.fileno(), os.getpid()
     mode = termios.tcgetattr(terminal)
     interrupt, terminate, hang_up = map(signal.getsignal, ENDING)
 
-    def end(number: int, frame: FrameType | None) -> None:
+    def end_run(number: int, frame: FrameType | None) -> None:
         """End the run as Ansible would after this signal, with a usable terminal."""
         if os.getpid() != owner:  # a worker, which inherited this handler
             signal.signal(number, signal.SIG_DFL)
@@ -86,4 +86,4 @@ def restore_terminal_on_signals(is_asking: Callable[[], bool], show_typing: Call
 
     if callable(interrupt) and callable(terminate):
         for number in ENDING if hang_up is not signal.SIG_IGN else ENDING[:2]:  # nohup ignores SIGHUP
-            signal.signal(number, end)
+            signal.signal(number, end_run)

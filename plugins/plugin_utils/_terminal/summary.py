@@ -13,17 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._text.sanitise import clean_line
 from .account import BAD, AccountEnd, Detail, Renderer, Result, View, step_lines
-from .layout import (
-    Line,
-    Span,
-    Terminal,
-    aligned_line,
-    count_cells,
-    indented_lines,
-    truncate,
-    wrap_command,
-    wrap_spans,
-)
+from .layout import Line, Span, Terminal, aligned_line, count_cells, indented_lines, truncate, wrap_command, wrap_spans
 
 if TYPE_CHECKING:
     from .._documents.result import ManualStep
@@ -106,8 +96,18 @@ class Story:
     def summarise(self, command: str, seconds: float, sandboxes: tuple[str, ...]) -> RunSummary:
         """Return the summary of the run. command: runs it again. sandboxes: their folders, as users name them."""
         only_removed = "extra" in self._statuses and not self._statuses & {"missing", "different"}
-        facts = tuple(self.keyrings), self.is_inspection, self.next_command, only_removed, self.ssh_config
-        return RunSummary(command, seconds, sandboxes, *facts, self.unit, self.is_planned)
+        return RunSummary(
+            command,
+            seconds,
+            sandboxes,
+            keyrings=tuple(self.keyrings),
+            is_inspection=self.is_inspection,
+            next_command=self.next_command,
+            only_removed=only_removed,
+            ssh_config=self.ssh_config,
+            unit=self.unit,
+            is_planned=self.is_planned,
+        )
 
     def find_same_failure(self, name: str, end: AccountEnd) -> str | None:
         """Return the account that was shown before with the same reason for its failure; None if this is the first."""
@@ -169,7 +169,7 @@ def group_failures(accounts: Mapping[str, AccountEnd]) -> list[FailureGroup]:
 
 
 def generalise_reason(name: str, reason: str) -> str:
-    """Return a reason without the account's name, so that it is equal for all accounts with the same cause."""
+    """Return a reason without the account's name, so that accounts with the same cause have equal reasons."""
     return reason.replace(name, "").replace(f"{name.partition('@')[0]}@", "")
 
 
@@ -218,7 +218,8 @@ def _names_line(mark: Span, text: str, names: Sequence[str], terminal: Terminal)
 
 def _common_step_lines(accounts: Mapping[str, AccountEnd], terminal: Terminal) -> list[Line]:
     """Return the manual steps of all accounts, each step once with the number of its accounts."""
-    counts = Counter((s["id"], s["text"], s.get("url", "")) for end in accounts.values() for s in end.steps)
+    all_steps = [step for end in accounts.values() for step in end.steps]
+    counts = Counter((step["id"], step["text"], step.get("url", "")) for step in all_steps)
     steps: list[ManualStep] = [
         {"id": name, "text": text if number == 1 else f"{text} ({number} accounts)", "url": url}
         for (name, text, url), number in counts.items()

@@ -49,7 +49,7 @@ def note(reached: dict[str, str], own: str = MINE, **more: Any) -> dict[str, Any
 
 def look(noted: dict[str, Any] | None = None, **more: Any) -> AccountContext:
     """What an account was looked at with."""
-    given: dict[str, Any] = {"notes": {"k": noted} if noted else {}, "fingerprints": MINE, "old": {}, "purged": ()}
+    given: dict[str, Any] = {"notes": {"k": noted} if noted else {}, "key_id": MINE, "replaced_keys": {}, "purged": ()}
     return AccountContext(**{**given, **more})
 
 
@@ -130,7 +130,9 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}-{case.found}")
 def test_each_difference_breaks_its_rule(case: Case) -> None:
     entry = {"kind": case.kind, "options": {"path": "~/a/file"}}
-    said = resource_findings(entry, "k", outcome(case.before, case.after, case.reason), look(old={"key old": "ngc"}))
+    said = resource_findings(
+        entry, "k", outcome(case.before, case.after, case.reason), look(replaced_keys={"key old": "ngc"})
+    )
     assert sorted((one["rule"], one["class"], one["severity"]) for one in said) == sorted(case.found)
     assert all(one["text"].endswith((".", "?", "!")) for one in said)
     assert all(case.reason in one["text"] and one["blocked"] for one in said if case.reason)

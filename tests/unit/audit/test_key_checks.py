@@ -63,7 +63,7 @@ def checks_of(
     profile: dict[str, Any], entries: list[dict[str, Any]], known: dict[str, tuple[str, str]] | None = None
 ) -> list[dict[str, Any]]:
     """The looks at an account of that profile."""
-    return plan_key_checks(profile, {}, entries, known or {})
+    return plan_key_checks(profile, entries, known or {})
 
 
 def declared(name: str) -> list[dict[str, Any]]:

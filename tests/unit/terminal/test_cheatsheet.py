@@ -92,7 +92,7 @@ def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked(
         plain_text(line)
         for line in build_one_screen(known.profile, "x", summarise_sources(known, "2026-11-25"), Terminal(100))
     ]
-    assert lines[0].startswith("ULHPC Iris  iris, documented, oldest source 13 months old, read 2026-11-25; * older")
+    assert lines[0].startswith("ULHPC Iris  iris, documented, oldest source 13 months old, checked 2026-11-25; * older")
     assert [line.split()[0] for line in lines[1:] if line.endswith(" *")] == ["containers"]
     assert not any(" *" in plain_text(line) for line in build_one_screen(known.profile, "x", None, Terminal(100)))
 

@@ -8,7 +8,7 @@ from typing import Any
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.offered_fixes import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import View, load_renderer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.fix import DEEDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.fix import EFFECTS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import plain_text
 
 LINK = {"kind": "leftover_fix", "options": {"path": "~/old", "what": "link", "mark": "key 0123456789ab"}}
@@ -34,7 +34,7 @@ def test_what_is_offered_is_shown_with_what_would_be_done() -> None:
 
 def test_every_kind_of_fix_has_its_words() -> None:
     whats = KINDS["leftover_fix"].OPTIONS["what"]["choices"]
-    assert {*DEEDS} == {*KINDS, *whats} - {"leftover_fix"}
+    assert {*EFFECTS} == {*KINDS, *whats} - {"leftover_fix"}
 
 
 def test_what_came_of_it_is_told_and_a_link_can_be_made_again() -> None:

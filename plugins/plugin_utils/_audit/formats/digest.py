@@ -55,7 +55,7 @@ def _compare_with_last(digest: AuditDigest) -> str:
 
 
 def _list_part(title: str, entries: Sequence[str], most: int) -> Iterator[str]:
-    """Yield a title and at most so many entries; if there are more, the last line is their number."""
+    """Yield a title and at most so many lines of entries; the last line may be the number of the other entries."""
     if not entries:
         return
     shown = entries if len(entries) <= most else entries[: most - 1]

@@ -41,7 +41,7 @@ WRITERS = {
 """The module of each format. A module is imported only if its format is requested, to save time."""
 LISTS = ("md", "html", "csv")
 """The formats that list findings for people. With --since last, they contain only the recent findings."""
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class ReportError(Exception):
@@ -79,7 +79,7 @@ def open_folder(folder: str) -> int:
         os.makedirs(os.path.dirname(os.path.abspath(folder)), exist_ok=True)
         if not os.path.isdir(folder):
             os.mkdir(folder, 0o700)
-        return os.open(folder, FOLDER)
+        return os.open(folder, FOLDER_FLAGS)
     except OSError as error:
         raise _write_error(folder, error) from None
 
@@ -87,7 +87,7 @@ def open_folder(folder: str) -> int:
 def _replace(handle: int, name: str, content: bytes, folder: str) -> None:
     """Write a file that only the user can read. handle: of the folder. Raises ReportError."""
     try:
-        replace(handle, name, content, 0o600, {})
+        replace(handle, name, content, mode=0o600, attributes={})
     except OSError as error:
         raise _write_error(str(Path(folder) / name), error) from None
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LEVELS: tuple[Callable[[Finding], Hashable], ...] = (
     lambda finding: (finding["event"], finding["resource"], finding["place"]),
     lambda finding: finding["event"],
-    lambda finding: (),
+    lambda finding: (),  # only severity and rule
 )
 """Properties that the findings of a group share, in addition to severity and rule; the finest grouping is first."""
 

@@ -19,6 +19,7 @@ NOT_IN_ROWS = ("fingerprint", "declared in")  # facts that differ for each accou
 LONGEST = 80  # characters of a value in a row
 
 States = Sequence[tuple[str, str, str]]
+"""Name, desired value and actual value of each field."""
 
 
 class FindingRow(NamedTuple):
@@ -53,9 +54,9 @@ def list_events(findings: Sequence[Finding]) -> Iterator[tuple[str, int, list[Pa
     numbers = {id(finding): number for number, finding in enumerate(findings)}
     events = [_build_event(group, numbers) for group in group_findings(findings, MOST)]
     for severity in SEVERITIES:
-        alike = [event for event in events if event.group.severity == severity]
-        if alike:
-            yield severity, sum(event.group.number for event in alike), alike
+        of_severity = [event for event in events if event.group.severity == severity]
+        if of_severity:
+            yield severity, sum(event.group.number for event in of_severity), of_severity
 
 
 def _build_event(group: FindingGroup, numbers: Mapping[int, int]) -> PageEvent:
@@ -68,19 +69,19 @@ def _build_event(group: FindingGroup, numbers: Mapping[int, int]) -> PageEvent:
     is_common = is_one_text, bool(states), is_one_fix
     rows = [_build_row(group, finding, numbers[id(finding)], facts, is_common) for finding in findings]
     rows.sort(key=_name_cluster)
-    fix = first["fix"] if len(findings) == 1 else fixes[0]
+    fix = first["fix"] if len(findings) == 1 else fixes[0]  # a single finding keeps its own account and role
     rule = RULES.get(first["rule"])
     return PageEvent(
-        group,
-        all(finding["new"] for finding in findings),
-        all(finding["waiver"] for finding in findings),
-        group.place,
-        states,
-        describe_fix(fix) if is_one_fix else [],
-        facts,
-        f"{first['rule']}: {rule.title if rule else 'rule from a different version of hpc-onboard'}",
-        help_url(first["help"]),
-        [(cluster, list(of_cluster)) for cluster, of_cluster in groupby(rows, key=_name_cluster)],
+        group=group,
+        is_new=all(finding["new"] for finding in findings),
+        is_waived=all(finding["waiver"] for finding in findings),
+        place=group.place,
+        states=states,
+        fix=describe_fix(fix) if is_one_fix else [],
+        facts=facts,
+        rule=f"{first['rule']}: {rule.title if rule else 'rule from a different version of hpc-onboard'}",
+        url=help_url(first["help"]),
+        clusters=[(cluster, list(of_cluster)) for cluster, of_cluster in groupby(rows, key=_name_cluster)],
     )
 
 
@@ -95,13 +96,13 @@ def _build_row(
     hidden = {*facts, *NOT_IN_ROWS, *(() if is_one_text else ("resource",))}  # the row's text names the resource
     fields = [] if has_states else list_fields(finding)
     return FindingRow(
-        number,
-        finding,
-        "" if is_one_text else finding["text"],
-        [(name, _cut(desired), _cut(actual)) for name, desired, actual in fields if actual],
-        [] if group.diff else finding["diff"],
-        {name: value for name, value in _list_facts(finding).items() if name not in hidden},
-        "" if is_one_fix else render_in_one_line(finding["fix"]),
+        number=number,
+        finding=finding,
+        text="" if is_one_text else finding["text"],
+        states=[(name, _cut(desired), _cut(actual)) for name, desired, actual in fields if actual],
+        diff=[] if group.diff else finding["diff"],
+        facts={name: value for name, value in _list_facts(finding).items() if name not in hidden},
+        fix="" if is_one_fix else render_in_one_line(finding["fix"]),
     )
 
 
@@ -113,8 +114,8 @@ def _find_common_states(findings: Sequence[Finding]) -> States:
 
 def _find_common_facts(findings: Sequence[Finding]) -> dict[str, str]:
     """Return label -> value of each fact that is the same for all findings."""
-    every = [_list_facts(finding) for finding in findings]
-    return {name: value for name, value in every[0].items() if all(facts.get(name) == value for facts in every)}
+    first, *others = [_list_facts(finding) for finding in findings]
+    return {name: value for name, value in first.items() if all(facts.get(name) == value for facts in others)}
 
 
 def _cut(value: str) -> str:

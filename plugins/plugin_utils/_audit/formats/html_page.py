@@ -39,7 +39,11 @@ WIDTH, HEIGHT, MARGIN = 520, 30, 4  # of a plot, in its own units
 
 
 class Plot(NamedTuple):
-    """The history of one severity: SVG paths of the base line and the graph, and a description for screen readers."""
+    """The history of one severity, as SVG paths.
+
+    base: path of the base line. line: path of the graph. label: for screen readers. now, most: the number of findings
+    in the last run, and the largest number of all runs.
+    """
 
     severity: str
     base: str
@@ -116,7 +120,7 @@ def _list_rows(report: AuditReport) -> Iterator[dict[str, Any]]:
     for account in sort_accounts(report["accounts"]):
         name = account["name"]
         states = [(find_state(account, column), numbers.get((name, column))) for column in columns]
-        cells = [{"state": found, "is_found": found not in NO_FINDING, "number": number} for found, number in states]
+        cells = [{"state": state, "is_found": state not in NO_FINDING, "number": number} for state, number in states]
         yield {"name": name, "site": account["site"], "cells": cells}
 
 

@@ -101,7 +101,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
             for account in shown
         ],
         "fine": len(fine),
-        "groups": [(name, alike) for name, alike in groups if alike],
+        "groups": [(name, members) for name, members in groups if members],
         "waived": [
             _format_cells(
                 *(finding["account"], finding["rule"], finding["resource"]),

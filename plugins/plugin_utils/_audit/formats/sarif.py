@@ -34,9 +34,8 @@ RULE_INDEX = {name: number for number, name in enumerate(RULES)}
 def render(report: AuditReport) -> str:
     """Return the report as a SARIF document in ASCII."""
     report = make_harmless(report)
-    results = [*(_build_result(finding, report) for finding in report["findings"][:MOST]), *_list_resolved(report)][
-        :MOST
-    ]
+    results = [_build_result(finding, report) for finding in report["findings"]]
+    results = [*results, *_list_resolved(report)][:MOST]
     left_out = len(report["findings"]) + len(report["resolved"]) - len(results)
     run = {
         "tool": {"driver": _describe_tool(report)},
@@ -103,17 +102,14 @@ def _describe_run(report: AuditReport, left_out: int) -> Sarif:
 def _build_result(finding: Finding, report: AuditReport) -> Sarif:
     """Return the result for a finding; a finding with a waiver is suppressed, as SARIF calls that."""
     place = finding["place"] or finding["resource"]
+    names = (finding["account"], finding["capability"], finding["resource"])
     applies = finding["class"] != "not_applicable"
     result = {
         **_identify(finding),
         "kind": "fail" if applies else "notApplicable",
         "level": LEVELS[finding["severity"]] if applies else "none",
         "message": build_message(f"{finding['account']}: {finding['text']}{_describe_advice(finding)}"),
-        "locations": [
-            _location(
-                place, (finding["account"], finding["capability"], finding["resource"]), finding["declared"], report
-            )
-        ],
+        "locations": [_location(place, names, finding["declared"], report)],
         "baselineState": "new" if finding["new"] else "unchanged",
         "properties": {
             name: finding[name]
@@ -142,7 +138,10 @@ def _describe_advice(finding: Finding) -> str:
 
 
 def _location(place: str, names: tuple[str, str, str], declared: SourceLine | None, report: AuditReport) -> Sarif:
-    """Return the line of the accounts file, and the place on the account. names: account, role and resource."""
+    """Return the line of the accounts file, and the place on the account.
+
+    names: account, role and resource. declared: the line; None if unknown, then the playbook is the location.
+    """
     file: SourceLine = declared or {"file": report["run"]["playbook"], "line": 1}
     return {
         "physicalLocation": _point_to_line(file["file"], file["line"]),
@@ -160,18 +159,22 @@ def _suppression(waiver: Excuse) -> Sarif:
     file, _colon, line = waiver["where"].rpartition(":")
     text = f"{waiver['justification']} (until {waiver['expires']}, {waiver['by']})"
     suppression = {"kind": "external", "status": "accepted", "justification": text}
-    if not file or not line.isascii() or not line.isdigit() or int(line) == 0:  # "where" ends without a line number
+    if not file or not line.isascii() or not line.isdigit() or int(line) == 0:  # no line number, or an invalid one
         return suppression
     return {**suppression, "location": {"physicalLocation": _point_to_line(file, int(line))}}
 
 
 def _list_resolved(report: AuditReport) -> Iterator[Sarif]:
-    """Yield a result for each resolved finding, which SARIF calls absent."""
+    """Yield a result for each resolved finding, which SARIF calls absent.
+
+    A resolved finding has no role, and the line of its account was not recorded.
+    """
     for finding in report["resolved"]:
+        names = (finding["account"], "", finding["resource"])
         yield {
             **_identify(finding),
             "level": LEVELS[RULES[finding["rule"]].severity],
             "message": build_message(f"{finding['account']}: {finding['resource']} is up to date again."),
-            "locations": [_location(finding["resource"], (finding["account"], "", finding["resource"]), None, report)],
+            "locations": [_location(finding["resource"], names, declared=None, report=report)],
             "baselineState": "absent",
         }
