@@ -168,29 +168,31 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
     preferred: the user's choice (ansible_python_interpreter); no other is tried then. candidates: of the profile. Each
     is started by its path without links, and only if no other user than root can change it.
     """
-    of_site = [] if preferred else list(dict.fromkeys(candidates))
+    site_candidates = [] if preferred else list(dict.fromkeys(candidates))
     others = [preferred] if preferred else USUAL
-    invalid = [name for name in (*of_site, *others) if not INTERPRETER.match(name)]
+    invalid = [name for name in (*site_candidates, *others) if not INTERPRETER.match(name)]
     if invalid:
         raise AccountError(
             f"{invalid[0]!r} is not a valid path to a Python interpreter: check ansible_python_interpreter"
         )
-    begun = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # in two pieces, because ssh -v prints the command
+    mark = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # in two pieces, because ssh -v prints the command
     final_codes = f"0|{INCOMPLETE}|{BROKEN}|{NOT_KEPT}"  # exit codes after which no other candidate is started
     functions = (
         f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in {final_codes}) exit $r;; esac; }};'
-        f" {_TELL} {_OWN if of_site else ''}"
+        f" {_TELL} {_OWN if site_candidates else ''}"
     )
-    each_of_site, each_other = (f"for p in {' '.join(names)}; do " if names else "" for names in (of_site, others))
+    loop_site, loop_others = (
+        f"for p in {' '.join(names)}; do " if names else "" for names in (site_candidates, others)
+    )
     resolve = 'q=$(readlink -f "$p");'
     # if no candidate works, a second loop prints the version of each, or why it was not started
-    tell_of_site = f'{resolve} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; '
+    print_site_version = f'{resolve} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; '
     return (
-        f"echo {begun}; echo {begun} >&2; {functions} "
-        + (each_of_site and f'{each_of_site}{resolve} own "$q" && run "$q"; done; ')
-        + f'{each_other}run "$p"; done; echo; echo {NO_PYTHON}; '
-        + (each_of_site and f"{each_of_site}{tell_of_site}")
-        + f'{each_other}tell "$p" "$p"; done; exit 94'
+        f"echo {mark}; echo {mark} >&2; {functions} "
+        + (loop_site and f'{loop_site}{resolve} own "$q" && run "$q"; done; ')
+        + f'{loop_others}run "$p"; done; echo; echo {NO_PYTHON}; '
+        + (loop_site and f"{loop_site}{print_site_version}")
+        + f'{loop_others}tell "$p" "$p"; done; exit 94'
     )
 
 

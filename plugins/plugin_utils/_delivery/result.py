@@ -59,15 +59,15 @@ def build_result(
         "remarks": [
             {"capability": outcome["capability"], "text": remark}
             for outcome in outcomes
-            for remark in (
-                *outcome["remarks"],
-                *(
-                    f"{change}; offboarding restores it"
-                    for change in (*describe_modes(outcome), *describe_replacement(outcome))
-                ),
-            )
+            for remark in (*outcome["remarks"], *_describe_restorable(outcome))
         ],
     }
+
+
+def _describe_restorable(outcome: ResourceOutcome) -> list[str]:
+    """Return a remark for each change that offboarding restores."""
+    changes = [*describe_modes(outcome), *describe_replacement(outcome)]
+    return [f"{change}; offboarding restores it" for change in changes]
 
 
 def describe_modes(outcome: ResourceOutcome) -> list[str]:
@@ -111,9 +111,11 @@ def drop_queries(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
 
     A query that the user declares ("resources") is kept, too.
     """
-    queries = [one for one in outcomes if one["identity"] in QUERIES and one["capability"] != "resources"]
+    queries = [
+        outcome for outcome in outcomes if outcome["identity"] in QUERIES and outcome["capability"] != "resources"
+    ]
     with_remarks = {(query["identity"], *query["remarks"]): query for query in reversed(queries) if query["remarks"]}
-    return [one for one in outcomes if one not in queries or one in with_remarks.values()]
+    return [outcome for outcome in outcomes if outcome not in queries or outcome in with_remarks.values()]
 
 
 def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutcome:
@@ -152,7 +154,10 @@ def name_keys(outcomes: Sequence[ResourceOutcome], keys: Mapping[str, str]) -> l
     def name_values(state: Mapping[str, str]) -> dict[str, str]:
         return {field: keys.get(value, value) for field, value in state.items()}
 
-    return [{**one, "before": name_values(one["before"]), "after": name_values(one["after"])} for one in outcomes]
+    return [
+        {**outcome, "before": name_values(outcome["before"]), "after": name_values(outcome["after"])}
+        for outcome in outcomes
+    ]
 
 
 def render_diffs(outcomes: Sequence[ResourceOutcome]) -> list[AnsibleDiff]:
