@@ -98,14 +98,14 @@ class ActionModule(AccountAction):
         variables = session.variables
         options = parse_options({name: session.value(name) for name in variables if name.startswith(PREFIX)})
         hosts = {str(host): variables["hostvars"][host] for host in variables["ansible_play_hosts_all"]}
-        keys_by_host = {host: _list_keys(AccountSession(self, of_host)) for host, of_host in hosts.items()}
+        keys_by_host = {host: _list_keys(AccountSession(self, host_vars)) for host, host_vars in hosts.items()}
         declared = {name for keys in keys_by_host.values() for name in targets.secret_names(keys)}
         reason = results.explain_no_secret(secret, declared)
         if reason and not (secret and (options.resume or options.retired or options.give_up)):
             raise AccountError(reason)
         files = [file for host, keys in keys_by_host.items() for file in targets.find_files(host, secret, keys)]
         names = [file.target for file in files]
-        by_hand = tuple(host for host, of_host in hosts.items() if _is_by_hand(of_host))
+        by_hand = tuple(host for host, host_vars in hosts.items() if _is_by_hand(host_vars))
         coordinator = Coordinator(RotationRequest(secret, tuple(names), options, PIPED_KEY, by_hand))
         if not session.is_check_run:
             return coordinator.take_steps(previous_state or None, arguments["last"])
@@ -131,7 +131,7 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
 
     def send_files(files: list[targets.SecretFile], keyring_name: str, work: Work) -> list[ResourceOutcome]:
         """Send the files with this key, and the search for leftovers of the old key, in one session."""
-        registry = {} if work == "foresee" else lead["registry"]  # it cannot know the key of a preview
+        registry = {} if work == "foresee" else lead["registry"]  # a registry does not know the key of a preview
         entries = targets.rotation_entries(files, keyring_name, registry, sorted(marks.values()))
         password = PREVIEW_KEY if work == "foresee" else session.key(keyring_name)
         outcomes = _send_entries([*entries, *search.entries()], password, work, session)

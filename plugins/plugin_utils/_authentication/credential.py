@@ -71,7 +71,7 @@ class Credential(NamedTuple):
 def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential | None:
     """Return the credential that the cluster of an account requires; None if it requires none, or its state is unknown.
 
-    variables: Ansible's, with no template in those of ssh. An account with 'auth' in the accounts file requires none.
+    variables: Ansible's, without templates in those of ssh. An account with 'auth' in the accounts file requires none.
     """
     auth = variables["cluster"].get("auth") or {}
     archetype = auth.get("archetype")
@@ -95,9 +95,9 @@ def choose_certificate(offered: Iterable[OfferedCertificate], user: str, site_fi
     certificates of other signers are ignored.
     """
     certificates = list(offered)
-    signers = {one.certificate.authority for one in certificates if one.place == site_file}
-    of_site = [one for one in certificates if not signers or one.certificate.authority in signers]
-    credentials = [_check_certificate(one, user, now) for one in of_site]
+    signers = {offer.certificate.authority for offer in certificates if offer.place == site_file}
+    trusted = [offer for offer in certificates if not signers or offer.certificate.authority in signers]
+    credentials = [_check_certificate(offer, user, now) for offer in trusted]
     missing = Credential("certificate", "", None)
     return max(credentials, key=lambda credential: (not credential.problem, credential.end or EPOCH), default=missing)
 
@@ -134,7 +134,7 @@ def read_ticket(klist: LocalOutput, user: str, realm: str) -> Credential | None:
 
 
 def _list_ticket_ends(text: str, realm: str) -> list[datetime]:
-    """Return when the ticket-granting tickets of a realm expire, as klist of MIT and of Heimdal prints it."""
+    """Return when the ticket-granting tickets of a realm expire. text: the output of klist, of MIT or of Heimdal."""
     ends = []
     for line in text.splitlines():
         if f" krbtgt/{realm}@" not in line:
@@ -153,7 +153,7 @@ def _list_ticket_ends(text: str, realm: str) -> list[datetime]:
 
 
 def _make_ssh_arguments(variables: Mapping[str, Any]) -> list[str]:
-    """Return the arguments of ssh for the account, without those of the user that cannot be parsed."""
+    """Return the arguments of ssh for the account; without the user's own arguments if those cannot be parsed."""
     values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name)}
     account = str(variables.get("inventory_hostname", ""))
     try:
