@@ -138,8 +138,8 @@ class FailedLogin:
             return Diagnosis("refused", text, advice)
         if TYPED_METHODS & methods and ASKING & set(self.variables.get("account") or ()):
             advice = (
-                "Did you mistype your input, or was the code already used? Try again; the site may lock your account "
-                "after several failures"
+                "Check your password, or wait for a new code, then try again. The site may lock your account after "
+                "several failures"
             )
             return Diagnosis("refused", f"your password or code was not accepted ({output})", advice)
         if TYPED_METHODS & methods and "publickey" not in methods:

@@ -62,7 +62,7 @@ def plan_removal(
 
 def make_refusal_notes(chosen: DeclaredResources) -> list[Note]:
     """Return a note for each role with invalid settings: only its resources in the receipt are removed."""
-    text = "its settings are invalid ({}); its resources in the receipt are removed anyway"
+    text = "the role's settings are invalid ({}); the role's resources in the receipt are removed anyway"
     return [
         {"capability": name, "code": "settings_refused", "text": text.format(reason)}
         for name, reason in chosen.refused.items()
