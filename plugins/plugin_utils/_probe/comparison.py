@@ -41,7 +41,7 @@ def compare(profile: Profile, observations: Observations, user: str) -> list[Pro
 
 def compare_jobs(profile: Profile, jobs: Sequence[JobCheckResult]) -> list[ProbedFact]:
     """Return the comparison of the facts that only a job can show. jobs: the results of a test job's checks."""
-    works = {check["what"]: check["works"] for check in jobs}
+    works = {check["what"]: check["works"] for check in jobs}  # by title, as test_job.plan_checks() makes it
     places = [("home", profile["home"], "~")]
     places += [(f"storage.{area['name']}", area, area.get("path", "")) for area in profile.get("storage", ())]
     facts = [
@@ -67,8 +67,13 @@ def _compare_fact(
     agrees: None if the account does not show the fact. value: the correct one for the profile, if it is certain.
     """
     result: Comparison = "not visible" if agrees is None else "agrees" if agrees else "differs"
-    says, seen = _format(expected), _format(observed)
-    row: ProbedFact = {"fact": fact, "result": result, "says": says, "seen": seen, "by": command}
+    row: ProbedFact = {
+        "fact": fact,
+        "result": result,
+        "says": _format(expected),
+        "seen": _format(observed),
+        "by": command,
+    }
     return {**row, "value": value} if value is not None and result == "differs" else row
 
 
@@ -169,7 +174,10 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
 
 
 def _find_quota(quotas: Mapping[str, int], name: str, path: str) -> int | None:
-    """Return the limit of an area, which commands name by its path, a path above it, or a word such as home."""
+    """Return the limit of an area; None if no quota applies. path: of the area, or empty.
+
+    Quota commands name an area by its path, a path above it, or a word such as home.
+    """
     above = [place for place in quotas if place.startswith("/") and f"{path}/".startswith(f"{place.rstrip('/')}/")]
     named = [place for place in quotas if place.strip("/").lower() == name]
     nearest = max(above, key=len, default=None) if path else None
