@@ -62,9 +62,9 @@ class ActionModule(AccountAction):
             return DONE
         if part == "show":  # a failure is reported later, by the part account
             return {**offboard_account(session, arguments), "kind": "offboard_shown", "changed": False, "failed": False}
-        answer = None  # without a question, the user must have agreed on the command line
         if part == "settings" and IS_AT_TERMINAL:  # the part ask will ask the user
             return DONE
+        answer = None  # without a question, the user must have agreed on the command line
         if part == "ask":
             if not is_anything_shown(variables):
                 return DONE

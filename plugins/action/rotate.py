@@ -115,7 +115,7 @@ class ActionModule(AccountAction):
 
 
 def _take_share(secret: str, lead: RotationState, session: AccountSession) -> ShareResult | SkippedShare:
-    """Take one account's share of the step that the coordinator named, and return its result. lead: its state."""
+    """Take one account's share of the coordinator's step, and return the result. lead: the coordinator's state."""
     step_data = lead.get("step") or {}
     if not step_data:  # the coordinator has nothing to do on accounts
         return NO_SHARE

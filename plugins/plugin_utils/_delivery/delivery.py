@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .connection import Message
     from .connection_failure import ConnectionFailure
 
-OPEN = {"theirs", "unknown_key", "in_use"}  # evidence of the user's own resources that only the user can decide about
+OPEN = {"theirs", "unknown_key", "in_use"}  # evidence of the user's own resources, about which the user must decide
 
 
 def deliver(

@@ -106,7 +106,7 @@ def _add_progress(outcome: ResourceOutcome, later: ResourceOutcome) -> ResourceO
 
 
 def _as_unfinished(outcome: ResourceOutcome) -> ResourceOutcome:
-    """Return the outcome as unknown if its job still runs after the time to wait, else unchanged."""
+    """Return the outcome with the status "unknown" if its job still runs after the time to wait; else as it is."""
     job = running_job(outcome)
     if job is None:
         return outcome

@@ -52,7 +52,8 @@ _READ = (
     "exec(p[sys.argv[2]],dict(payload=p))"
 )
 
-_OWN = (  # a path without links, and each folder above it: owned by root or the user, and only they may write
+# own PATH: true if root or the user owns a path without links and each folder above it, and only they may write
+_OWN = (
     'u=$(id -u); own() { o=$1; [ "$o" ] || return 1; while :; do set -- $(ls -ldn "${o:-/}") - - -;'
     " case $3 in 0|$u) ;; *) return 1;; esac; case $1 in ?????w*|????????w*) return 1;; esac;"
     ' [ "$o" ] || return 0; o=${o%/*}; done; };'
@@ -185,7 +186,7 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
         f"for p in {' '.join(names)}; do " if names else "" for names in (site_candidates, others)
     )
     resolve = 'q=$(readlink -f "$p");'
-    # if no candidate works, a second loop prints the version of each, or why it was not started
+    # If no candidate works, a second loop prints the version of each, or why the candidate was not started
     print_site_version = f'{resolve} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; '
     return (
         f"echo {mark}; echo {mark} >&2; {functions} "
@@ -226,7 +227,7 @@ def _frame_input(blocks: list[str]) -> bytes:
 def build_blocks(
     entries: Iterable[Mapping[str, Any]], places: Mapping[str, str], data: Mapping[str, Any], *further: str
 ) -> list[str]:
-    """Return one line each for the engine, the modules of the entries and further ones, and the data for the loader."""
+    """Return one line each for the engine, the modules of the entries, further modules, and the data for the loader."""
     engine = load_engine()
     used = {entry["kind"]: places[entry["kind"]] for entry in entries}
     modules = [*(place.rpartition(".")[0] for place in sorted(used.values())), *further]

@@ -191,7 +191,7 @@ def choose_names(
 
 
 def choose_jump_users(entries: Iterable[HostEntry], is_free: Callable[[str], bool]) -> dict[str, str]:
-    """Return the user name for each jump host, unless accounts use different names or the user's settings mention the host.
+    """Return the user name for each jump host, unless accounts use different names, or the host is not free.
 
     is_free: True for a host that the user's own settings do not mention.
     """
