@@ -138,11 +138,11 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
         effects.leftovers = search.read_outcome(outcomes[len(files) :])
         return outcomes[: len(files)]
 
-    known = store.load()
+    recorded = store.load()
     by_program = AccountEffects(secret, own_files, str(lead["current"]), send_files)
-    effects = ImportedTargets(session.name, known, own_files) if _is_by_hand(session.variables) else by_program
+    effects = ImportedTargets(session.name, recorded, own_files) if _is_by_hand(session.variables) else by_program
     rotation = Rotation(secret, Ledger(key), store, effects, tuple(lead["wanted"]))
-    marks = account_marks({secret: known} if known else {}, session.name, key)
+    marks = account_marks({secret: recorded} if recorded else {}, session.name, key)
     cluster = session.variables.get("cluster") or {}
     search = LeftoverSearch.for_step(rotation.situation(), step.name, files, cluster, marks)
     for target in step.targets:
@@ -200,9 +200,9 @@ def _preview_share(
 ) -> ShareResult:
     """Return what a rotation would write to the files of an account. Nothing is recorded or changed."""
     key, version = record_key(), lead["step"]["version"]
-    known = VersionStore(secret, key).load() or versions.adopt(secret, "token")  # as at the start of a rotation
-    marks = account_marks({secret: known}, session.name, key)
-    keyring_name = versions.keyring_name(secret, version or known.current.id)
+    recorded = VersionStore(secret, key).load() or versions.adopt(secret, "token")  # as at the start of a rotation
+    marks = account_marks({secret: recorded}, session.name, key)
+    keyring_name = versions.keyring_name(secret, version or recorded.current.id)
     entries = targets.rotation_entries(files, keyring_name, {}, sorted(marks.values()))
     try:
         outcomes = _send_entries(entries, session.key(keyring_name) if version else PREVIEW_KEY, "foresee", session)

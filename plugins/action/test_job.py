@@ -68,7 +68,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     declared = session.collect(list(ROLES), []).resources
     job_test = test_job.plan_checks(cluster, declared, settings)
     plan = Plan.of(test_job.plan_job(cluster, declared, job_test.checks, settings), session.key).entries
-    # each look at the job would ask the user if the login asks each time
+    # Each check of the job would ask the user if the login asks in every session
     wait = 0 if session.connection.asks_each_time else options.get("test_job_wait", WAIT)
     job = _run_job_plan(session, plan, session.work, wait)
     outcomes: list[ResourceOutcome] = []

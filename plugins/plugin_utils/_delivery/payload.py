@@ -66,18 +66,18 @@ import gc, sys
 from _frozen_importlib import ModuleSpec  # importlib would load more modules on every account
 def record(*names, **given):
     from collections import namedtuple  # json has loaded it
-    made = namedtuple("record", names + tuple(given))
-    made.__new__.__defaults__ = tuple(given.values())
-    return made
+    base = namedtuple("record", names + tuple(given))
+    base.__new__.__defaults__ = tuple(given.values())
+    return base
 class pattern:
     def __init__(self, pattern, flags=0):
         self.pattern, self.given = pattern, flags
     def __getattr__(self, name):
         import re
-        made = re.compile(self.pattern, self.given)
-        for one in ("finditer", "fullmatch", "match", "search", "split", "sub"):
-            setattr(self, one, getattr(made, one))
-        return getattr(made, name)
+        compiled = re.compile(self.pattern, self.given)
+        for method in ("finditer", "fullmatch", "match", "search", "split", "sub"):
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
 def code_of(name, source):
     return compile(source, name + ".py", "exec")
 class Sent:
@@ -114,8 +114,8 @@ def is_answered(path):
     child = os.fork()
     if not child:
         try:
-            for one in (0, 1, 2, reader):
-                os.close(one)
+            for number in (0, 1, 2, reader):
+                os.close(number)
             os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW))
         finally:
             os._exit(0)
