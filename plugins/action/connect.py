@@ -27,6 +27,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import
 
 TERMINAL = find_terminal()  # here, because the processes of the tasks have no terminal
 State = Literal["unasked", "each_time", "open", "opened", "entered", "renewed", "closed", "ended", "refused"]
+"""The state of a login. unasked: no ssh is used. each_time: the site forbids shared sessions. open, opened: a session,
+of an earlier run or of this run. entered: without a session. renewed: the credential was renewed. closed: no login
+was tried, because no terminal was available or no program may log in. ended: no login was
+tried, because the credential has expired. refused: the login failed."""
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped

@@ -59,7 +59,7 @@ class ActionModule(AccountAction):
         checked = check_arguments(OF_ROLES, arguments)
         names = session.select(checked["capabilities"])
         declared = session.collect(names, checked["resources"], (RefusedValue,)).without_repeats()
-        if (state_folder() / "secrets").is_dir() and not session.sandbox:
+        if (state_folder() / "secrets").is_dir() and not session.sandbox:  # a key was rotated on this machine
             from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders
 
             declared = reminders.without_open_rotations(session.name, declared)
@@ -67,6 +67,7 @@ class ActionModule(AccountAction):
 
     @property
     def _resource_type(self) -> str:
+        """The name of the task's module, which is that of its resource type, or converge."""
         return str(self._task.action.rpartition(".")[2])
 
 

@@ -99,7 +99,7 @@ def inspect_ssh(is_needed: bool) -> Iterator[DoctorCheck]:
 
 
 def inspect_ssh_names() -> Iterator[DoctorCheck]:
-    """Check the short names of accounts, if ssh_config.yml has written their file."""
+    """Check the short names of accounts for ssh, if `hpc-onboard ssh-config` has written their file."""
     names_file, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
     if not names_file.is_file():
         return
@@ -112,14 +112,14 @@ def inspect_ssh_names() -> Iterator[DoctorCheck]:
 
 
 def inspect_keyring(key: str, is_needed: bool) -> DoctorCheck:
-    """Check which keyring is used, and if it contains the key. Asks for a passphrase at a terminal only."""
+    """Check which keyring is used, and if it contains the key. Ask for a passphrase only at a terminal."""
     prompter = AnsiblePrompter()
     try:
         backend, warnings = backends.choose_backend()
     except MissingKey as error:
         return doctor_checks.report_keyring_error(str(error), is_needed)
     if isinstance(backend, Keyring):
-        backend.use_prompter(prompter, {})
+        backend.use_prompter(prompter, unlocked={})  # no earlier task has asked for the passphrase
     description = backends.describe(backend)
     try:
         value = backends.read_password(backend, key)
@@ -209,11 +209,11 @@ def plain_variables(host: InventoryHost) -> dict[str, str]:
 def inspect_credentials(host: InventoryHost, ssh_settings: dict[str, list[str]]) -> Iterator[DoctorCheck]:
     """Check the certificate files of an account, its Kerberos ticket, and a certificate that the site would refuse."""
     now = datetime.now(UTC)
-    found = list(credential.read_certificate_files(ssh_settings))
+    credentials = list(credential.read_certificate_files(ssh_settings))
     best = credential.find_credential(host.variables, now)
     if best and (best.kind == "ticket" or best.problem or not best.place):  # otherwise, it is one of the files
-        found.append(best)
+        credentials.append(best)
     user = renewers.user_of(host.variables)
-    for each in found:
-        renew = shlex.join(renewers.renewal_command(host.variables["cluster"], user, each.place))
-        yield doctor_checks.check_credential(host.name, each, now, renew)
+    for checked in credentials:
+        renew = shlex.join(renewers.renewal_command(host.variables["cluster"], user, checked.place))
+        yield doctor_checks.check_credential(host.name, checked, now, renew)

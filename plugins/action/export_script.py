@@ -61,7 +61,10 @@ class ActionModule(AccountAction):
 
 
 def export_script(session: ScriptSession, output: str) -> ScriptExported:
-    """Write the script of an account, and record it. output: its path; if empty, a name made from the account's."""
+    """Write the script of an account, and record the script. Return the result of the task. Raise AccountError.
+
+    output: the path of the script; if empty, the path is made from the account's name.
+    """
     if session.sandbox:
         raise AccountError("the account is a sandbox on this machine and needs no script. Run hpc-onboard onboard")
     if output and len(session.variables.get("ansible_play_hosts_all") or ()) > 1:
@@ -108,7 +111,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
 
 
 def _make_sent_entries(session: ScriptSession, entries: list[PlanEntry]) -> list[PlanEntry]:
-    """Return the entries as they would be sent, without keys."""
+    """Return the entries as they would be sent, without keys. The session keeps the plan instead of sending it."""
     Conversation(session, Plan.of(entries, session.key).entries, {"work": "reconcile"}).fetch_outcomes(0)
     return script_text.remove_keys((session.connection.sent or {})["resources"])
 

@@ -67,11 +67,11 @@ class ActionModule(AccountAction):
 
 def import_result(session: ScriptSession, result: script_result.ScriptResult) -> AccountResult | AuditAccount:
     """Verify the result, and return the result of the task. Record the import unless in check mode."""
-    known = exported_scripts.read_scripts(session.name)
-    answer = result.verify(session.name, known, exported_scripts.seal_key(session.name, result.script))
+    exported = exported_scripts.read_scripts(session.name)
+    answer = result.verify(session.name, exported, exported_scripts.seal_key(session.name, result.script))
     if answer["error"]:
         raise AccountError(answer["error"])
-    entries = known["scripts"][result.script]["parts"][result.part]
+    entries = exported["scripts"][result.script]["parts"][result.part]
     if len(answer["outcomes"]) != len(entries):
         raise AccountError(
             f"the result has {len(answer['outcomes'])} outcomes, but the script has {len(entries)} resources, "
@@ -83,7 +83,8 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
         _record_import(session, result, entries)
         return audit
     plan_rest = _plan_no_rest if result.part == "offboard" else None
-    imported = deliver(session, DeclaredResources(entries, [], {}), 0, PLAN_SETTINGS, plan_rest)
+    declared = DeclaredResources(entries, [], {})
+    imported = deliver(session, declared, 0, PLAN_SETTINGS, plan_rest)  # 0: wait for no job
     _record_import(session, result, entries)
     if result.part == "onboard" and not session.is_check_run:
         sentences = script_rotation.record_new_keys(session.name, entries)

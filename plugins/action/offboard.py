@@ -33,7 +33,7 @@ SHOWN = "foreseen"
 """The variable in which playbooks/offboard.yml registers the result of the part show, for each account."""
 SHOWN_NAMES = "foreseen_names"
 """The variable in which playbooks/offboard.yml registers which short names for ssh would be removed."""
-DONE: OffboardPart = {"kind": "offboard_part", "changed": False}
+DONE: OffboardPart = {"kind": "offboard_part", "changed": False}  # of a part that has nothing to do or report
 
 
 class ActionModule(AccountAction):
@@ -53,7 +53,7 @@ class ActionModule(AccountAction):
         return AccountSession(self, variables, is_preview=arguments["part"] == "show")
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Check the settings, show what would be removed, ask once for all accounts, or remove it."""
+        """Check the settings, preview the removal, ask once for all accounts, or remove an account's resources."""
         part = arguments["part"]
         if part == "account":
             return offboard_account(session, arguments)
@@ -62,9 +62,9 @@ class ActionModule(AccountAction):
             return DONE
         if part == "show":  # a failure is reported later, by the part account
             return {**offboard_account(session, arguments), "kind": "offboard_shown", "changed": False, "failed": False}
-        answer = None  # without a question, the user must have agreed on the command line
         if part == "settings" and IS_AT_TERMINAL:  # the part ask will ask the user
             return DONE
+        answer = None  # without a question, the user must have agreed on the command line
         if part == "ask":
             if not is_anything_shown(variables):
                 return DONE

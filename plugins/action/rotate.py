@@ -98,14 +98,14 @@ class ActionModule(AccountAction):
         variables = session.variables
         options = parse_options({name: session.value(name) for name in variables if name.startswith(PREFIX)})
         hosts = {str(host): variables["hostvars"][host] for host in variables["ansible_play_hosts_all"]}
-        keys_by_host = {host: _list_keys(AccountSession(self, of_host)) for host, of_host in hosts.items()}
+        keys_by_host = {host: _list_keys(AccountSession(self, host_vars)) for host, host_vars in hosts.items()}
         declared = {name for keys in keys_by_host.values() for name in targets.secret_names(keys)}
         reason = results.explain_no_secret(secret, declared)
         if reason and not (secret and (options.resume or options.retired or options.give_up)):
             raise AccountError(reason)
         files = [file for host, keys in keys_by_host.items() for file in targets.find_files(host, secret, keys)]
         names = [file.target for file in files]
-        by_hand = tuple(host for host, of_host in hosts.items() if _is_by_hand(of_host))
+        by_hand = tuple(host for host, host_vars in hosts.items() if _is_by_hand(host_vars))
         coordinator = Coordinator(RotationRequest(secret, tuple(names), options, PIPED_KEY, by_hand))
         if not session.is_check_run:
             return coordinator.take_steps(previous_state or None, arguments["last"])
@@ -115,7 +115,7 @@ class ActionModule(AccountAction):
 
 
 def _take_share(secret: str, lead: RotationState, session: AccountSession) -> ShareResult | SkippedShare:
-    """Take one account's share of the step that the coordinator named, and return its result. lead: its state."""
+    """Take one account's share of the coordinator's step, and return the result. lead: the coordinator's state."""
     step_data = lead.get("step") or {}
     if not step_data:  # the coordinator has nothing to do on accounts
         return NO_SHARE
@@ -131,18 +131,18 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
 
     def send_files(files: list[targets.SecretFile], keyring_name: str, work: Work) -> list[ResourceOutcome]:
         """Send the files with this key, and the search for leftovers of the old key, in one session."""
-        registry = {} if work == "foresee" else lead["registry"]  # it cannot know the key of a preview
+        registry = {} if work == "foresee" else lead["registry"]  # a registry does not know the key of a preview
         entries = targets.rotation_entries(files, keyring_name, registry, sorted(marks.values()))
         password = PREVIEW_KEY if work == "foresee" else session.key(keyring_name)
         outcomes = _send_entries([*entries, *search.entries()], password, work, session)
         effects.leftovers = search.read_outcome(outcomes[len(files) :])
         return outcomes[: len(files)]
 
-    known = store.load()
+    recorded = store.load()
     by_program = AccountEffects(secret, own_files, str(lead["current"]), send_files)
-    effects = ImportedTargets(session.name, known, own_files) if _is_by_hand(session.variables) else by_program
+    effects = ImportedTargets(session.name, recorded, own_files) if _is_by_hand(session.variables) else by_program
     rotation = Rotation(secret, Ledger(key), store, effects, tuple(lead["wanted"]))
-    marks = account_marks({secret: known} if known else {}, session.name, key)
+    marks = account_marks({secret: recorded} if recorded else {}, session.name, key)
     cluster = session.variables.get("cluster") or {}
     search = LeftoverSearch.for_step(rotation.situation(), step.name, files, cluster, marks)
     for target in step.targets:
@@ -200,9 +200,9 @@ def _preview_share(
 ) -> ShareResult:
     """Return what a rotation would write to the files of an account. Nothing is recorded or changed."""
     key, version = record_key(), lead["step"]["version"]
-    known = VersionStore(secret, key).load() or versions.adopt(secret, "token")  # as at the start of a rotation
-    marks = account_marks({secret: known}, session.name, key)
-    keyring_name = versions.keyring_name(secret, version or known.current.id)
+    recorded = VersionStore(secret, key).load() or versions.adopt(secret, "token")  # as at the start of a rotation
+    marks = account_marks({secret: recorded}, session.name, key)
+    keyring_name = versions.keyring_name(secret, version or recorded.current.id)
     entries = targets.rotation_entries(files, keyring_name, {}, sorted(marks.values()))
     try:
         outcomes = _send_entries(entries, session.key(keyring_name) if version else PREVIEW_KEY, "foresee", session)

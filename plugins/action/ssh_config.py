@@ -60,7 +60,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         return self._templar.template(self._variables[name]) if name in self._variables else None
 
     def _ask(self, part: str) -> dict[str, Any]:
-        """Ask the user in the part ask, if names would change. In the part settings, require a terminal for that."""
+        """Ask the user in the part ask, if names would change. In the part settings, require a terminal for this.
+
+        The result has "cancelled" if the user does not agree.
+        """
         agreement = run.AGREEMENT
         if agreement.is_needed(self._variables, self._value):
             must_ask = part == "ask" and (self._variables.get(SHOWN) or {}).get("changed")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import JobTestResult
 
 WAIT = 300  # seconds to wait for the job; the next run continues
-SECONDS = 90  # for one resource
+SECONDS = 90  # for one resource of the plan
 
 
 class ActionModule(AccountAction):
@@ -53,7 +53,7 @@ class ActionModule(AccountAction):
 
 
 def run_test_job(session: AccountSession) -> JobTestResult:
-    """Submit the test job, or find the one of an earlier run, and return the results of its checks."""
+    """Submit the test job, or find the job of an earlier run, and return the results of its checks."""
     cluster = session.variables.get("cluster") or {}
     options = test_job_report.read_settings(session.variables, session.value)
     if session.sandbox or cluster.get("scheduler", {}).get("kind") != "slurm":
@@ -68,6 +68,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     declared = session.collect(list(ROLES), []).resources
     job_test = test_job.plan_checks(cluster, declared, settings)
     plan = Plan.of(test_job.plan_job(cluster, declared, job_test.checks, settings), session.key).entries
+    # Each check of the job would ask the user if the login asks in every session
     wait = 0 if session.connection.asks_each_time else options.get("test_job_wait", WAIT)
     job = _run_job_plan(session, plan, session.work, wait)
     outcomes: list[ResourceOutcome] = []
@@ -77,7 +78,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
         _run_job_plan(session, [as_absent(plan[-1])], "reconcile", 0)
     skipped = DeclaredResources([], test_job.describe_skipped(job_test.skipped), {})
     result = _result.build_result(outcomes or [job], skipped, session.is_check_run)
-    tried = test_job_report.record_result(job, outcomes, job_test, session.is_check_run)
+    record = test_job_report.record_result(job, outcomes, job_test, session.is_check_run)
     return {
         "kind": "test_job_account",
         "changed": result["changed"],
@@ -86,7 +87,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
         "outcomes": result["outcomes"],
         "notes": result["notes"],
         "remarks": result["remarks"],
-        "tried": tried,
+        "tried": record,
     }
 
 

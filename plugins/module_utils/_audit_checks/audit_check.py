@@ -190,15 +190,14 @@ def is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def is_node_local(path: str, host: Host) -> bool:
-    """Return True if an absolute path is in a folder that belongs to one node or one job."""
-    for folder in NODE_LOCAL:
+def is_node_local(path: str, host: Host, folders: Tuple[str, ...] = NODE_LOCAL) -> bool:
+    """Return True if an absolute path is in one of the folders, which belong to one node or one job."""
+    for folder in folders:
         try:
             place = host.expand(folder)
         except AccountError:
             continue  # the site sets no such variable
-        is_gone = folder.startswith("$") and is_missing(place, host)  # then the variable names no folder of this node
-        if is_in(os.path.normpath(path), place) and not is_gone:
+        if is_in(os.path.normpath(path), place):
             return True
     return False
 

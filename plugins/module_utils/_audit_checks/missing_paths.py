@@ -24,6 +24,7 @@ from .._scan.setting_values import (
     is_relative,
 )
 from .audit_check import (
+    NODE_LOCAL,
     AuditCheck,
     cannot_exist,
     is_missing,
@@ -90,7 +91,8 @@ def _check_scripts(check: AuditCheck, host: Host) -> None:
 def report_missing(check: AuditCheck, where: str, subject: str, path: str, host: Host) -> None:
     """Report a path that does not exist, or whose parent does not, if the tool of the variable creates the path."""
     required = os.path.dirname(path) if subject in tool_places.CREATED else path
-    if "%" not in path and not is_node_local(path, host) and is_missing(required, host):
+    others = tuple(folder for folder in NODE_LOCAL if folder != "$" + subject)  # TMPDIR itself is no evidence
+    if "%" not in path and not is_node_local(path, host, others) and is_missing(required, host):
         check.report("ENV-009", where, "%s refers to %s, which does not exist" % (subject, host.shown(path)))
 
 

@@ -71,7 +71,7 @@ class Credential(NamedTuple):
 def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential | None:
     """Return the credential that the cluster of an account requires; None if it requires none, or its state is unknown.
 
-    variables: Ansible's, with no template in those of ssh. An account with 'auth' in the accounts file requires none.
+    variables: Ansible's, without templates in those of ssh. An account with 'auth' in the accounts file requires none.
     """
     auth = variables["cluster"].get("auth") or {}
     archetype = auth.get("archetype")
@@ -134,7 +134,7 @@ def read_ticket(klist: LocalOutput, user: str, realm: str) -> Credential | None:
 
 
 def _list_ticket_ends(text: str, realm: str) -> list[datetime]:
-    """Return when the ticket-granting tickets of a realm expire, as klist of MIT and of Heimdal prints it."""
+    """Return when the ticket-granting tickets of a realm expire. text: the output of klist, of MIT or of Heimdal."""
     ends = []
     for line in text.splitlines():
         if f" krbtgt/{realm}@" not in line:
@@ -153,7 +153,7 @@ def _list_ticket_ends(text: str, realm: str) -> list[datetime]:
 
 
 def _make_ssh_arguments(variables: Mapping[str, Any]) -> list[str]:
-    """Return the arguments of ssh for the account, without those of the user that cannot be parsed."""
+    """Return the arguments of ssh for the account; without the user's own arguments if those cannot be parsed."""
     values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name)}
     account = str(variables.get("inventory_hostname", ""))
     try:

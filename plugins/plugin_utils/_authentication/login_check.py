@@ -34,7 +34,7 @@ def prepare_login(
     """
     reason = find_block(variables, may_ask)
     if reason:
-        connection.set_option("ssh_args", " ".join(NO_OTHER))
+        connection.set_option("ssh_args", " ".join(NO_OTHER))  # ssh then fails at once unless a session is open
         return send, reason
     if "asks_each_time" not in variables["account"]:
         return send, ""
@@ -53,7 +53,10 @@ def prepare_login(
 
 
 def find_block(variables: Variables, may_ask: bool) -> str:
-    """Return why a login to the account cannot succeed now; empty if it may."""
+    """Return why a login to the account cannot succeed now, and what to do; empty if the login may succeed.
+
+    may_ask: see prepare_login.
+    """
     account = variables.get("account") or {}
     if account.get("by_hand"):
         return advise_script(str(variables["inventory_hostname"]))
@@ -63,7 +66,8 @@ def find_block(variables: Variables, may_ask: bool) -> str:
         if credential and credential.is_unusable(now):
             return advise_renewal(variables, credential, now)
     each_time = account.get("asks_each_time")
-    return advise_terminal() if each_time and not (may_ask and each_time["at_terminal"]) else ""
+    can_ask = may_ask and each_time and each_time["at_terminal"]
+    return advise_terminal() if each_time and not can_ask else ""
 
 
 def advise_connect(account: str) -> str:

@@ -101,7 +101,7 @@ class FailedLogin:
         return f"{diagnosis.text}. {diagnosis.next}"
 
     def _diagnose_changed_key(self, output: str, hop: str) -> Diagnosis:
-        """Return that a host's key differs from the one in known_hosts. hop: the host, as ssh names it."""
+        """Return the diagnosis for a host key that differs from known_hosts. hop: the host, as ssh names it."""
         key = FINGERPRINT.search(output)
         text = (
             f"{self._name_host(hop)} presents {f'the key {key[0]}' if key else 'a key'}, but your known_hosts has a "
@@ -112,14 +112,17 @@ class FailedLogin:
         return Diagnosis("host_key_changed", text, advice)
 
     def _diagnose_name(self) -> Diagnosis:
-        """Return that the host name cannot be resolved, and in which file the name is set."""
+        """Return the diagnosis for a host name that cannot be resolved, and the file in which the name is set."""
         host, login = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
         source = f"the entry of {self.account} in your accounts file" if host != login else "the cluster's profile"
         advice = f"Check the network, the site's VPN, and the host name in {source}"
         return Diagnosis("unresolved", f"the host name {host} cannot be resolved", advice)
 
     def _diagnose_refusal(self, output: str, hop: str) -> Diagnosis:
-        """Return why a host refused the login: it requires more than a key, or does not accept the keys or the user."""
+        """Return why a host refused the login: a key alone is not enough, or the key or the user is not accepted.
+
+        hop: the host, as ssh names it.
+        """
         match = METHODS.search(output)
         methods = set(match[1].split(",")) if match else set()
         host = self._settings.get("hostname", [str(self.arguments[-1])])[0]
@@ -135,8 +138,8 @@ class FailedLogin:
             return Diagnosis("refused", text, advice)
         if TYPED_METHODS & methods and ASKING & set(self.variables.get("account") or ()):
             advice = (
-                "Did you mistype your input, or was the code already used? Try again; the site may lock your account "
-                "after several failures"
+                "Check your password, or wait for a new code, then try again. The site may lock your account after "
+                "several failures"
             )
             return Diagnosis("refused", f"your password or code was not accepted ({output})", advice)
         if TYPED_METHODS & methods and "publickey" not in methods:

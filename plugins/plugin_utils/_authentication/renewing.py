@@ -28,15 +28,15 @@ def renew_credential(variables: Mapping[str, Any], user_terminal: str, ask: Call
     if credential is None or not credential.needs_renewal(now):
         return "good", ""
     advice = advise_renewal(variables, credential, now)
-    unchanged: tuple[State, str] = ("ended", advice) if credential.is_unusable(now) else ("good", "")
+    without_renewal: tuple[State, str] = ("ended", advice) if credential.is_unusable(now) else ("good", "")
     renewal = renewal_command(variables.get("cluster") or {}, user_of(variables), credential.place)
     if not user_terminal or not renewal or not has_program(renewal):
-        return unchanged
+        return without_renewal
     command = shlex.join(renewal)
     account = variables.get("inventory_hostname", "it")
     answer = ask(f"{account}: {credential.describe(now)}. Run '{command}' now? [y/N] ")
     if answer.strip().lower() not in ("y", "yes"):
-        return unchanged
+        return without_renewal
     try:
         code = terminal.run_at_terminal(renewal, user_terminal)
     except OSError as error:  # after 'su', the terminal belongs to another user

@@ -40,7 +40,7 @@ MOST = 2000  # characters of the output of ssh
 LONG = 60  # seconds; many sites wait at most two minutes for an answer (LoginGraceTime)
 TOO_LATE = "your input came after {seconds:.0f} s, which was too late for the site ({output})"
 SILENT = "ssh failed without a message"
-INTERVAL = 0.2  # seconds between two checks if ssh has ended
+INTERVAL = 0.2  # seconds for which a question is awaited, before the next check if ssh has ended
 NOTICE = "none"  # the prompt type of a text without an answer: a security key waits for a touch
 
 
@@ -84,7 +84,7 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
             start_new_session=True,
         )
         passphrases: dict[str, str] = {}
-        longest = 0.0  # seconds that the user took for an answer
+        longest = 0.0  # seconds: the longest time that the user took for an answer
         try:
             while process.poll() is None:
                 started = time.monotonic()

@@ -32,7 +32,7 @@ def run_at_terminal(command: Sequence[str], terminal: str) -> int:
     terminal: the path of the user's terminal.
     """
     user_terminal = os.open(terminal, os.O_RDWR | os.O_NOCTTY)
-    saved = [os.dup(number) for number in (0, 1)]
+    saved = [os.dup(number) for number in (0, 1)]  # standard input and output of this process
     is_sized = False
 
     def read_output(master: int) -> bytes:

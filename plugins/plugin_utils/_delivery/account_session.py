@@ -41,7 +41,7 @@ class AccountSession:
         places: Mapping[str, str] = PLACES,
         is_preview: bool = False,
     ) -> None:
-        """variables: Ansible's for the task. places: of the resource types that may be sent (see plan.ResourceTypes).
+        """variables: of the task. places: module paths of the resource types that may be sent (see plan.ResourceTypes).
 
         is_preview: change nothing, as in check mode.
         """
@@ -67,7 +67,7 @@ class AccountSession:
         return self._action._templar.template(self.variables[name]) if name in self.variables else None
 
     def select(self, names: list[str]) -> list[str]:
-        """Return the names of roles that --tags and --skip-tags select."""
+        """Return those of the role names that --tags and --skip-tags select."""
         if "always" not in self._action._task.tags:  # Ansible itself has applied the options to this task
             return names
         run, skip = self.variables.get("ansible_run_tags", ["all"]), self.variables.get("ansible_skip_tags", [])
@@ -84,8 +84,8 @@ class AccountSession:
         declared = drop_refused_roles(collected, tolerated)
         if not (account.get("keep") or account.get("replace")):
             return declared
-        is_complete = not declared.refused and {*ROLES} <= {*names}
-        return apply_keep_and_replace(declared, account, is_complete)
+        has_all_roles = not declared.refused and {*ROLES} <= {*names}
+        return apply_keep_and_replace(declared, account, is_complete=has_all_roles)
 
     def key(self, name: str) -> str:
         """Return the value of a key from the keyring, or a simulated one for a sandbox. Raise MissingKey."""

@@ -39,7 +39,7 @@ Choice = TypeVar("Choice", bound=str)
 FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "unknown_key", "replaces")
 TEXTS: tuple[Literal["obstacle", "open_folder"], ...] = ("obstacle", "open_folder")
 MAPPINGS: tuple[Literal["cases", "in_use", "observed"], ...] = ("cases", "in_use", "observed")
-HELD = r"none|key [0-9a-f]{12}"  # the fingerprint of a key to replace, for the ledger
+HELD = re.compile(r"none|key [0-9a-f]{12}")  # the fingerprint of a key to replace, for the ledger
 SCHEMA = "hpc.onboard/answer/1.0"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024  # characters of an answer
 VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "unknown")
@@ -61,14 +61,14 @@ class NoAnswer(Exception):
 def parse(stdout: str, stderr: str, code: int, typed: str) -> EngineAnswer:
     """Return the answer in the output of an account. Raise NoAnswer.
 
-    typed: what a user types after "ssh" for the account.
+    code: the exit code of the session. typed: what a user types after "ssh" for the account.
     """
     frame = f"\n{payload.FRAME} "
     start = stdout.rfind(frame)
     if start < 0:
         raise NoAnswer(_explain_missing(stdout, stderr, code, typed))
-    head, _newline, rest = stdout[start + len(frame) :].partition("\n")
-    length = int(head) if re.fullmatch(r"[0-9]{1,8}\r?", head) else -1
+    length_text, _newline, rest = stdout[start + len(frame) :].partition("\n")
+    length = int(length_text) if re.fullmatch(r"[0-9]{1,8}\r?", length_text) else -1
     if not 0 <= length <= LARGEST or len(rest) < length:
         raise NoAnswer("the answer is incomplete: the connection may have been lost. Run again to check and continue")
     cause = "another program may be writing to the connection"
@@ -122,45 +122,45 @@ def _read_outcome(entry: Document) -> ResourceOutcome:
     }
 
 
-def _read_evidence(sent: Document) -> Evidence:
+def _read_evidence(document: Document) -> Evidence:
     """Return the fields of an outcome's evidence that this version knows, with checked types."""
     evidence: Evidence = {}
-    if "verdict" in sent:
-        evidence["verdict"] = read_choice(VERDICTS, sent["verdict"])
-    if "leftovers" in sent:
-        evidence["leftovers"] = limit_number(sent["leftovers"])
-    if "severities" in sent:
-        evidence["severities"] = {harmless(k, 500): v for k, v in sent["severities"].items() if v in SEVERITIES}
-    if "fixes" in sent:
+    if "verdict" in document:
+        evidence["verdict"] = read_choice(VERDICTS, document["verdict"])
+    if "leftovers" in document:
+        evidence["leftovers"] = limit_number(document["leftovers"])
+    if "severities" in document:
+        evidence["severities"] = {harmless(k, 500): v for k, v in document["severities"].items() if v in SEVERITIES}
+    if "fixes" in document:
         evidence["fixes"] = {
             harmless(field, 500): {"kind": harmless(fix["kind"], 100), "options": _read_options(fix["options"])}
-            for field, fix in sent["fixes"].items()
+            for field, fix in document["fixes"].items()
         }
-    for text in TEXTS:
-        if text in sent:
-            evidence[text] = harmless(sent[text])
-    if "held" in sent:
-        evidence["held"] = read_choice(re.findall(HELD, sent["held"]), sent["held"])
-    if "adopted" in sent:
-        evidence["adopted"] = read_choice(ADOPTED, sent["adopted"])
-    if sent.get("recorded"):
+    for field in TEXTS:
+        if field in document:
+            evidence[field] = harmless(document[field])
+    if "held" in document:
+        evidence["held"] = read_choice(HELD.findall(document["held"]), document["held"])  # the whole text must match
+    if "adopted" in document:
+        evidence["adopted"] = read_choice(ADOPTED, document["adopted"])
+    if document.get("recorded"):
         evidence["recorded"] = True
-    if "existing" in sent:
-        evidence["existing"] = [_read_existing(thing) for thing in sent["existing"][:MOST_EXISTING]]
-    if "environments" in sent:
-        evidence["environments"] = [harmless(name, 100) for name in sent["environments"][:100]]
+    if "existing" in document:
+        evidence["existing"] = [_read_existing(thing) for thing in document["existing"][:MOST_EXISTING]]
+    if "environments" in document:
+        evidence["environments"] = [harmless(name, 100) for name in document["environments"][:100]]
     for mapping in MAPPINGS:
-        if mapping in sent:
-            evidence[mapping] = _read_state(sent[mapping])
-    if "slurm" in sent:
-        evidence["slurm"] = parse_offers(sent["slurm"])
+        if mapping in document:
+            evidence[mapping] = _read_state(document[mapping])
+    if "slurm" in document:
+        evidence["slurm"] = parse_offers(document["slurm"])
     for flag in FLAGS:
-        if flag in sent:
-            evidence[flag] = sent[flag] is True
-    if "rotated" in sent:
-        mark = _read_mark(sent["rotated"])
+        if flag in document:
+            evidence[flag] = document[flag] is True
+    if "rotated" in document:
+        mark = _read_mark(document["rotated"])
         evidence["rotated"] = {
-            "secret": harmless(sent["rotated"]["secret"], 100),
+            "secret": harmless(document["rotated"]["secret"], 100),
             "machine": mark["machine"],
             "controller": mark["controller"],
             "when": mark["when"],
@@ -197,7 +197,7 @@ def _read_progress(progress: Document | None) -> Progress | None:
         return None
     if "failed" in progress:
         wants = progress.get("wants") or {}
-        file = {name: harmless(wants[name], 500) for name in WANTS if wants}
+        file = {name: harmless(wants[name], 500) for name in WANTS} if wants else {}
         return {"failed": harmless(progress["failed"]), "wants": file}
     done, total = progress["done"], progress["total"]
     job: JobProgress = {

@@ -53,7 +53,7 @@ class AccountConnection:
     """
 
     def __init__(self, action: Action, variables: Variables, name: str, places: Mapping[str, str]) -> None:
-        """variables: Ansible's for the host to connect to. places: see AccountSession."""
+        """variables: Ansible's variables of the host to connect to. places: see AccountSession."""
         self.name = name
         self.blocked = ""
         self.unanswered: list[LoginQuestion] = []
@@ -85,14 +85,14 @@ class AccountConnection:
     def _send_with_engine(self, command: str, plan: Message, kept: KnownEngine | None) -> CommandOutput:
         """Send a plan, and the engine unless the account keeps one that starts. kept: None if it may not be used."""
         if kept is None:
-            rest = {name: value for name, value in plan.items() if name != "engine"}
-            return self._run_command(command, payload.build_payload(rest, self._places), plan)
+            without_request = {name: value for name, value in plan.items() if name != "engine"}  # to keep or drop it
+            return self._run_command(command, payload.build_payload(without_request, self._places), plan)
         if kept.digests:
             short = payload.build_short_payload(kept.drop_needless_request(plan), self._places, kept.digests)
             output = self._run_command(command, short, plan)
             if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):
                 return output
-            kept.note_gone()  # and send the whole engine
+            kept.note_gone()  # so the whole engine is sent now
         return self._run_command(command, payload.build_payload(kept.drop_needless_request(plan), self._places), plan)
 
     def put_file(self, local: str, remote: str) -> None:
@@ -107,7 +107,7 @@ class AccountConnection:
             connection.set_option("ssh_extra_args", f"{arguments} -o BatchMode=yes".strip())
 
     def explain_failure(self, error: Exception) -> ConnectionFailure:
-        """Return why the connection failed. error: of Ansible's connection."""
+        """Return why the connection failed. error: raised by Ansible's connection plugin."""
         from . import connection_failure  # loaded only after a failure
 
         return connection_failure.explain_failure(self, error)
@@ -150,7 +150,8 @@ class AccountConnection:
         start = session_limits.make_start_limit(connection, plan, self._account, lambda: self.typed)
         follow = plan.get("follow_seconds", 0)  # for jobs; such a session takes no turn, or others would wait for it
         limit = session_limits.limit_session(session_limits.PATIENCE + follow, start)
-        with nullcontext() if follow else self._wait_for_turn(), limit:
+        turn = nullcontext() if follow else self._wait_for_turn()
+        with turn, limit:
             try:
                 output = retry_dropped(send, PAUSES, self._may_retry)
             except session_limits.CommandEnded as ended:
@@ -182,8 +183,8 @@ class AccountConnection:
         return send_recording
 
     def _may_retry(self, error: Exception) -> bool:
-        """Return True if the connection was dropped before the login, and may be tried again."""
-        self._action._connection.set_option("verbosity", 1)  # only then ssh prints what the login node says first
+        """Return True if the connection was dropped before the login, and may be tried again. Make ssh print more."""
+        self._action._connection.set_option("verbosity", 1)  # for the retry: otherwise, ssh prints no greeting
         return self.explain_failure(error).may_retry
 
     def _wait_for_turn(self) -> AbstractContextManager[None]:

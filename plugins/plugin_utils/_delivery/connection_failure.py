@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from .connection import AccountConnection
 
 LOGIN_BEFORE = "hpc_onboard_login"  # the variable in which playbooks register the login before the work
-SECONDS = 5  # to wait for the last output of ssh
+SECONDS = 5  # for which the last output of ssh is awaited
 
 
 class ConnectionFailure(NamedTuple):
     """The reason why an account gave no answer, and what to do.
 
-    began: the command may have started there. output: of ssh, in one line. may_retry: the login node was busy.
+    began: the command may have started on the account. output: of ssh, in one line. may_retry: the login node was busy.
     """
 
     text: str

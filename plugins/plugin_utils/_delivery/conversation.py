@@ -47,7 +47,8 @@ class Conversation:
         }
         self._asks_slurm = not session.sandbox and any(entry["kind"] in ASK_SLURM for entry in entries)
         if self._asks_slurm:  # with the offers of an earlier session, so that Slurm is queried only once a day
-            self._plan["found"] = slurm_offers.plan_part(session.name, self._plan["work"] == "examine")
+            is_audit = self._plan["work"] == "examine"  # an audit queries Slurm each time
+            self._plan["found"] = slurm_offers.plan_part(session.name, ask_again=is_audit)
 
     def fetch_outcomes(self, wait: int) -> list[ResourceOutcome]:
         """Send the plan and return its outcomes, after its jobs have ended. wait: seconds for the jobs.
@@ -155,5 +156,5 @@ def _fingerprint_current_key(session: AccountSession, name: str) -> list[str]:
 
 
 def _is_removed_folder(entry: PlanEntry) -> bool:
-    """Return True for a folder that the plan removes if it is empty."""
+    """Return True if the entry removes a folder, which the account does only if the folder is empty."""
     return entry["kind"] == "directory" and entry["options"].get("state") == "absent"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .connection import Message
     from .connection_failure import ConnectionFailure
 
-OPEN = {"theirs", "unknown_key", "in_use"}  # evidence of the user's own resources that only the user can decide about
+OPEN = {"theirs", "unknown_key", "in_use"}  # evidence of the user's own resources, about which the user must decide
 
 
 def deliver(
@@ -145,17 +145,17 @@ def _offer_adoption(
     session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
 ) -> AdoptionOffer | None:
     """Return what a preview offers: to adopt the user's own resources. None if the user need not decide about any."""
-    own = [
+    users_resources = [
         outcome
         for entry, outcome in zip(entries, outcomes, strict=True)
         if entry["kind"] != "directory" and not {*OPEN, "adopted"}.isdisjoint(outcome["evidence"])
     ]
-    is_open = any(not OPEN.isdisjoint(outcome["evidence"]) for outcome in own)
+    is_open = any(not OPEN.isdisjoint(outcome["evidence"]) for outcome in users_resources)
     if session.sandbox or not session.is_check_run or not is_open:
         return None
     from .._input import command_line  # few previews have an offer
 
-    return {"things": len(own), "command": command_line.command_for("adopt", ["-l", session.name])}
+    return {"things": len(users_resources), "command": command_line.command_for("adopt", ["-l", session.name])}
 
 
 def _add_advice(session: AccountSession, result: AccountResult, is_first: bool) -> None:

@@ -52,14 +52,13 @@ def wait_for_jobs(
             running = {position: job for position in pending if (job := running_job(results[position]))}
             if not running:
                 continue  # each pending job had failed, and has ended or was restarted: look again
-            longest = min(
-                seconds, max(job.get("patience", seconds) for job in running.values())
-            )  # a queued job says how long to wait
+            # The account names a shorter time to wait for a job that is still queued
+            longest = min(seconds, max(job.get("patience", seconds) for job in running.values()))
             if time.monotonic() - started >= longest:
                 return [_as_unfinished(outcome) for outcome in results]
             show(next(iter(running.values())))
-            for position, checked in zip(running, check(list(running), check_seconds), strict=True):
-                results[position] = _add_progress(results[position], checked)
+            for position, later in zip(running, check(list(running), check_seconds), strict=True):
+                results[position] = _add_progress(results[position], later)
             check_seconds = min(LONGEST_PATIENCE, check_seconds * 1.5)
     finally:
         show(None)
@@ -93,21 +92,21 @@ def _as_failed(outcome: ResourceOutcome, reason: str) -> ResourceOutcome:
     return {**outcome, "status": "failed", "reason": reason, "progress": None}
 
 
-def _add_progress(outcome: ResourceOutcome, checked: ResourceOutcome) -> ResourceOutcome:
-    """Return the outcome with the progress of its job from a later check."""
-    if checked["status"] in FAILURES:
-        return {**outcome, "status": checked["status"], "reason": checked["reason"], "progress": None}
-    progress = checked["progress"]
-    if progress is None and checked["fields"]:
-        return _as_failed(outcome, f"the job ended, but these fields still differ: {', '.join(checked['fields'])}")
-    before, after = running_job(outcome), running_job(checked)
+def _add_progress(outcome: ResourceOutcome, later: ResourceOutcome) -> ResourceOutcome:
+    """Return the outcome with the progress of its job, or its failure. later: the outcome of a later check."""
+    if later["status"] in FAILURES:
+        return {**outcome, "status": later["status"], "reason": later["reason"], "progress": None}
+    progress = later["progress"]
+    if progress is None and later["fields"]:
+        return _as_failed(outcome, f"the job ended, but these fields still differ: {', '.join(later['fields'])}")
+    before, after = running_job(outcome), running_job(later)
     if before and after and before["step"] == after["step"] and "why" in before:
         progress = {"why": before["why"], **after}  # the account finds out only once why a job waits
-    return {**outcome, "progress": progress, "remarks": checked["remarks"]}
+    return {**outcome, "progress": progress, "remarks": later["remarks"]}
 
 
 def _as_unfinished(outcome: ResourceOutcome) -> ResourceOutcome:
-    """Return the outcome as unknown if its job still runs after the time to wait, else unchanged."""
+    """Return the outcome with the status "unknown" if its job still runs after the time to wait; else as it is."""
     job = running_job(outcome)
     if job is None:
         return outcome

@@ -44,7 +44,7 @@ class Signs(NamedTuple):
 
 
 def filter_open_steps(steps: Iterable[ProfileStep], signs: Signs, marks: Marks, today: date) -> list[ProfileStep]:
-    """Return the steps that are neither recognised as done nor marked as done."""
+    """Return the steps that no sign proves and that the user has not marked as done."""
     return [step for step in steps if _is_unproven(step, signs) and not is_settled(step, marks, today)]
 
 
@@ -105,12 +105,12 @@ def list_explaining_steps(
     if "unreachable" in result:
         last = max((position for position, step in enumerate(steps) if step.get("done") == "reached"), default=-1)
         steps = [step for step in steps[: last + 1] if step.get("done", "reached") == "reached"]
-        signs = Signs(False)
+        signs = Signs(reached=False)
     else:
         steps = [step for step in steps if "done" in step]
         missing = {outcome["missing_secret"] for outcome in result["outcomes"] if outcome.get("missing_secret")}
         unknown = {note["area"] for note in result["notes"] if note["code"] == "path_unknown"}
-        signs = Signs(True, missing, unknown)
+        signs = Signs(reached=True, missing=missing, unknown=unknown)
     return [describe_step(step) for step in filter_open_steps(steps, signs, marks, today)]
 
 
@@ -139,7 +139,7 @@ def list_unproven_steps(variables: Mapping[str, Any]) -> list[ManualStep]:
     if not steps:
         return []
     marks = read_marks(str(variables["account"]["name"]))
-    return [describe_step(step) for step in filter_open_steps(steps, Signs(True), marks, date.today())]
+    return [describe_step(step) for step in filter_open_steps(steps, Signs(reached=True), marks, date.today())]
 
 
 def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[ResourceOutcome]) -> Introduction:

@@ -62,7 +62,7 @@ def plan_removal(
 
 def make_refusal_notes(chosen: DeclaredResources) -> list[Note]:
     """Return a note for each role with invalid settings: only its resources in the receipt are removed."""
-    text = "its settings are invalid ({}); its resources in the receipt are removed anyway"
+    text = "the role's settings are invalid ({}); the role's resources in the receipt are removed anyway"
     return [
         {"capability": name, "code": "settings_refused", "text": text.format(reason)}
         for name, reason in chosen.refused.items()
@@ -93,7 +93,9 @@ def add_folders(entries: Iterable[PlanEntry], notes: Notes, cluster: str) -> lis
     for key, entry in sorted(_list_removals(notes, cluster)):
         if notes[key].get("for") and key != folder_key(ABOVE):
             folders.setdefault(notes[key]["for"], []).append(entry)
-    with_folders = [each for entry in entries for each in (*folders.pop(key_of(entry), ()), entry)]
+    with_folders: list[PlanEntry] = []
+    for entry in entries:
+        with_folders += [*folders.pop(key_of(entry), ()), entry]
     return [*(folder for remaining in folders.values() for folder in remaining), *with_folders]
 
 

@@ -96,7 +96,7 @@ def write_cache(file: Path, content: bytes) -> None:
         make_private(file.parent)
         folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            draft = f".{file.name}.{os.getpid()}"  # another run may write it as well
+            draft = f".{file.name}.{os.getpid()}"  # another run may write the cache at the same time
             files.write_draft(folder, draft, content, 0o600, {})
             os.rename(draft, file.name, src_dir_fd=folder, dst_dir_fd=folder)
         finally:
@@ -106,14 +106,14 @@ def write_cache(file: Path, content: bytes) -> None:
 def list_imports(module: str, source: str) -> list[str]:
     """Return the modules that the source of a module imports anywhere, also by "from . import x"."""
     packages = module.split(".")[:-1]
-    found: dict[str, None] = {}
+    imported: dict[str, None] = {}  # in the order of the source
     for node in _walk_imports(ast.parse(source)):
         path = [*packages[: len(packages) + 1 - node.level], *(node.module or "").split(".")]
         path = [part for part in path if part]
         is_package = len(path) < 2  # all modules are in packages of one level
         modules = [[*path, alias.name] for alias in node.names] if is_package else [path]
-        found.update(dict.fromkeys(map(".".join, modules)))
-    return list(found)
+        imported.update(dict.fromkeys(map(".".join, modules)))
+    return list(imported)
 
 
 def _walk_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
@@ -128,14 +128,14 @@ def _walk_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
 
 def list_required(module: str, imports: Mapping[str, list[str]]) -> list[str]:
     """Return a module and all modules that it imports, directly or not."""
-    found: dict[str, None] = {}
-    to_do = [module]
-    while to_do:
-        name = to_do.pop()
-        if name not in found:
-            found[name] = None
-            to_do += imports[name]
-    return list(found)
+    required: dict[str, None] = {}
+    pending = [module]
+    while pending:
+        name = pending.pop()
+        if name not in required:
+            required[name] = None
+            pending += imports[name]
+    return list(required)
 
 
 def strip_types(source: str) -> str:

@@ -52,7 +52,8 @@ _READ = (
     "exec(p[sys.argv[2]],dict(payload=p))"
 )
 
-_OWN = (  # a path without links, and each folder above it: owned by root or the user, and only they may write
+# own PATH: true if root or the user owns a path without links and each folder above it, and only they may write
+_OWN = (
     'u=$(id -u); own() { o=$1; [ "$o" ] || return 1; while :; do set -- $(ls -ldn "${o:-/}") - - -;'
     " case $3 in 0|$u) ;; *) return 1;; esac; case $1 in ?????w*|????????w*) return 1;; esac;"
     ' [ "$o" ] || return 0; o=${o%/*}; done; };'
@@ -65,9 +66,9 @@ import gc, sys
 from _frozen_importlib import ModuleSpec  # importlib would load more modules on every account
 def record(*names, **given):
     from collections import namedtuple  # json has loaded it
-    made = namedtuple("record", names + tuple(given))
-    made.__new__.__defaults__ = tuple(given.values())
-    return made
+    base = namedtuple("record", names + tuple(given))
+    base.__new__.__defaults__ = tuple(given.values())
+    return base
 class pattern:
     def __init__(self, pattern, flags=0):
         self.pattern, self.given = pattern, flags
@@ -168,29 +169,31 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
     preferred: the user's choice (ansible_python_interpreter); no other is tried then. candidates: of the profile. Each
     is started by its path without links, and only if no other user than root can change it.
     """
-    of_site = [] if preferred else list(dict.fromkeys(candidates))
+    site_candidates = [] if preferred else list(dict.fromkeys(candidates))
     others = [preferred] if preferred else USUAL
-    invalid = [name for name in (*of_site, *others) if not INTERPRETER.match(name)]
+    invalid = [name for name in (*site_candidates, *others) if not INTERPRETER.match(name)]
     if invalid:
         raise AccountError(
             f"{invalid[0]!r} is not a valid path to a Python interpreter: check ansible_python_interpreter"
         )
-    begun = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # in two pieces, because ssh -v prints the command
+    mark = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # in two pieces, because ssh -v prints the command
     final_codes = f"0|{INCOMPLETE}|{BROKEN}|{NOT_KEPT}"  # exit codes after which no other candidate is started
     functions = (
         f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in {final_codes}) exit $r;; esac; }};'
-        f" {_TELL} {_OWN if of_site else ''}"
+        f" {_TELL} {_OWN if site_candidates else ''}"
     )
-    each_of_site, each_other = (f"for p in {' '.join(names)}; do " if names else "" for names in (of_site, others))
+    loop_site, loop_others = (
+        f"for p in {' '.join(names)}; do " if names else "" for names in (site_candidates, others)
+    )
     resolve = 'q=$(readlink -f "$p");'
-    # if no candidate works, a second loop prints the version of each, or why it was not started
-    tell_of_site = f'{resolve} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; '
+    # If no candidate works, a second loop prints the version of each, or why the candidate was not started
+    print_site_version = f'{resolve} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; '
     return (
-        f"echo {begun}; echo {begun} >&2; {functions} "
-        + (each_of_site and f'{each_of_site}{resolve} own "$q" && run "$q"; done; ')
-        + f'{each_other}run "$p"; done; echo; echo {NO_PYTHON}; '
-        + (each_of_site and f"{each_of_site}{tell_of_site}")
-        + f'{each_other}tell "$p" "$p"; done; exit 94'
+        f"echo {mark}; echo {mark} >&2; {functions} "
+        + (loop_site and f'{loop_site}{resolve} own "$q" && run "$q"; done; ')
+        + f'{loop_others}run "$p"; done; echo; echo {NO_PYTHON}; '
+        + (loop_site and f"{loop_site}{print_site_version}")
+        + f'{loop_others}tell "$p" "$p"; done; exit 94'
     )
 
 
@@ -224,7 +227,7 @@ def _frame_input(blocks: list[str]) -> bytes:
 def build_blocks(
     entries: Iterable[Mapping[str, Any]], places: Mapping[str, str], data: Mapping[str, Any], *further: str
 ) -> list[str]:
-    """Return one line each for the engine, the modules of the entries and further ones, and the data for the loader."""
+    """Return one line each for the engine, the modules of the entries, further modules, and the data for the loader."""
     engine = load_engine()
     used = {entry["kind"]: places[entry["kind"]] for entry in entries}
     modules = [*(place.rpartition(".")[0] for place in sorted(used.values())), *further]

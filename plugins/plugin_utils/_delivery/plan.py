@@ -96,7 +96,7 @@ class Plan(NamedTuple):
         return plan
 
     def add_unmet(self, answered: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
-        """Return the outcomes that the account answered and those of unmet, in the order of declaration.
+        """Return the account's outcomes and those of unmet, in the order of declaration. answered: of the sent entries.
 
         Raise AccountError if the account did not answer for each entry.
         """
@@ -120,7 +120,7 @@ def skip_missing_keys(declared: DeclaredResources, key: Callable[[str], str]) ->
     for entry in declared.resources:
         try:
             if entry.get("is_unasked") and "secret" in entry["options"]:
-                key(entry["options"]["secret"])
+                key(entry["options"]["secret"])  # raises MissingKey
         except MissingKey as error:
             if error.absent:
                 name = entry["capability"]

@@ -59,15 +59,15 @@ def build_result(
         "remarks": [
             {"capability": outcome["capability"], "text": remark}
             for outcome in outcomes
-            for remark in (
-                *outcome["remarks"],
-                *(
-                    f"{change}; offboarding restores it"
-                    for change in (*describe_modes(outcome), *describe_replacement(outcome))
-                ),
-            )
+            for remark in (*outcome["remarks"], *_describe_restorable(outcome))
         ],
     }
+
+
+def _describe_restorable(outcome: ResourceOutcome) -> list[str]:
+    """Return a remark for each change that offboarding restores."""
+    changes = [*describe_modes(outcome), *describe_replacement(outcome)]
+    return [f"{change}; offboarding restores it" for change in changes]
 
 
 def describe_modes(outcome: ResourceOutcome) -> list[str]:

@@ -41,7 +41,7 @@ def compare(profile: Profile, observations: Observations, user: str) -> list[Pro
 
 def compare_jobs(profile: Profile, jobs: Sequence[JobCheckResult]) -> list[ProbedFact]:
     """Return the comparison of the facts that only a job can show. jobs: the results of a test job's checks."""
-    works = {check["what"]: check["works"] for check in jobs}
+    works = {check["what"]: check["works"] for check in jobs}  # by title, as test_job.plan_checks() makes it
     places = [("home", profile["home"], "~")]
     places += [(f"storage.{area['name']}", area, area.get("path", "")) for area in profile.get("storage", ())]
     facts = [
@@ -67,8 +67,13 @@ def _compare_fact(
     agrees: None if the account does not show the fact. value: the correct one for the profile, if it is certain.
     """
     result: Comparison = "not visible" if agrees is None else "agrees" if agrees else "differs"
-    says, seen = _format(expected), _format(observed)
-    row: ProbedFact = {"fact": fact, "result": result, "says": says, "seen": seen, "by": command}
+    row: ProbedFact = {
+        "fact": fact,
+        "result": result,
+        "says": _format(expected),
+        "seen": _format(observed),
+        "by": command,
+    }
     return {**row, "value": value} if value is not None and result == "differs" else row
 
 
@@ -132,30 +137,33 @@ def _compare_areas(profile: Profile, observations: Observations) -> Iterator[Pro
         path = area.get("path")
         if not path or "{" in path or path.startswith("$"):  # a project or variable is not set: the path is unknown
             continue
-        found, root = observations.area(name), observations.area(f"{name} root")  # root: created by the site
-        if found.kind in ("", "folder"):
-            yield _compare_fact(f"{fact}.path", path, found.kind or "the path could not be read", f"ls -d {path}",
-                                agrees=True if found.kind else None)  # fmt: skip
+        # root: the folder that the site created; users create their own folders in some areas
+        folder, root = observations.area(name), observations.area(f"{name} root")
+        if folder.kind in ("", "folder"):
+            yield _compare_fact(f"{fact}.path", path, folder.kind or "the path could not be read", f"ls -d {path}",
+                                agrees=True if folder.kind else None)  # fmt: skip
         elif root.kind == "folder":  # this account may have no access, or has to create the folder
             yield _compare_fact(f"{fact}.path", path, "not found", f"ls -d {path}")
         else:
             yield _compare_fact(f"{fact}.path", path, f"{root.path} not found", f"ls -d {root.path}", agrees=False)
     for number, launcher in enumerate(profile.get("launchers", ())):
-        found = observations.area(f"launcher {number}")
-        if launcher.get("image") and found.kind:
-            yield _compare_fact(f"launchers.{launcher['name']}.image", launcher["image"], found.kind,
-                                f"ls {launcher['image']}", agrees=found.kind == "file")  # fmt: skip
-    if (folder := profile.get("container", {}).get("images")) and (found := observations.area("images")).kind:
-        yield _compare_fact("container.images", folder, found.kind, f"ls -d {folder}", agrees=found.kind == "folder")
+        image = observations.area(f"launcher {number}")
+        if launcher.get("image") and image.kind:
+            yield _compare_fact(f"launchers.{launcher['name']}.image", launcher["image"], image.kind,
+                                f"ls {launcher['image']}", agrees=image.kind == "file")  # fmt: skip
+    images, kind = profile.get("container", {}).get("images"), observations.area("images").kind
+    if images and kind:
+        yield _compare_fact("container.images", images, kind, f"ls -d {images}", agrees=kind == "folder")
 
 
 def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
     """Yield the quota command, and the limits of the home and the areas. A limit that was raised agrees."""
     command = profile.get("quota_command", "")
     if command:
-        found = observations.text(f"program {command.split()[0]}")  # a path
-        yield _compare_fact("quota_command", command, found or "not found", f"command -v {command.split()[0]}",
-                            agrees=bool(found) or None)  # fmt: skip
+        program = command.split()[0]
+        program_path = observations.text(f"program {program}")
+        yield _compare_fact("quota_command", command, program_path or "not found", f"command -v {program}",
+                            agrees=True if program_path else None)  # fmt: skip
     places = [("home", profile["home"], observations.text("home"))]
     areas = profile.get("storage", ())
     places += [(f"storage.{area['name']}", area, observations.area(area["name"]).path) for area in areas]
@@ -169,7 +177,10 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
 
 
 def _find_quota(quotas: Mapping[str, int], name: str, path: str) -> int | None:
-    """Return the limit of an area, which commands name by its path, a path above it, or a word such as home."""
+    """Return the limit of an area; None if no quota applies. path: of the area, or empty.
+
+    Quota commands name an area by its path, a path above it, or a word such as home.
+    """
     above = [place for place in quotas if place.startswith("/") and f"{path}/".startswith(f"{place.rstrip('/')}/")]
     named = [place for place in quotas if place.strip("/").lower() == name]
     nearest = max(above, key=len, default=None) if path else None
@@ -188,11 +199,11 @@ def _compare_container(profile: Profile, observations: Observations) -> Iterator
                             f"module avail {module}", agrees=shown == "yes")  # fmt: skip
     if runtime == "none" or "on_login" not in container:
         return
-    found, expected = observations.text(f"program {runtime}"), container["on_login"]
+    program, expected = observations.text(f"program {runtime}"), container["on_login"]  # program: its path
     if_not_found = None if module or not expected else False  # the module may provide the runtime
-    agrees = bool(expected) if found else if_not_found
-    yield _compare_fact("container.on_login", expected, found or "not found", f"command -v {runtime}",
-                        agrees=agrees, value=bool(found))  # fmt: skip
+    agrees = bool(expected) if program else if_not_found
+    yield _compare_fact("container.on_login", expected, program or "not found", f"command -v {runtime}",
+                        agrees=agrees, value=bool(program))  # fmt: skip
 
 
 # -- Slurm -----------------------------------------------------------------------------------------
@@ -228,7 +239,7 @@ def _not_found(names: Sequence[str]) -> str:
 
 
 def _compare_options(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
-    """Yield the options for GPU, CPU and test jobs: do their partitions and their type of GPU exist?"""
+    """Yield the options for GPU, CPU and test jobs, which agree if their partitions and their type of GPU exist."""
     types = observations.count_gpu_nodes()
     for name in ("gpu", "cpu", "test"):
         if name not in scheduler:

@@ -35,7 +35,8 @@ def list_areas(observations: Observations) -> dict[str, dict[str, Any]]:
         name = variable.lower().replace("_", "-")
         if kind == "variable" and observations.text(observation).startswith("/") and AREA_NAME.fullmatch(name):
             areas[name] = {"name": name, "variable": f"${variable}", "link": name}
-    paths = {observations.text(f"variable {fields['variable'][1:]}") for fields in areas.values()}  # not named twice
+    # The folders of these variables are not listed again
+    paths = {observations.text(f"variable {fields['variable'][1:]}") for fields in areas.values()}
     for observation in observations.texts:
         name = observation.removeprefix("area ")
         area = observations.area(name)
@@ -110,7 +111,7 @@ def _describe_scheduler(observations: Observations) -> dict[str, Any]:
     """Return the profile's part about Slurm: partitions, their hours, and the options for GPU and CPU jobs."""
     names = observations.partitions()
     scheduler: dict[str, Any] = {"kind": "slurm", "partitions": names}
-    default = observations.slurm.get("default_partition")  # "": Slurm has none
+    default = observations.slurm.get("default_partition")  # "": Slurm has none; None: not observed
     if default == "":
         scheduler["partition_required"] = True
     default_first = sorted(observations.nodes, key=lambda nodes: nodes.partition != default)

@@ -69,12 +69,13 @@ def plan_probe(profile: Mapping[str, Any], user: str) -> PlanEntry:
     container = profile.get("container", {})
     quota = profile.get("quota_command", "")
     storage = profile.get("storage", ())
+    module = container.get("module", "" if storage else "apptainer")  # a cluster without a profile may have this one
     variables = [area["variable"].removeprefix("$") for area in storage if area.get("variable")]
     options = {
         "areas": [{"name": name, "path": path} for name, path in _list_paths(profile, user) if "{" not in path],
         "variables": [*dict.fromkeys([*variables, *(() if storage else USUAL_VARIABLES)])],
         "programs": [*dict.fromkeys([*PROGRAMS, *quota.split()[:1]])],
-        "modules": [*filter(None, [container.get("module", "" if storage else "apptainer")])],
+        "modules": [module] if module else [],
         "quota": quota,
     }
     return {"kind": "site_probe", "capability": "probe", "options": options}

@@ -60,7 +60,8 @@ def write(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> Pro
     try:
         if settings.get("probe_new"):
             folder = Path(settings["probe_folder"])
-            return _write_first(folder, *next(iter(probed.items())), variables["hostvars"], day, ask)
+            host, result = next(iter(probed.items()))  # such a run has a single account
+            return _write_first(folder, host, result, variables["hostvars"], day, ask)
         for host, result in probed.items():
             if "sandbox" not in result:  # a sandbox is no cluster that could differ from its profile
                 probed_facts.remember(variables["hostvars"][host]["cluster"]["id"], host, day, result["facts"])
@@ -101,7 +102,10 @@ def _choose_folder(variables: Variables) -> Path:
 def _write_first(
     folder: Path, host: str, probed: ProbeAccount, hostvars: Variables, day: str, ask: Ask | None
 ) -> ProbeWritten:
-    """Write the first profile of a cluster, after at most three questions."""
+    """Write the first profile of a cluster, after at most three questions, and return the result of the task.
+
+    host: the account, as USER@CLUSTER. probed: its result of the part account.
+    """
     observations = Observations(probed["observed"], probed["slurm"])
     user, _at, name = host.rpartition("@")
     login, answers = hostvars[host]["cluster"]["login"], _ask_questions(observations, name, ask)
@@ -110,7 +114,7 @@ def _write_first(
     before = read_text(file) if file.exists() else None
     write_file(file, first_profile.render(profile, host, day), before)
     read_sourced(file)  # raises Mistakes if the profile is invalid
-    return _build_result({abbreviate_home(file): []}, ["plan"])
+    return _build_result({abbreviate_home(file): []}, ["plan"])  # []: no single fact was changed
 
 
 def _ask_questions(observations: Observations, name: str, ask: Ask | None) -> dict[str, str]:
@@ -122,10 +126,10 @@ def _ask_questions(observations: Observations, name: str, ask: Ask | None) -> di
     answers = {"area": areas[0] if len(areas) == 1 else "", "conda": "discouraged"}
     if ask is None:  # without a terminal
         return answers
-    title = ask(f"What is the full name of {name}? [{name}] ")
+    title = ask(f"What is the full name of the cluster {name}? [{name}] ")
     answers["title"] = title.strip() if title else ""
     if len(areas) > 1:
-        area = ask(f"Which storage area is for caches and other large data: {', '.join(areas)}? [{areas[0]}] ")
+        area = ask(f"Which storage area should hold caches and other large data: {', '.join(areas)}? [{areas[0]}] ")
         answers["area"] = area if area in areas else areas[0]
     policy = ask("Is your own conda installation allowed, discouraged or refused at this site? [discouraged] ")
     answers["conda"] = policy if policy in POLICIES else "discouraged"
@@ -135,7 +139,10 @@ def _ask_questions(observations: Observations, name: str, ask: Ask | None) -> di
 def _patch_all(
     folder: Path, probed: Mapping[str, ProbeAccount], variables: Variables, day: str
 ) -> ProbeWritten | ProbePart:
-    """Write the certain differences into the profiles. A profile of the collection is copied into the folder first."""
+    """Write the certain differences into the profiles, and return the result of the task.
+
+    A profile of the collection is copied into the folder first.
+    """
     files: dict[str, list[str]] = {}
     clusters = {variables["hostvars"][host]["cluster"]["id"]: result for host, result in probed.items()}
     for name, result in clusters.items():

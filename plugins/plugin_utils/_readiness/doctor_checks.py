@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The checks of doctor. Each function judges what action/doctor.py found on this machine."""
+"""The checks of doctor. Each function returns the verdict on observations of action/doctor.py on this machine."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _parse_series(text: str) -> tuple[int, ...]:
 
 
 def report_keyring_error(error: str, is_needed: bool) -> DoctorCheck:
-    """Report that no keyring is usable, or that the keyring did not answer. error: with what to do."""
+    """Report that no keyring is usable, or that the keyring did not answer. error: the reason and advice."""
     return DoctorCheck("keyring", FAILED if is_needed else WARNING, error)
 
 
@@ -139,21 +139,21 @@ def report_reminder(text: str, command: str) -> DoctorCheck:
 
 
 def check_ssh(version: str | None, is_needed: bool) -> DoctorCheck:
-    """Check the ssh client by the output of `ssh -V`, or None if ssh is not installed."""
+    """Check the ssh client. version: the output of `ssh -V`; None if ssh is not installed."""
     problem = FAILED if is_needed else WARNING
     if version is None:
         return DoctorCheck("ssh", problem, "ssh is not installed.", "install the OpenSSH client")
-    found = re.search(r"OpenSSH\w*?_(\d+)\.(\d+)\S*", version)
-    if not found:
+    client = re.search(r"OpenSSH\w*?_(\d+)\.(\d+)\S*", version)
+    if not client:
         text = f"{version.strip()} is not OpenSSH; hpc-onboard is tested with OpenSSH only."
         return DoctorCheck("ssh", WARNING, text, "install the OpenSSH client")
-    if (int(found[1]), int(found[2])) < OLDEST_SSH:
-        return DoctorCheck("ssh", problem, f"{found[0]} does not support jump hosts.", "install OpenSSH 7.3 or newer")
-    return DoctorCheck("ssh", OK, f"{found[0]}.")
+    if (int(client[1]), int(client[2])) < OLDEST_SSH:
+        return DoctorCheck("ssh", problem, f"{client[0]} does not support jump hosts.", "install OpenSSH 7.3 or newer")
+    return DoctorCheck("ssh", OK, f"{client[0]}.")
 
 
 def check_agent(code: int | None, output: str, is_needed: bool) -> DoctorCheck:
-    """Check the ssh agent by the exit code and output of `ssh-add -l`: 1 is an agent without keys."""
+    """Check the ssh agent by the exit code and output of `ssh-add -l`. Exit code 1: the agent has no keys."""
     problem = WARNING if is_needed else OK  # without accounts on clusters, no agent is needed
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]
@@ -170,7 +170,7 @@ def check_control_path(folder: str) -> DoctorCheck:
     if length >= SOCKET_BYTES:
         text = f"paths of ssh sockets in {folder} have {length} bytes; at most {SOCKET_BYTES - 1} are allowed."
         return DoctorCheck("ControlPath", FAILED, text, "export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER")
-    return DoctorCheck("ControlPath", OK, f"{folder} is short enough.")
+    return DoctorCheck("ControlPath", OK, f"the path {folder} is short enough.")
 
 
 def check_folder(path: Path, mode: int, has_config: bool) -> DoctorCheck:
@@ -275,10 +275,13 @@ def check_ssh_names(config: str, targets: Sequence[NameTarget]) -> DoctorCheck:
         return DoctorCheck(name, WARNING, f"{texts.CONFIG} no longer includes {texts.FILE}.", rewrite)
     wrong = [target for target in targets if target.actual != target.desired]
     if wrong:
-        names = "; ".join(f"`ssh {each.name}` connects to {each.actual}, not to {each.desired}" for each in wrong)
+        names = "; ".join(
+            f"`ssh {target.name}` connects to {target.actual}, not to {target.desired}" for target in wrong
+        )
         text = f"your own ssh settings override the entries of hpc-onboard: {names}."
         return DoctorCheck(name, WARNING, text, f"check the Host entries in {texts.CONFIG}")
     if not texts.is_block_last(config):
         text = f"settings below the lines of hpc-onboard in {texts.CONFIG} do not apply to the names in {texts.FILE}."
         return DoctorCheck(name, WARNING, text, rewrite)
-    return DoctorCheck(name, OK, f"{', '.join(f'ssh {target.name}' for target in targets)}: as in {texts.FILE}.")
+    names = ", ".join(f"`ssh {target.name}`" for target in targets)
+    return DoctorCheck(name, OK, f"the settings of {texts.FILE} apply to {names}.")

@@ -32,7 +32,7 @@ SETTINGS: dict[str, extra_vars.Reader] = {
     "preflight_patience": extra_vars.read_number,
 }
 CREDENTIALS = "SES-001"  # the rule of tickets and certificates
-BLOCKING = ("critical", "high")  # a used-up quota blocks onboarding
+BLOCKING = ("critical", "high")  # severities of findings, such as a used-up quota, that block onboarding
 SECONDS = 20  # for the home and the quotas
 NOT_CHECKED = {"state": "not_ready", "text": "the account was not checked", "next": "run the command again with -vv"}
 
@@ -86,12 +86,12 @@ def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str) -
     """
     settings = read_settings(variables, value)
     rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, "looked").items()]
-    closed = sum(row["state"] != "open" for row in rows)
+    failures = sum(row["state"] != "open" for row in rows)
     if settings.get("preflight_output"):
         document = {"schema": SCHEMA, "finished": moment, "accounts": rows}
         write_report("preflight_output", Path(settings["preflight_output"]), document)
-    text = f"the login fails on {closed} of {len(rows)} accounts" if closed else "the login works on all accounts"
-    return {"kind": "preflight_report", "changed": False, "failed": bool(closed), "msg": text, "accounts": rows}
+    text = f"the login fails on {failures} of {len(rows)} accounts" if failures else "the login works on all accounts"
+    return {"kind": "preflight_report", "changed": False, "failed": bool(failures), "msg": text, "accounts": rows}
 
 
 def _build_row(result: Mapping[str, Any]) -> dict[str, str]:

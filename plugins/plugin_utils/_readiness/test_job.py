@@ -19,7 +19,7 @@ NAME = "test job"  # in place of a role's name in results
 FOLDER = ".hpc.onboard-test-job"
 MINUTES = 5  # the time limit of the job
 Check = dict[str, Any]
-"""{what: title, way: kind of check, words: arguments, paths: number of words that are paths}, as the job reads it
+"""{what: title, way: kind of check, words: arguments, paths: how many of the first words are paths}, for the job
 (module_utils/_slurm/slurm_test_job.py)."""
 HOME_UNREADABLE = "jobs cannot read the home directory on this cluster"
 KEY_NOT_IN_JOBS = "only login nodes use this key, because jobs cannot read the home directory on this cluster"
@@ -76,7 +76,7 @@ def plan_checks(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], setti
 def plan_job(
     cluster: Mapping[str, Any], declared: Sequence[PlanEntry], checks: list[Check], settings: JobTestSettings
 ) -> list[Any]:
-    """Return the plan: the resource that finds the Slurm account, as for the launcher, and the job."""
+    """Return the plan: a query for the Slurm account of jobs, as for the launcher, and the job."""
     scheduler = cluster.get("scheduler", {})
     scheduler_options = next((entry["options"] for entry in declared if entry["kind"] == "scheduler"), {})
     smallest = scheduler.get("test", scheduler.get("cpu", ""))
@@ -157,7 +157,7 @@ def _add_key_checks(
 
 def _add_network_check(cluster: Mapping[str, Any], present: Sequence[PlanEntry], test: JobTest) -> None:
     """Add a check of the network, if the account has a key: of the proxy for jobs, or else of the key's registry."""
-    names = ("machine", "registry")
+    names = ("machine", "registry")  # options of files with a key that contain a host
     hosts = [str(entry["options"][name]) for entry in present for name in names if entry["options"].get(name)]
     compute = cluster.get("compute", {})
     proxy = urlsplit(str(compute.get("proxy") or cluster.get("proxies", {}).get("https", "")))

@@ -94,10 +94,10 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
         arguments = ssh_arguments(values, "")
     except ValueError as error:
         raise AccountError(f"the ssh arguments of the account cannot be parsed: {error}") from None
-    own_options = translate_arguments(arguments[:-1])
+    own_options = translate_arguments(arguments[:-1])  # the last argument is the host
     settings = user_options(_check_value("HostName", arguments[-1]))
     options = [("HostName", _check_value("HostName", settings["hostname"][-1])), *own_options]
-    options += [
+    options += [  # of the user's settings, as far as the account does not set them
         (KEYWORDS[name], _check_value(KEYWORDS[name], value))
         for name, setting in settings.items()
         if name in KEYWORDS and KEYWORDS[name] not in dict(options)
@@ -112,7 +112,10 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
 
 
 def translate_arguments(arguments: Sequence[str]) -> Options:
-    """Return arguments of ssh as keywords of ssh_config. The first value of a repeated keyword counts, as for ssh."""
+    """Return arguments of ssh as keywords and values of ssh_config. Raise AccountError for one that cannot be written.
+
+    The first value of a repeated keyword is used, as by ssh.
+    """
     options: Options = []
     for name, value in _parse_arguments(arguments):
         if name.lower() in OF_RUNS:
@@ -163,7 +166,7 @@ def sharing_options(variables: Mapping[str, Any], socket: str) -> Options:
         return []  # ssh could not use the socket
     auth = variables["cluster"].get("auth") or {}
     seconds = ssh_login.read_session_hours(auth) * 3600 if is_asked(variables) else PERSIST
-    return [
+    return [  # % is the escape character of ssh
         ("ControlMaster", "auto"),
         ("ControlPath", socket.replace("%", "%%")),
         ("ControlPersist", str(seconds)),
@@ -188,7 +191,7 @@ def choose_names(
 
 
 def choose_jump_users(entries: Iterable[HostEntry], is_free: Callable[[str], bool]) -> dict[str, str]:
-    """Return the user of each jump host, except where accounts use different ones or the user has own settings.
+    """Return the user name for each jump host, unless accounts use different names, or the host is not free.
 
     is_free: True for a host that the user's own settings do not mention.
     """

@@ -75,7 +75,7 @@ def remove_names(variables: Variables, value: Value, is_preview: bool) -> SshCon
 
 def _read_files() -> tuple[Host, str, dict[str, texts.NameSection]]:
     """Return the system interface of this machine, the text of ~/.ssh/config, and the sections of the included file."""
-    host = Host(Account.of_this_process(None), b"")
+    host = Host(Account.of_this_process(None), b"")  # b"": no key for fingerprints is needed
     config, included = (
         edited_file.read_edited_file(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE)
     )
@@ -131,18 +131,20 @@ def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.Nam
         raise AccountError("no account in the inventory uses ssh. Sandboxes are folders on this machine")
     with open_settings(config) as settings:
         settings.resolve(UNNAMED)  # first: if ssh refuses the user's settings, the error is not about an account
-        made, failures = _make_entries(by_ssh, settings)
-        used = {name for account, section in others.items() if account not in removed for name in section.names}
+        new_entries, failures = _make_entries(by_ssh, settings)
+        kept = [section for account, section in others.items() if account not in removed]
+        used = {name for section in kept for name in section.names}
 
         def is_free(name: str) -> bool:
             """Return True if neither another section nor the user's own settings use this name."""
             return name not in used and not settings.own_options(name)
 
         clusters = [str(account["account"]["cluster"]) for account in by_ssh.values()]
-        names, jump_users = entries.choose_names(made, clusters, is_free), entries.choose_jump_users(made, is_free)
+        names = entries.choose_names(new_entries, clusters, is_free)
+        jump_users = entries.choose_jump_users(new_entries, is_free)
     desired = {
         entry.account: _as_latin1(entries.render_section(entry, names[entry.account], jump_users))
-        for entry in made
+        for entry in new_entries
         if entry.account in names
     }
     removed += [name for name in sections if name in by_ssh and name not in desired]
@@ -153,17 +155,17 @@ def _make_entries(
     accounts: Mapping[str, Variables], settings: SshSettings
 ) -> tuple[list[entries.HostEntry], dict[str, str]]:
     """Return the entries of accounts, and the reason for each account that cannot have an entry."""
-    made: list[entries.HostEntry] = []
+    new_entries: list[entries.HostEntry] = []
     failures: dict[str, str] = {}
     for name, variables in accounts.items():
         try:
             source = _show_file(variables.get("inventory_file"))
             entry = entries.make_entry(variables, source, settings.options_for_host)
             require_valid(_as_latin1(entries.render_section(entry, entry.long, {})))
-            made.append(entry)
+            new_entries.append(entry)
         except AccountError as error:
             failures[name] = str(error)
-    return made, failures
+    return new_entries, failures
 
 
 def _report_name(account: str, names: Mapping[str, str], failures: Mapping[str, str]) -> SshName:
@@ -176,7 +178,7 @@ def _report_name(account: str, names: Mapping[str, str], failures: Mapping[str, 
 
 
 def _as_latin1(text: str) -> str:
-    """Return a text with each byte as one character, as the files are read."""
+    """Return a text with each of its UTF-8 bytes as one character, because the files are read as latin-1."""
     return text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 

@@ -85,7 +85,7 @@ class SshNames(Resource):
         return self._find_change_by_hand(host)
 
     def _find_change_by_hand(self, host: Host) -> str | None:
-        """Return which text of hpc-onboard the user has changed, and what to do; None if both are unchanged."""
+        """Return which text of hpc-onboard the user has changed, and what to do; None if no text was changed."""
         trace = texts.find_trace(_config(host).text)
         if trace:
             return (
@@ -111,7 +111,10 @@ class SshNames(Resource):
     def apply(self, host: Host) -> None:
         """Remove the drafts, then write or remove both files."""
         for draft in _find_drafts(host):
-            host.remove_folder(draft) if host.resolved_kind(draft) == "folder" else host.remove(draft)
+            if host.resolved_kind(draft) == "folder":
+                host.remove_folder(draft)
+            else:
+                host.remove(draft)
         new = self._render_file(host)
         if new:
             self._write_files(host, new)

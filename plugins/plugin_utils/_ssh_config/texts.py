@@ -21,7 +21,7 @@ JOINED = f"{WHY} (The line above had no line end.)\n{READ}"  # so that the file 
 TRACE = re.compile(r"^[ \t]*(?:# hpc\.onboard:|include\b.*hpc\.onboard\.conf).*$", re.MULTILINE | re.IGNORECASE)
 
 HEADER = "# Written by hpc-onboard ssh-config. Put your own settings into ~/.ssh/config: they take precedence.\n"
-CREATED = "# Made for it: "
+CREATED = "# Created for this file: "
 HEAD = re.compile(rf"\A{re.escape(HEADER)}(?:{re.escape(CREATED)}([^\n]*)\n)?")
 NAME = re.compile(r"^# >>> (\S+) \(hpc\.onboard [0-9a-f]{12}\) >>>$", re.MULTILINE)
 SOURCE = "# of "
@@ -87,12 +87,12 @@ def read_sections(text: str) -> dict[str, NameSection]:
     """Return the sections of the file, by account."""
     sections: dict[str, NameSection] = {}
     for account in NAME.findall(text):
-        found = section.find(text, account)
-        if found and account not in sections:
-            source = re.search(f"^{SOURCE}(.*)$", found.body, re.MULTILINE)
-            hosts = re.findall(r"^Host (.*)$", found.body, re.MULTILINE)
+        block = section.find(text, account)
+        if block and account not in sections:
+            source = re.search(f"^{SOURCE}(.*)$", block.body, re.MULTILINE)
+            hosts = re.findall(r"^Host (.*)$", block.body, re.MULTILINE)
             names = tuple(name for line in hosts for name in line.split())
-            sections[account] = NameSection(found.body, found.untouched, source[1] if source else "", names)
+            sections[account] = NameSection(block.body, block.untouched, source[1] if source else "", names)
     return sections
 
 

@@ -40,7 +40,7 @@ class SshSettings:
 
     def __init__(self, path: str = "") -> None:
         self._path = path
-        self.resolve = cache(self._resolve)
+        self.resolve = cache(self._resolve)  # each call runs ssh
 
     def _resolve(self, name: str) -> dict[str, list[str]]:
         """Return the output of ssh -G for a name, by keyword. Raise AccountError if ssh refuses the settings."""
@@ -57,13 +57,13 @@ class SshSettings:
     def own_options(self, name: str) -> dict[str, list[str]]:
         """Return the options that apply to this name and not to all names; {} if the settings do not mention it."""
         options, general = self.resolve(name), self.resolve(UNNAMED)
-        own = {}
+        own_options = {}
         for keyword, values in options.items():
             others = general.get(keyword)
             is_same = values == others or _replace_name(values, name) == _replace_name(others, UNNAMED)
             if keyword != "controlpath" and not is_same:
-                own[keyword] = values
-        return own
+                own_options[keyword] = values
+        return own_options
 
     def options_for_host(self, name: str) -> dict[str, list[str]]:
         """Return the options that apply to this name alone, and its hostname."""
@@ -113,5 +113,6 @@ def _describe_target(options: Settings) -> str:
     host, port, user, jump = ((options.get(keyword) or DEFAULTS.get(keyword, [""]))[0] for keyword in TARGET)
     jump = jump.replace("%r@", f"{user}@").replace("[", "").replace("]", "")  # ssh -G puts addresses in brackets
     text = f"{user}@{host}" if user else host
-    text += f" port {port}" if port != "22" else ""
+    if port != "22":
+        text += f" port {port}"
     return f"{text} through {jump}" if jump not in ("", "none") else text

@@ -51,9 +51,9 @@ def test_offboarding_needs_no_valid_setting_of_a_role(scene: Scene) -> None:
     assert gone.code == 0, gone.text
     assert account.sessions() == 1
     said = " ".join(gone.text.split())
-    assert f"shell_environment: its settings are invalid (the value of {WHY}" in said
-    assert "own_files: its settings are invalid (the file " in said
-    assert "its resources in the receipt are removed anyway" in said
+    assert f"shell_environment: the role's settings are invalid (the value of {WHY}" in said
+    assert "own_files: the role's settings are invalid (the file " in said
+    assert "the role's resources in the receipt are removed anyway" in said
     assert tree(account) == before
 
 
