@@ -90,7 +90,7 @@ def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str) -
     if settings.get("preflight_output"):
         document = {"schema": SCHEMA, "finished": moment, "accounts": rows}
         write_report("preflight_output", Path(settings["preflight_output"]), document)
-    text = f"the login fails on {failures} of {len(rows)} accounts" if failures else "the login works on all accounts"
+    text = f"{failures} of {len(rows)} accounts are not ready" if failures else "all accounts are ready"
     return {"kind": "preflight_report", "changed": False, "failed": bool(failures), "msg": text, "accounts": rows}
 
 
