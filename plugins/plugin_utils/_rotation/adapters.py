@@ -77,7 +77,9 @@ class ControllerEffects(RotationEffects):
     def last_day(self, version: str) -> str:
         """Return the last day as the user set it or the issuer reported it; else ask the user if the key has one."""
         day = self._given_day or self._days.get(version)
-        return ask_last_day(self._name, KEY_PAGES[NGC]) if day == "" else day or ""
+        if day == "":  # the key expires, but the issuer did not report the day
+            return ask_last_day(self._name, KEY_PAGES[NGC])
+        return day or ""  # None: the key does not expire, or its issuer was not asked
 
     def store_key(self, version: str) -> KeyVersion:
         """Store the key of the version in the keyring; the user is asked only if the keyring does not have the key."""
@@ -91,8 +93,13 @@ class ControllerEffects(RotationEffects):
             raise StepRefused(str(error)) from None
         signing_key = record_key()
         sealed = key_marks.seal(key.value, self._name, version, signing_key)
-        mark = fingerprint(key.value)
-        return KeyVersion(version, version_kind(key), fingerprint=mark, sealed=sealed, machine=machine_id(signing_key))
+        return KeyVersion(
+            version,
+            version_kind(key),
+            fingerprint=fingerprint(key.value),
+            sealed=sealed,
+            machine=machine_id(signing_key),
+        )
 
     def test_key(self, version: str) -> EffectReport:
         """Return the verdict of the services on the version, and store their sentence and the last day.
@@ -118,8 +125,8 @@ class ControllerEffects(RotationEffects):
             current = secret.current.id if secret else versions.FIRST
             if version != current and not (judgement.is_dead and self._is_valid(current)):
                 return EffectReport("inconclusive")
-        status = next((finding.status for finding in judgement.findings if finding.status), None)
-        return EffectReport(str(judgement.verdict), {"http_status": status} if status else {})
+        http_status = next((finding.status for finding in judgement.findings if finding.status), None)
+        return EffectReport(str(judgement.verdict), {"http_status": http_status} if http_status else {})
 
     def _read_key(self, version: str) -> CheckedKey:
         """Return the key of the version in the keyring. Raise MissingKey or MalformedKey."""
@@ -162,43 +169,43 @@ class AccountEffects(RotationEffects):
 
     def probe(self, target: str) -> EffectReport:
         """Check that a new key could be written to the file. Nothing is changed."""
-        return self._report(self._find_outcome(target, self._current, "foresee"))
+        return self._effect_report(self._find_outcome(target, self._current, "foresee"))
 
     def install(self, target: str, version: str) -> EffectReport:
         """Write the version, read the file again, and test the key there. After a failure the file is unchanged."""
-        return self._report(self._find_outcome(target, version, "reconcile"))
+        return self._effect_report(self._find_outcome(target, version, "reconcile"))
 
     verify = install  # after install, this is the same outcome: the account has also tested the key
 
     def read(self, target: str, version: str) -> EffectReport:
         """Check that the file has the version, whatever else is in it. Raise StepRefused."""
         outcome = self._find_outcome(target, version, "examine")
-        _check_known(outcome)
+        _require_known_key(outcome)
         if not holds_key(outcome):
             raise StepRefused(DIFFERENT_KEY)
         return EffectReport(outcome["evidence"].get("verdict", "unknown"))
 
     def put_back(self, target: str, version: str) -> None:
-        """Write the current version in place of this one, in this file only."""
+        """Replace the version by the current version, in this file only."""
         files = [file for file in self._files if file.target == target]
         (self.outcomes[target, version],) = self._send(files, self._current, "reconcile")
-        self._report(self.outcomes[target, version])  # raises if the file was not written
+        self._effect_report(self.outcomes[target, version])  # raises if the file was not written
 
-    def _report(self, outcome: ResourceOutcome) -> EffectReport:
+    def _effect_report(self, outcome: ResourceOutcome) -> EffectReport:
         """Return the verdict of an outcome. Raise StepRefused or OutcomeUnknown if the file was not written."""
         if outcome["evidence"].get("rotated") and outcome["status"] != "unknown":
             raise RotatedElsewhere(str(outcome["reason"]))
-        _check_known(outcome)
+        _require_known_key(outcome)
         if outcome["status"] in FAILURES:
             raise StepRefused(str(outcome["reason"]))
         verdict = outcome["evidence"].get("verdict", "unknown")
         return EffectReport(verdict, {"leftovers": self.leftovers} if self.leftovers else {})
 
 
-def _check_known(outcome: ResourceOutcome) -> None:
-    """Raise OutcomeUnknown; or KeyNotHeld if the file has no key, or an unknown one."""
+def _require_known_key(outcome: ResourceOutcome) -> None:
+    """Raise OutcomeUnknown for an unknown outcome, or KeyNotHeld if the file has no key or an unknown key."""
     if outcome["status"] == "unknown":
         raise OutcomeUnknown
-    held = outcome["evidence"].get("held")
+    held = outcome["evidence"].get("held")  # "none" or "key FINGERPRINT"; only if the key is not a known version
     if held:
         raise KeyNotHeld(held.removeprefix("key "))

@@ -51,21 +51,22 @@ class RotationRequest(NamedTuple):
 
 
 class Coordinator:
-    """Leads one secret's rotation."""
+    """Takes the controller's steps of one secret's rotation, and requests the other steps from the accounts."""
 
     def __init__(self, request: RotationRequest) -> None:
         self._secret, self._targets, self._options, stdin, self._by_hand = request
         self._store, self._ledger = VersionStore(self._secret, record_key()), Ledger(record_key())
         secret = self._store.load()
-        known_targets = [target for version in (secret.versions if secret else ()) for target in version.targets]
-        self._service = service_of(self._secret, self._targets or known_targets)
+        # the service depends on the type of the targets; an open rotation may outlast its targets in the inventory
+        recorded_targets = [target for version in (secret.versions if secret else ()) for target in version.targets]
+        self._service = service_of(self._secret, self._targets or recorded_targets)
         self._opening = RotationOpening(self._secret, self._service, self._targets, self._options, stdin)
         self._effects = self._opening.effects
         canary = self._options.canary
         rotation = Rotation(self._secret, self._ledger, self._store, self._effects, self._targets, canary, utc_now())
-        grace = self._options.grace or rotation.situation().grace_seconds
-        until = (datetime.now(UTC) + timedelta(seconds=grace)).strftime(TIME_FORMAT) if grace else ""
-        self._rotation = self._opening.rotation = replace(rotation, grace_until=until)
+        grace = self._options.grace or rotation.situation().grace_seconds  # a later run may omit the option
+        grace_until = (datetime.now(UTC) + timedelta(seconds=grace)).strftime(TIME_FORMAT) if grace else ""
+        self._rotation = self._opening.rotation = replace(rotation, grace_until=grace_until)
 
     # Steps
 
@@ -77,11 +78,12 @@ class Coordinator:
         if not self._options.give_up and not self._is_continuation(situation):
             checks, can_begin = self._opening.preview(situation)
             if not can_begin:
-                return self._result(checks, {})
+                return self._result(checks, step={})
         included = [target for target in self._targets if target not in self._options.excuse]
         by_hand = [target for target in included if target.partition(":")[0] in self._by_hand]
         checks += [
-            messages.make_check(target, "warning", messages.describe_pending(target), True) for target in by_hand
+            messages.make_check(target, "warning", messages.describe_pending(target), is_target=True)
+            for target in by_hand
         ]
         targets = [target for target in included if target not in by_hand]
         version = self._previewed_version(situation)
@@ -106,7 +108,7 @@ class Coordinator:
         with self._store.lock_rotation():
             checks = [] if previous else self._start()
             if any(check["status"] == "failed" for check in checks):
-                return self._result(checks, {})
+                return self._result(checks, step={})
             requested = previous.get("asked", {}) if previous else {}
             step = self._rotation.block_if_refused(self._take_own_steps(requested, is_last))
             if is_last or not self._is_for_accounts(step, requested):
@@ -192,14 +194,14 @@ class Coordinator:
     def _check_target_names(self) -> None:
         """Raise AccountError for an option that names an unknown target."""
         situation = self._rotation.situation()
-        known = {*self._targets, *situation.states(situation.version)}
+        known_targets = {*self._targets, *situation.states(situation.version)}
         options = (("rotate_canary", (self._options.canary,)), ("rotate_excuse", self._options.excuse))
         for name, targets in options:
             for target in filter(None, targets):
-                if target not in known:
+                if target not in known_targets:
                     raise AccountError(
                         f"{name}: {target!r} is not a target of this rotation; "
-                        f"{nearest(target, known)} Nothing was done"
+                        f"{nearest(target, known_targets)} Nothing was done"
                     )
 
     def _is_continuation(self, situation: Situation) -> bool:
@@ -214,13 +216,16 @@ class Coordinator:
         old = situation.old_version
         holders = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else {}
         sentence = self._effects.sentences.get(step.version, "")
-        work = messages.describe_remaining_work(situation, step, self._service, sentence, self._options.key_file)
+        remaining = messages.describe_remaining_work(situation, step, self._service, sentence, self._options.key_file)
         checks += messages.target_checks(situation, self._by_hand)
         checks += messages.exposure_checks(situation, holders)
-        return self._result([*checks, *work.checks], {}, work.command)
+        return self._result([*checks, *remaining.checks], step={}, command=remaining.command)
 
     def _is_for_accounts(self, step: RotationStep, requested: RequestedStep) -> bool:
-        """Return True if the step is to be requested from the accounts; a run requests each step once."""
+        """Return True if the step is to be requested from the accounts; a run requests each step once.
+
+        requested: the step that the accounts have just handled, or {}.
+        """
         if step.name not in ACCOUNT_STEPS or not step.targets or (step.obstacle and step.name != "plan"):
             return False
         if (step.name, step.version) == (requested.get("name"), requested.get("version")):

@@ -91,8 +91,12 @@ class Delivery:
     def note_refusal(self, step: str, version: str, target: str, error: StepRefused) -> None:
         """Record why a target did not get a version, or does not have it. A target without a key is excused."""
         evidence: dict[str, str | int] = {"found": error.found} if isinstance(error, KeyNotHeld) else {}
-        result = "excused" if evidence.get("found") == NO_KEY else "failed"
-        result = {TargetUnreachable: "unreachable", RotatedElsewhere: "refused"}.get(type(error), result)
+        if isinstance(error, TargetUnreachable):
+            result = "unreachable"
+        elif isinstance(error, RotatedElsewhere):
+            result = "refused"
+        else:
+            result = "excused" if evidence.get("found") == NO_KEY else "failed"
         self.note(step, result, version, target, evidence=evidence)
 
     def note(
@@ -123,7 +127,10 @@ class Delivery:
         return next((recorded.label for recorded in self.known_versions() if recorded.id == version), "")
 
     def _verify(self, target: str, step: str, version: str) -> None:
-        """Verify an installed version. If it is refused, restore the old key, unless that may be dead."""
+        """Verify an installed version. If the version is refused, restore the old key if that still works.
+
+        step: the name of the step to record.
+        """
         try:
             report = self.effects.verify(target, version)
         except (StepRefused, OutcomeUnknown):
@@ -139,7 +146,10 @@ class Delivery:
             self.note(step, "failed", version, target, report)
 
     def put_back(self, target: str, step: str, version: str, report: EffectReport | None = None) -> None:
-        """Restore what the target had before the version. report: of the test, if the new key was refused."""
+        """Restore what the target had before the version, and record the result as a result of the named step.
+
+        report: of the test, if the new key was refused.
+        """
         self.note(step, "begun", version, target)
         try:
             self.effects.put_back(target, version)

@@ -90,14 +90,14 @@ class Ledger:
         """Append the record of an event, and flush it to the disk. Raise LedgerError, StateError or RecordError."""
         return self._append(lambda last: signed_record.seal(event, self._author, last, utc_now(), self._key))
 
-    def _append(self, make: Callable[[Head], Record]) -> Record:
-        """Append the record that `make` returns for the last record."""
+    def _append(self, make_record: Callable[[Head], Record]) -> Record:
+        """Append and return a new record. make_record: takes the last record, to which the new record is chained."""
         with durable_files.as_state_error(LEDGER), durable_files.open_folder() as folder, self._lock(folder):
             is_new = LEDGER not in os.listdir(folder)
             handle = durable_files.open_file(folder, LEDGER, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 last = self._repair_tail(folder, handle)
-                record = make(last)
+                record = make_record(last)
                 line = signed_record.to_line(record)
                 _write_line(handle, line)
                 if is_new:
@@ -154,8 +154,11 @@ class Ledger:
             if (secret, version) not in versions:
                 continue
             is_replaced = state in HOLDS and any(
-                (other[0], other[2]) == (secret, target) and other[1] != version and later in HOLDS and later_seq > seq
-                for other, (later, later_seq) in states.items()
+                (other_secret, other_target) == (secret, target)
+                and other_version != version
+                and other_state in HOLDS
+                and other_seq > seq
+                for (other_secret, other_version, other_target), (other_state, other_seq) in states.items()
             )
             holders[target] = "replaced" if is_replaced else state
         return dict(sorted(holders.items()))

@@ -68,7 +68,7 @@ class LeftoverSearch:
         return [{"kind": "key_leftovers", "capability": "rotate", "options": self.options}]
 
     def read_outcome(self, outcomes: list[ResourceOutcome]) -> int:
-        """Keep the outcome of entries(), and return the number of places that still contain the old key."""
+        """Store the outcome of entries(), and return the number of places that still contain the old key."""
         self.outcome = outcomes[0] if outcomes else self.outcome
         return self.outcome["evidence"].get("leftovers", 0) if self.outcome else 0
 

@@ -73,7 +73,7 @@ def target_checks(situation: Situation, by_hand: Collection[str] = ()) -> list[T
             text = describe_pending(target)
         else:
             text = _describe_target(situation.name, target, state, last_records.get(target), is_cancelled)
-        checks.append(make_check(target, "ok" if state in good_states else "warning", text, True))
+        checks.append(make_check(target, "ok" if state in good_states else "warning", text, is_target=True))
     return checks
 
 
@@ -126,11 +126,9 @@ def exposure_checks(situation: Situation, holders: Iterable[str]) -> list[Target
         return []
     planned = {record.target for record in situation.records_of(situation.version) if record.step == "plan"}
     places = sorted({*holders, *old.targets, *planned} - {""})
-    text = (
-        (f"the key was or may have been at these targets: {', '.join(places)}")
-        if places
-        else "the key is not known to have been at any target"
-    )
+    text = "no target is known to have had the key"
+    if places:
+        text = f"these targets had, or may have had, the key: {', '.join(places)}"
     return [make_check("the compromised key", "warning", text)]
 
 
@@ -149,8 +147,10 @@ def describe_remaining_work(
         return RemainingWork([make_check("rotation", "failed", step.obstacle)], resume_command(name))
     if step.name == "grace":
         end = f"{situation.grace_end[:10]} {situation.grace_end[11:16]} UTC"
-        text = f"{progress}; the old key stays active until {end} for jobs that use this key"
-        text = f"{text}. If you deactivate the key earlier, report the deactivation"
+        text = (
+            f"{progress}; the old key stays active until {end} for jobs that use this key. "
+            "If you deactivate the key earlier, report the deactivation"
+        )
         return RemainingWork([make_check("rotation", "warning", text)], retired_command(name))
     if step.name == "retire" and step.is_manual:
         # a compromised key is deactivated before the new key is read, so the next run needs the file again
@@ -162,18 +162,24 @@ def describe_remaining_work(
 
 
 def _describe_end(situation: Situation, progress: str) -> RemainingWork:
-    """Return the last row of a rotation: a warning if files that only the user may change still have the old key."""
+    """Return the row of a rotation without a next step: a warning if files of the user still contain the old key.
+
+    progress: in one word, from describe_progress or "cancelled"; "none" without a rotation on this machine.
+    """
     leftovers = count_leftovers(situation)
     if leftovers:
-        where = ", ".join(f"{account} ({count})" for account, count in sorted(leftovers.items()))
-        text = f"{progress}; the old key no longer works, but is still in files of {where}: remove it there"
+        counts = ", ".join(f"{account} ({count})" for account, count in sorted(leftovers.items()))
+        text = (
+            f"{progress}; the old key no longer works, but files of these accounts still contain the key: {counts}. "
+            "Remove the key from these files"
+        )
         command = shlex.join(command_line.command_for("audit", ["--tags", "watch"]))
         return RemainingWork([make_check("rotation", "warning", text)], command)
     text = f"{progress}; nothing is left to do"
     if progress == "none":
         text = (
-            f"no rotation of '{situation.name}' is open on this machine; continue a rotation on the machine that "
-            f"started it"
+            f"no rotation of '{situation.name}' is open on this machine. If you started the rotation on another "
+            "machine, continue on that machine"
         )
     return RemainingWork([make_check("rotation", "ok", text)])
 
@@ -192,7 +198,7 @@ def _describe_deactivation(situation: Situation, step: RotationStep, page: str) 
         )
     old = situation.secret.with_labels("previous", "retired") if situation.secret else ()
     number = sum(not situation.retired_seq(version.id) for version in old)
-    keys, subject = (f"the {number} old keys", "all") if number > 1 else ("the old key", "both")
+    keys, subject = (f"the {number} old keys", "all keys") if number > 1 else ("the old key", "both keys")
     return (
         f"{describe_progress(situation)}: deactivate {keys}, then report the deactivation; "
         f"{subject} work until then. {page}"
@@ -200,9 +206,9 @@ def _describe_deactivation(situation: Situation, step: RotationStep, page: str) 
 
 
 def _describe_unfinished(situation: Situation, step: RotationStep, progress: str) -> tuple[str, str]:
-    """Return a text about the step that the run could not complete, and the command that continues.
+    """Return a text about the step that the run could not complete, and the command that continues the rotation.
 
-    progress: in one word or phrase, to begin the text with.
+    progress: in one word, to begin the text with.
     """
     resume, verdict = resume_command(situation.name), _last_verdict(situation, step)
     if step.name == "prove_dead":
@@ -213,7 +219,8 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
     failed = [target for target, last in last_records.items() if (last.step, last.result) == ("settle", "failed")]
     changed = ", ".join(sorted(failed))
     if step.name == "spread" and changed:
-        return f"not finished: these targets have a different key: {changed}; continue to install the new key", resume
+        text = f"not finished; these targets have a different key: {changed}. Continue, to install the new key"
+        return text, resume
     if step.name == "prove" and verdict in ("invalid", "not_entitled"):
         return f"{progress}; the new key is {verdict}", rotate_command(situation.name, "--give-up")
     if step.name == "abort":

@@ -78,6 +78,7 @@ def explain_no_begin(situation: Situation) -> str:
 def _opening_step(situation: Situation) -> RotationStep | None:
     """Return the next step for the version that the last rotation makes current; None if that is done."""
     version, new = situation.version, situation.new_version
+    # no rotation began yet, or the last one is cancelled and its version out of use
     if not version or (situation.last_seq("abort", version, "ok") and (new is None or new.label in ENDED)):
         return None
     if situation.is_cancelled(version):  # a current version becomes pending before its targets are restored
@@ -90,10 +91,10 @@ def _opening_step(situation: Situation) -> RotationStep | None:
     if new.label in ENDED:  # not settled: a crash came before "abort" was recorded
         return None if situation.last_seq("settle", version, "ok") else RotationStep("abort", version)
     unsettled = situation.unsettled_targets(version)
-    if unsettled:
+    if unsettled:  # a target was changed after the rotation settled, or is new in the inventory
         return RotationStep("spread", version, unsettled)
     if situation.last_seq("settle", version, "ok") > situation.last_seq("settle", version, "begun"):
-        return None
+        return None  # all targets were read since this run began to settle
     return RotationStep("settle", version, situation.unread_targets(version))
 
 
@@ -105,7 +106,7 @@ def _step_before_prove(situation: Situation) -> RotationStep:
     plan = RotationStep("plan", version, missing)
     if not situation.last_seq("plan", version, "ok"):
         return plan
-    if absent and not missing and "staged" not in states.values():
+    if absent and not missing and "staged" not in states.values():  # all other targets are excused
         obstacle = (
             f"no account has the key '{situation.name}', so there is nothing to replace. Run {onboard_command()}, then "
             "continue the rotation with --resume"
@@ -140,7 +141,7 @@ def _step_before_settle(situation: Situation) -> RotationStep:
     states, unsettled = situation.states(version), situation.unsettled_targets(version)
     if not unsettled:
         return RotationStep("settle", version, situation.unread_targets(version))
-    if situation.is_urgent or "verified" in states.values():
+    if situation.is_urgent or "verified" in states.values():  # a verified target was the canary
         return RotationStep("spread", version, unsettled)
     candidates = [target for target in unsettled if states[target] not in ("unreachable", "foreign")] or unsettled
     return RotationStep("canary", version, (situation.canary if situation.canary in unsettled else candidates[0],))
@@ -240,15 +241,16 @@ def _describe_opening(situation: Situation) -> str:
     if not situation.last_seq("prove", situation.version, "ok"):
         return "pending"
     records = situation.records_of(situation.version)
-    tried = {record.target for record in records if record.step in WRITING_STEPS}
-    if not tried:
+    written_targets = {record.target for record in records if record.step in WRITING_STEPS}
+    if not written_targets:
         return "proven"
     states = situation.states(situation.version)
-    return "partial" if any(states[target] in TROUBLE for target in tried if target in states) else "spreading"
+    has_trouble = any(states.get(target) in TROUBLE for target in written_targets)
+    return "partial" if has_trouble else "spreading"
 
 
 def _excuse_options() -> str:
-    """Return the options that continue a rotation without a target."""
+    """Return the options that continue a rotation without a target, as text for a message."""
     return command_line.describe_options("rotate", "--resume", "--excuse", "TARGET")
 
 

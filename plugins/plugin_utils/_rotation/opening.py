@@ -131,7 +131,7 @@ class RotationOpening:
             if judgement.verdict is not KeyVerdict.VALID:
                 raise AccountError(f"the new key of '{self._secret}' is {judgement.verdict}: {judgement.sentence}")
         except AccountError as error:
-            raise AccountError(f"{error}. Then continue: {resume_command(self._secret)}") from None
+            raise AccountError(f"{error}. To continue the rotation, run: {resume_command(self._secret)}") from None
         return key
 
     def _read_key(self, hint: str = "") -> CheckedKey:
@@ -141,19 +141,19 @@ class RotationOpening:
         """Return the new key, or None if it must not replace the old key; and a row that describes the new key."""
         key = self._read_key()
         if fingerprint(key.value) == old_fingerprint:
-            return None, make_check("new key", "ok", "is already the current key; nothing to do")
+            return None, make_check("new key", "ok", "the new key is already the current key; nothing to do")
         judgement = judge_key(key, self.settings)
         text = f"{judgement.verdict}: {judgement.sentence}"
         if judgement.verdict is not KeyVerdict.VALID:
             return None, make_check("new key", "failed", text)
         lost = self._explain_lost_rights(judgement, situation)
         if lost:
-            text = f"not_entitled: {lost}; create a key with the same services as the old key"
+            text = f"not_entitled: {lost}; create a key with access to the same services as the old key"
             return None, make_check("new key", "failed", text)
         return key, make_check("new key", "ok", text)
 
     def _explain_lost_rights(self, new: Judgement, situation: Situation) -> str:
-        """Return the access that the new key lacks and the old key has, or empty, as the issuer reports it.
+        """Return a text about the access that the old key has and the new key lacks, as the issuer reports; or "".
 
         new: the judgement of the new key, with the issuer's details.
         """
@@ -176,7 +176,7 @@ class RotationOpening:
             return ""
         products = new_details["products"].split(", ")
         lost = [name for name in old_details.get("products", "").split(", ") if name and name not in products]
-        return f"the new key has no access to {', '.join(lost)}, but the old key had access" if lost else ""
+        return f"the new key has no access to {', '.join(lost)}, but the old key has access" if lost else ""
 
     def _record_beginning(self, kind: str, old_kind: str, old_fingerprint: str) -> str:
         """Record that a rotation begins, and return the id of its new version. kind: of the new key."""
@@ -189,4 +189,5 @@ class RotationOpening:
 
 
 def _merge_details(judgement: Judgement) -> dict[str, str]:
+    """Return the details of all findings; for the same name, the last finding wins."""
     return {name: value for finding in judgement.findings for name, value in finding.details.items()}

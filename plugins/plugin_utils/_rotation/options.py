@@ -45,14 +45,14 @@ class RotationOptions:
 
     def validation_settings(self, service: str) -> ValidationSettings:
         """Return the settings for the validation of the service's keys. Raise AccountError."""
-        given: dict[str, Any] = {"registry": self.registry, "image": self.image}
-        given["issuer" if service == "ngc" else service] = self.issuer  # the field with the address of the issuer
-        given = {name: value for name, value in given.items() if value}  # the others keep their defaults
+        issuer_field = "issuer" if service == "ngc" else service  # the setting with the address of the key's issuer
+        addresses = {"registry": self.registry, "image": self.image, issuer_field: self.issuer}
+        changes: dict[str, Any] = {name: value for name, value in addresses.items() if value}  # of the defaults
         if self.levels is not None:
-            given["levels"] = self.levels
+            changes["levels"] = self.levels
         transport = Transport(ca_file=self.ca_file or None)
         try:
-            return ValidationSettings(canary=self.canary_image, realms=self.realms, transport=transport, **given)
+            return ValidationSettings(canary=self.canary_image, realms=self.realms, transport=transport, **changes)
         except ValueError as error:
             raise AccountError(f"the settings of the rotation are invalid: {error}") from None
 
@@ -67,7 +67,10 @@ def _parse_grace(name: str, value: Any) -> int:
 
 
 def parse_last_day(name: str, value: Any) -> str:
-    """Return the last day of a key as YYYY-MM-DD. Raise AccountError for a past day; the text begins with the name."""
+    """Return the last day of a key as YYYY-MM-DD. Raise AccountError for an invalid or past day.
+
+    name: of the option or input, as the message calls it.
+    """
     try:
         day = date.fromisoformat(str(value))
     except ValueError:

@@ -27,17 +27,17 @@ GOOD_STATES_AFTER_ABORT = ("rolled_back", "staged", "excused", "absent")
 
 
 def explain_no_secret(secret: str, secrets: set[str]) -> str:
-    """Return why no rotation is possible; empty if one is.
+    """Return why no rotation is possible, or "".
 
     secret: the name that the user gave, or empty. secrets: the names of the keys of all accounts.
-
-    Without any declared secret, the named one may still have an open rotation.
     """
+    # if the accounts have no keys any more, a key that the user names may still have an open rotation
     if not secrets or secret in secrets:
         return "" if secret else "no account has a key that can be rotated (the keys of sandboxes are only simulated)"
     if not secret:
         commands = "; ".join(rotate_command(name) for name in sorted(secrets))
-        return f"name the key to rotate. These accounts have the keys {', '.join(sorted(secrets))}. Run: {commands}"
+        names = ", ".join(sorted(secrets))
+        return f"name the key to rotate. The accounts have these keys: {names}. Run one of: {commands}"
     return f"no account has the key '{secret}': {nearest(secret, secrets)} Nothing was rotated"
 
 
@@ -54,7 +54,7 @@ def failed_lead(secret: str, reason: str) -> LeadTitle:
     }
 
 
-def _as_reported(outcome: ResourceOutcome, step: str) -> ResourceOutcome:
+def _reported_outcome(outcome: ResourceOutcome, step: str) -> ResourceOutcome:
     """Return the outcome with the status to report: the steps plan and settle only examine, and change nothing."""
     if outcome["status"] not in CHANGES or step not in ("plan", "settle"):
         return outcome
@@ -74,14 +74,15 @@ def share_result(
     files: of the account. outcomes: by target and version. states: of all targets, after the step.
     """
     with_key = [outcome for outcome in outcomes.values() if outcome["evidence"].get("held") != NO_KEY]
-    reported = [_as_reported(outcome, step.name) for outcome in with_key]
+    reported = [_reported_outcome(outcome, step.name) for outcome in with_key]
     good_states = GOOD_STATES_AFTER_ABORT if step.name == "abort" else GOOD_STATES
-    bad = [file.target for file in files if states.get(file.target) not in good_states]
+    bad_targets = [file.target for file in files if states.get(file.target) not in good_states]
     result: ShareResult = {
         "kind": "rotation_share",
         "changed": any(outcome["status"] in CHANGES for outcome in reported),
-        "failed": bool(bad),
-        "msg": "; ".join(f"{target}: {STATE_TEXTS[states.get(target, 'unknown')]}" for target in bad) or step.name,
+        "failed": bool(bad_targets),
+        "msg": "; ".join(f"{target}: {STATE_TEXTS[states.get(target, 'unknown')]}" for target in bad_targets)
+        or step.name,
     }
     remarks = _describe_all_modes(reported)
     # without outcomes, the console prints the message
@@ -94,11 +95,11 @@ def _describe_all_modes(outcomes: list[ResourceOutcome]) -> list[AccountRemark]:
 
 
 def preview_result(secret: str, files: list[SecretFile], outcomes: list[ResourceOutcome]) -> ShareResult:
-    """Return the result of one account's share of a preview. Files without the key are only mentioned."""
+    """Return the result of one account's share of a preview. Files without the key only get a remark."""
     pairs = list(zip(files, outcomes, strict=True))
     keyless = [file for file, outcome in pairs if outcome["evidence"].get("held") == NO_KEY]
     reported = [_with_excuse(outcome, file.target) for file, outcome in pairs if file not in keyless]
-    bad = [outcome for outcome in reported if outcome["status"] in FAILURES]
+    failed = [outcome for outcome in reported if outcome["status"] in FAILURES]
     remarks: list[AccountRemark] = [
         {
             "capability": "rotate",
@@ -110,8 +111,8 @@ def preview_result(secret: str, files: list[SecretFile], outcomes: list[Resource
     return {
         "kind": "rotation_share",
         "changed": any(outcome["status"] in CHANGES for outcome in reported),
-        "failed": bool(bad),
-        "msg": "; ".join(f"{outcome['identity']}: {outcome['reason']}" for outcome in bad) or "foreseen",
+        "failed": bool(failed),
+        "msg": "; ".join(f"{outcome['identity']}: {outcome['reason']}" for outcome in failed) or "foreseen",
         "outcomes": reported,
         "notes": [],
         "remarks": remarks,

@@ -37,7 +37,7 @@ class Situation:
 
     @cached_property
     def own_records(self) -> list[Record]:
-        """The records of this secret, oldest first."""
+        """The records of this secret, oldest first. A record about a whole step has an empty target."""
         return [record for record in self.records if record.secret == self.name]
 
     def records_of(self, version: str) -> list[Record]:
@@ -47,8 +47,8 @@ class Situation:
     @cached_property
     def openings(self) -> list[Record]:
         """The records that each began a rotation, oldest first."""
-        records = self.own_records
-        return [record for record in records if (record.step, record.result, record.target) == ("plan", "begun", "")]
+        beginning = ("plan", "begun", "")  # without a target: the step as a whole
+        return [record for record in self.own_records if (record.step, record.result, record.target) == beginning]
 
     @property
     def opening(self) -> Record | None:
@@ -74,8 +74,8 @@ class Situation:
     def old_version(self) -> KeyVersion | None:
         """The version that the last rotation replaces; None before the first rotation."""
         others = [version for version in self.versions if version.id != self.version]
-        valid = [version for version in others if not self.is_cancelled(version.id)]
-        return valid[-1] if valid else None
+        used = [version for version in others if not self.is_cancelled(version.id)]
+        return used[-1] if used else None
 
     @property
     def fallback_version(self) -> KeyVersion | None:
@@ -131,13 +131,13 @@ class Situation:
         return self.replaces_at_once or self.mode == COMPROMISED
 
     def last_seq(self, step: str, version: str, *results: str) -> int:
-        """Return the number of the last record of a step with one of these results, or any; 0 if there is no record.
+        """Return the number of the last record of a step with one of the results; 0 if no record matches.
 
-        Records about single targets are ignored.
+        Without results, any result matches. Records about single targets are ignored.
         """
         for record in reversed(self.own_records):
-            is_of_step = (record.step, record.version, record.target) == (step, version, "")
-            if is_of_step and (not results or record.result in results):
+            is_about_step = (record.step, record.version, record.target) == (step, version, "")
+            if is_about_step and (not results or record.result in results):
                 return record.seq
         return 0
 
@@ -172,11 +172,13 @@ class Situation:
         changes = [record.seq for record in records if record.step in WRITING_STEPS]
         start = max([self.last_seq("settle", version, "begun"), *changes])
         reads = [record for record in records if record.seq > start and record.step == "settle"]
-        read = {
+        read_targets = {
             record.target for record in reads if record.result == "verified" or record.evidence.get("found") == NO_KEY
         }
         return tuple(
-            target for target, state in self.states(version).items() if state != "excused" and target not in read
+            target
+            for target, state in self.states(version).items()
+            if state != "excused" and target not in read_targets
         )
 
     def retired_seq(self, version: str) -> int:
@@ -198,14 +200,13 @@ class Situation:
 
     def possible_holders(self, version: str) -> tuple[str, ...]:
         """Return the targets that may have the key of a version whose rotation is cancelled."""
-        if self.last_seq("settle", version, "ok"):  # while it was current, onboarding may have installed it anywhere
-            return tuple(
-                target for target, state in self.states(version).items() if state not in ("rolled_back", "excused")
-            )
+        if self.last_seq("settle", version, "ok"):  # onboarding may have installed the current version on any target
+            states = self.states(version)
+            return tuple(target for target, state in states.items() if state not in ("rolled_back", "excused"))
         records = self.records_of(version)
         written = {record.target for record in records if record.step in WRITING_STEPS}
-        states = target_states(records, self.name, version).items()
-        return tuple(target for target, state in states if target in written and state not in UNTOUCHED)
+        states = target_states(records, self.name, version)
+        return tuple(target for target, state in states.items() if target in written and state not in UNTOUCHED)
 
 
 def describe_lost_ledger(secrets: Iterable[Secret], records: Sequence[Record]) -> str:

@@ -120,10 +120,10 @@ class Rotation(Delivery):
         self.note("abort", "begun", situation.version)
 
     def block_if_refused(self, step: RotationStep) -> RotationStep:
-        """Return the step; with an obstacle if targets are to confirm a current version that the services refuse.
+        """Return the step; with an obstacle if its targets would confirm a current version that the services refuse.
 
-        The user deactivated that version instead of the old one, or another machine has replaced it. A target that
-        cannot test its key would keep an invalid one.
+        In that case, the user deactivated the current version instead of the old one, or another machine has replaced
+        the current version. A target that cannot test its key would keep an invalid key.
         """
         if step.name != "retire" or not step.targets:
             return step
@@ -199,7 +199,7 @@ class Rotation(Delivery):
         self.note("prove", "ok" if report.verdict == "valid" else "failed", step.version, report=report)
 
     def _ask_services(self, version: str) -> EffectReport:
-        """Return the verdict of the services on the version; "unreachable" if they could not be asked."""
+        """Return the verdict of the services on the version; "unreachable" if no service was asked."""
         try:
             return self.effects.test_key(version)
         except (StepRefused, OutcomeUnknown):

@@ -100,7 +100,9 @@ def service_of(secret: str, targets: Iterable[str]) -> str:
         raise AccountError(
             f"the key '{secret}' is used for {' and '.join(services)}. Use a different key name for each service"
         )
-    return services[0] if services else secret if secret in SERVICES.values() else NGC
+    if services:
+        return services[0]
+    return secret if secret in SERVICES.values() else NGC
 
 
 def is_tested_on_account(target: str) -> bool:
@@ -113,6 +115,7 @@ def _resource_type_of(target: str) -> str:
 
 
 def _has_registry(kind: str) -> bool:
+    """Return True if containers read the files of this resource type, so that a registry can test their key."""
     return kind in KEYS and KEYS[kind].by_containers
 
 

@@ -102,16 +102,17 @@ def _explain_store_error(error: Exception) -> MissingKey | None:
 
     if not isinstance(error, StoreError):
         return None
+    # without this variable, the library chose the encrypted file only because no keyring service is running
     is_default = isinstance(error, StoreMissing) and "PYTHON_KEYRING_BACKEND" not in os.environ
     message = f"no keyring service is running on this machine, and {error}" if is_default else str(error)
-    text = message.removesuffix(f". {SOURCES}")
-    return MissingKey(text, SOURCES if text != message else "", all_keys=True)
+    text = message.removesuffix(f". {SOURCES}")  # advice that is valid for all keys, and is shown only once
+    return MissingKey(text, todo=SOURCES if text != message else "", all_keys=True)
 
 
 def _explain_failure(backend: Any, name: str, error: str) -> MissingKey:
     """Return the MissingKey for a backend that failed. error: the class name of its exception."""
     if error in LOCKED:
-        return MissingKey(f"the keyring {describe(backend)} {LOCKED[error]}", UNLOCK, all_keys=True)
+        return MissingKey(f"the keyring {describe(backend)} {LOCKED[error]}", todo=UNLOCK, all_keys=True)
     return MissingKey(
         f"the keyring {describe(backend)} did not return the key '{name}' ({error}). Unlock the keyring, then "
         f"try again. To test the keyring, run: keyring get {SERVICE} {name}"
@@ -119,13 +120,13 @@ def _explain_failure(backend: Any, name: str, error: str) -> MissingKey:
 
 
 def _read_in_program(backend: Any, name: str) -> str | None:
-    """Return the key, read by a separate program and received through a pipe."""
+    """Return the key, which a separate program reads; None if the backend does not have it. Raise MissingKey."""
     command = [sys.executable, "-c", READ_PROGRAM, class_name(backend), SERVICE, name]
-    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    program = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     try:
-        result = json.loads(run.stdout)
+        result = json.loads(program.stdout)
     except ValueError:
-        result = {"error": f"the program that read the key ended with exit code {run.returncode}"}
+        result = {"error": f"the program that read the key ended with exit code {program.returncode}"}
     if "error" in result:
         raise _explain_failure(backend, name, result["error"])
     value: str | None = result["value"]
@@ -133,9 +134,9 @@ def _read_in_program(backend: Any, name: str) -> str | None:
 
 
 def choose_backend() -> tuple[Any, list[str]]:
-    """Return the first usable backend, and warnings about it. Raise MissingKey.
+    """Return the first usable backend, and warnings about the backend. Raise MissingKey if no backend is usable.
 
-    `keyring set` writes to the first backend of the library's chain, too.
+    `keyring set` also writes to the first backend of the library's chain.
     """
     configured = os.environ.get("PYTHON_KEYRING_BACKEND")
     reasons = []
@@ -147,8 +148,8 @@ def choose_backend() -> tuple[Any, list[str]]:
         if reason == PLAINTEXT and configured == name:
             return backend, [f"PYTHON_KEYRING_BACKEND selects the keyring {name}, but {reason}"]
         reasons.append(f"{name} ({reason})")
-    found = ", ".join(reasons) or "none"
-    raise MissingKey(f"no safe keyring was found. Available keyrings: {found}", ALTERNATIVES, all_keys=True)
+    refused = ", ".join(reasons) or "none"
+    raise MissingKey(f"no safe keyring was found. Available keyrings: {refused}", ALTERNATIVES, all_keys=True)
 
 
 def _list_backends() -> list[Any]:

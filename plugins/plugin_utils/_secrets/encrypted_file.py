@@ -49,7 +49,7 @@ class KeyHolder(Protocol):
         """Return the key that is held for a file, if any."""
 
     def drop(self, file: Path) -> bool:
-        """Remove the key of a file. Return True if there was one."""
+        """Remove the held key of a file. Return False if no key was held."""
 
 
 class Store:
@@ -124,8 +124,9 @@ class Store:
             raise self._with_path(error) from None
 
     def _with_path(self, error: StoreError) -> StoreError:
-        """Return the same error with the file's name in front, and with advice at the end."""
+        """Return an error of the same class, whose text begins with the file's name and ends with advice."""
         advice = ADVICE.get(type(error))
+        # the user unlocked the file and would not expect that the file is locked
         stale = f"{STALE}; " if self._is_stale and isinstance(error, StoreLocked) else ""
         text = f"the encrypted file {display_path(self.path)}: {stale}{error}"
         return type(error)(f"{text}; {advice}" if advice else text)
@@ -133,11 +134,12 @@ class Store:
     def _unlock(self) -> UnlockedStore:
         """Return the content, opened with a key that this run shares, else with a held key, else with a passphrase."""
         sealed = parse(self._file.read())
+        # no core dumps from now on: this process has keys in memory
         _soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # no core dumps: this process now has keys in memory
-        shared = self._unlocked.get(self._key_name(sealed.header))
-        if shared:
-            key = bytes.fromhex(shared)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+        shared_key = self._unlocked.get(self._key_name(sealed.header))
+        if shared_key:
+            key = bytes.fromhex(shared_key)
             return UnlockedStore(sealed.header, key, sealed.entries(key))
         opened = self._open_by_holder(sealed) or self._open_by_passphrase(sealed)
         self._unlocked[self._key_name(sealed.header)] = opened.key.hex()
@@ -148,7 +150,7 @@ class Store:
         held = self._holder.find(self._file.path) if self._holder else None
         if held is None or self._holder is None:
             return None
-        with suppress(WrongPassphrase):
+        with suppress(WrongPassphrase):  # the key id matches, but the header is damaged
             if held.key_id == sealed.header.key_id():
                 key = bytes.fromhex(held.key)
                 return UnlockedStore(sealed.header, key, sealed.entries(key))
@@ -156,9 +158,9 @@ class Store:
         return None
 
     def _open_by_passphrase(self, sealed: Sealed) -> UnlockedStore:
-        """Return the content, opened with the passphrase of a source that the user has set up, else of a prompt."""
-        found = find_passphrase(self._passphrase_file)
-        opened = self._open(sealed, found.passphrase, found.source) if found else self._open_by_prompt(sealed)
+        """Return the content, opened with a passphrase from a source that the user has set up, else from a prompt."""
+        source = find_passphrase(self._passphrase_file)
+        opened = self._open(sealed, source.passphrase, source.source) if source else self._open_by_prompt(sealed)
         if sealed.header.is_below_default():
             rekey = shlex.join(command_line.command_for("rekey", ["--keep-passphrase"]))
             self._prompter.tell(
@@ -168,6 +170,7 @@ class Store:
         return opened
 
     def _key_name(self, header: Header) -> str:
+        """Return the name of the file's key among the keys that processes share."""
         return f"{self._file.path} {header.key_id()}"
 
     def _open(self, sealed: Sealed, passphrase: str, source: str = "") -> UnlockedStore:
@@ -200,16 +203,19 @@ class Store:
         return [*stale, *([f"To unlock the file for 8 hours, run `{unlock}`."] if self._holder else [])]
 
     def _ask_new_passphrase(self) -> str:
-        """Return a new passphrase that was entered twice: with a typo, the keys would be lost. Raise StoreLocked."""
-        first = self._prompter.ask(f"New passphrase for {display_path(self.path)}")
-        if not first:
+        """Ask for a new passphrase twice, and return it: a typo would lose the keys. Raise StoreLocked."""
+        passphrase = self._prompter.ask(f"New passphrase for {display_path(self.path)}")
+        if not passphrase:
             raise StoreLocked("an empty passphrase does not protect the keys, so nothing was written")
-        if self._prompter.ask("Repeat the passphrase") != first:
+        if self._prompter.ask("Repeat the passphrase") != passphrase:
             raise StoreLocked("the passphrases differ, so nothing was written")
-        return first
+        return passphrase
 
     def _change(self, edit: Callable[[Entries], None]) -> None:
-        """Edit the entries and write the file. Raise PassphraseChanged if another process was faster."""
+        """Edit the entries and write the file. Raise PassphraseChanged if another process was faster.
+
+        The passphrase is asked for before the lock is taken, so that no other process waits for the user.
+        """
         is_new = not self._file.exists()
         opened = self._create() if is_new else self._unlock()
         with self._file.lock():
@@ -221,8 +227,8 @@ class Store:
 
     def _create(self) -> UnlockedStore:
         """Return an empty store with a new passphrase, not written yet."""
-        found = find_passphrase(self._passphrase_file)
-        passphrase = found.passphrase if found else self._ask_new_passphrase()
+        source = find_passphrase(self._passphrase_file)
+        passphrase = source.passphrase if source else self._ask_new_passphrase()
         header = new_header()
         key = derive_key(header, passphrase)
         self._unlocked[self._key_name(header)] = key.hex()
@@ -239,6 +245,7 @@ class Store:
         """Replace the content of the file, if the new content can be read back with the key."""
 
         def check_content(content: bytes) -> None:
+            """Raise StoreDamaged if the content does not decode to the entries. StoreError if it cannot be decoded."""
             if parse(content).entries(key) != entries:
                 raise StoreDamaged("the new content could not be read back; the old file is unchanged")
 

@@ -41,7 +41,7 @@ MAGIC = b"HPCON-KEYRING 1"
 SCHEMA = "hpc.onboard/keyring/1.0"  # the magic, in the notation of other documents
 BLOCK = 4096  # bytes to which the body is padded
 LARGEST = 4 * 1024 * 1024  # bytes of a file
-NONCE = bytes(12)
+NONCE = bytes(12)  # constant: each write derives a new key, and uses the key once
 GIB = 1024 * 1024  # 1 GiB in the unit of Argon2, KiB
 
 Kdf = dict[str, Any]
@@ -82,7 +82,8 @@ class Header:
     def is_below_default(self) -> bool:
         """Return True if its passphrase is easier to guess than with the default parameters of the same KDF."""
         default = ARGON2ID if self.kdf["name"] == "argon2id" else SCRYPT
-        return any(self.kdf[name] < least for name, least in default.items() if name in ("m", "t", "n"))
+        costs = ("m", "t", "n")  # memory, passes, scrypt's cost; more of another parameter is not safer
+        return any(self.kdf[name] < default[name] for name in costs if name in default)
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def default_kdf() -> Kdf:
     if Argon2id is None:
         return SCRYPT
     try:
-        Argon2id(salt=bytes(16), length=32, iterations=1, lanes=1, memory_cost=8)
+        Argon2id(salt=bytes(16), length=32, iterations=1, lanes=1, memory_cost=8)  # raises if OpenSSL is too old
     except UnsupportedAlgorithm:
         return SCRYPT
     return ARGON2ID
@@ -137,7 +138,7 @@ def derive_key(header: Header, passphrase: str) -> bytes:
 
 
 def seal(entries: Mapping[str, Mapping[str, str]], header: Header, key: bytes) -> bytes:
-    """Return the content of a file with these entries."""
+    """Return the content of a file with these entries. key: from derive_key, for the same header."""
     text = _canonical(entries)
     padded = text.ljust(-(-len(text) // BLOCK) * BLOCK)  # rounded up to whole blocks
     mac = _mac(header, key)
@@ -171,8 +172,8 @@ def parse(content: bytes) -> Sealed:
 
 def _explain_magic(line: bytes) -> str:
     """Return what is wrong with a first line: a newer version, or not a keyring file."""
-    found = re.fullmatch(re.escape(MAGIC[:-1]) + rb"([1-9][0-9]{0,3})", line)
-    schema = f"hpc.onboard/keyring/{found[1].decode()}.0" if found else SCHEMA
+    version = re.fullmatch(re.escape(MAGIC[:-1]) + rb"([1-9][0-9]{0,3})", line)
+    schema = f"hpc.onboard/keyring/{version[1].decode()}.0" if version else SCHEMA
     return document_version.refusal(schema, SCHEMA, "the file", "") or "the file is not a keyring file of hpc-onboard"
 
 
@@ -193,6 +194,7 @@ def _make_kdf(header: Header) -> Any:
 
 
 def _prefix(header: Header) -> bytes:
+    """Return the first two lines of a file: magic and header."""
     return MAGIC + b"\n" + header.text() + b"\n"
 
 
@@ -203,6 +205,7 @@ def _derive_subkey(header: Header, key: bytes, purpose: bytes) -> bytes:
 
 
 def _mac(header: Header, key: bytes) -> bytes:
+    """Return the HMAC of the first two lines of a file."""
     return hmac.new(_derive_subkey(header, key, b"header"), _prefix(header), sha256).digest()
 
 
@@ -225,13 +228,15 @@ def _is_number(value: Any, least: int, most: int) -> bool:
 
 
 def _read_entries(text: bytes) -> Entries:
-    """Return the entries of a decrypted body."""
+    """Return the entries of a decrypted body: service -> name -> value. Raise StoreDamaged for another structure."""
     try:
         document = json.loads(text)
     except ValueError:
         document = None
     services = document.values() if isinstance(document, dict) else [None]
-    if not all(isinstance(names, dict) and all(isinstance(v, str) for v in names.values()) for names in services):
+    if not all(
+        isinstance(names, dict) and all(isinstance(value, str) for value in names.values()) for names in services
+    ):
         raise StoreDamaged("a different version of hpc.onboard wrote the file. Use the same or a newer version")
     entries: Entries = document
     return entries

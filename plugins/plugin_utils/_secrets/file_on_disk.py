@@ -90,7 +90,7 @@ class KeyFile:
                 f"the folder {parent} cannot be opened ({errno_name(error)}). The folder must not be a symbolic link"
             ) from None
         try:
-            durable_files.check_private(os.fstat(handle), str(parent), 0o700)
+            durable_files.check_private(os.fstat(handle), str(parent), mode=0o700)
             durable_files.check_parents(Path(os.path.realpath(parent)).parent)
             yield handle
         except durable_files.StateError as error:
@@ -111,7 +111,10 @@ class KeyFile:
 
 @contextmanager
 def _as_not_written(action: str) -> Iterator[None]:
-    """Turn an error of the block into NotWritten, which describes the content now. action: what failed, "written"."""
+    """Turn an error of the block into NotWritten, which says what the file contains now.
+
+    action: a participle for the message, such as "written". StateError and NotKept pass: their callers handle them.
+    """
     try:
         yield
     except (files.NotKept, durable_files.StateError):

@@ -16,7 +16,7 @@ from .backends import SERVICE, MissingKey
 
 
 def find_fault(value: object) -> str | None:
-    """Return why a value cannot be a key, and what to do; None if it can."""
+    """Return why a value cannot be a key, and what to do; None if the value can be a key."""
     try:
         check_secret(value)
     except AccountError as error:

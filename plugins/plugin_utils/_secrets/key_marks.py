@@ -19,7 +19,7 @@ from .session import SESSION
 from .versions import KeyVersion, Secret
 
 Marks = dict[tuple[str, str], str]
-"""(secret, version) -> its fingerprint on one account: 'key ' and twelve hexadecimal digits."""
+"""(secret, version) -> the version's fingerprint on one account: 'key ' and twelve hexadecimal digits."""
 
 
 def seal(value: str, name: str, version: str, key: bytes) -> str:
@@ -28,7 +28,7 @@ def seal(value: str, name: str, version: str, key: bytes) -> str:
 
 
 def _apply_pad(digest: bytes, name: str, version: str, key: bytes) -> bytes:
-    """Encrypt or decrypt a hash with a one-time pad."""
+    """Encrypt a hash with the one-time pad of its version, or decrypt the encrypted hash."""
     pad = derive_key(key, "seal of a version", f"{name}@{version}")
     return bytes(left ^ right for left, right in zip(digest, pad, strict=True))
 

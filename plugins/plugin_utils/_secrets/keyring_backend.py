@@ -53,7 +53,10 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
 
     @classproperty  # type: ignore[untyped-decorator]  # keyring is untyped
     def priority(self) -> float:
-        """Return the priority; -1, so not chosen, if the file does not exist and a better keyring is available."""
+        """Return the backend's priority; -1, to be avoided, if the file is missing and a better keyring is available.
+
+        Raise RuntimeError if this machine cannot use the backend, as the library requires.
+        """
         if os.name != "posix" or find_spec("cryptography") is None:
             raise RuntimeError("the Python package 'cryptography' is missing. Run: pip install cryptography")
         exists = _file_path(os.environ.get("KEYRING_PROPERTY_FILE", "")).exists()
@@ -76,7 +79,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         return Store(self.path, self.passphrase_file, self._prompter, self._unlocked, held_key)
 
     def locked_store(self) -> Store:
-        """Return the encrypted file so that only its passphrase opens it, even if it was unlocked before."""
+        """Return the encrypted file as a store that only the passphrase opens: without shared or held keys."""
         from .encrypted_file import Store
 
         return Store(self.path, self.passphrase_file)
@@ -91,6 +94,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         """Store the key. Create the file if it does not exist."""
 
         def edit(entries: Entries) -> None:
+            """Add the key to the entries, or replace it."""
             entries.setdefault(service, {})[username] = password
 
         self._change(service, edit, PasswordSetError)
@@ -130,7 +134,7 @@ def _file_path(file: str) -> Path:
 
 def _has_better_backend() -> bool:
     """Return True if a keyring that the library recommends is available."""
-    classes: set[Any] = getattr(KeyringBackend, "_classes", set())
+    classes: set[Any] = getattr(KeyringBackend, "_classes", set())  # all backends that the library has found
     return any(
         _read_priority(backend) >= RECOMMENDED
         for backend in classes
@@ -139,6 +143,7 @@ def _has_better_backend() -> bool:
 
 
 def _read_priority(backend: Any) -> float:
+    """Return the priority of a backend's class; -1 if the backend is unusable."""
     try:
         return float(backend.priority)
     except Exception:  # an unusable backend may raise any exception

@@ -64,10 +64,10 @@ def explain_named_backend(error: Exception) -> str | None:
 
 
 def _explain_missing(found: NamedBackend, module: str) -> str:
-    """Return what is not installed, and the command that installs it. module: the one that Python did not find."""
+    """Return what is not installed, and the command that installs it. module: the module that Python did not find."""
     setting, backend = f"{found.where} names {found.backend}", found.backend
     install = f"{shlex.quote(sys.executable)} -m pip install"
-    if module and not f"{backend}.".startswith(f"{module}."):
+    if module and not f"{backend}.".startswith(f"{module}."):  # not a part of the backend itself
         missing = f"{setting}, but the Python module {module}, which this backend needs, is not installed"
         return f"{missing}. Run {install} {module}, or {found.undo}"
     first, _dot, rest = backend.partition(".")

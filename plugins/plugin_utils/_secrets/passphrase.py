@@ -24,7 +24,7 @@ SOURCES = (
     "Run the command at a terminal, set KEYRING_PROPERTY_PASSPHRASE_FILE to a file (mode 600) with the passphrase, "
     f"set {FD} to an open file descriptor, or provide the systemd credential {CREDENTIAL}"
 )
-NO_TERMINAL = f"the file is locked, and there is no terminal to ask for the passphrase. {SOURCES}"
+NO_TERMINAL = f"the file is locked, and no terminal is available to ask for the passphrase. {SOURCES}"
 
 _kept_handle: list[int] = []  # the duplicated descriptor, once keep_descriptor() was called
 _kept_content: list[bytes] = []  # its content, once it was read
@@ -75,7 +75,7 @@ def find_passphrase(passphrase_file: str) -> PassphraseSource | None:
 
 
 def _read_first_source(passphrase_file: str) -> PassphraseSource | None:
-    """Return the passphrase, even an empty one, from the first source that is set up; None if there is none."""
+    """Return the passphrase, even if empty, from the first source that is set up; None without such a source."""
     if passphrase_file:
         path = Path(passphrase_file).expanduser()
         return PassphraseSource(_read_file(path, is_private=True), f"the file {passphrase_file}")
@@ -94,7 +94,7 @@ def _read_file(path: Path, is_private: bool = False) -> str:
     """Return the first line. is_private: refuse a file that other users can access."""
     try:
         reason = explain_not_private(path) if is_private else ""
-        if reason:
+        if reason:  # the reason begins with the path
             raise StoreLocked(f"the file is locked, and the passphrase file {reason}")
         with open(path, "rb") as stream:
             return _first_line(stream.read(LARGEST))
@@ -126,7 +126,7 @@ def explain_not_private(path: Path, is_pipe_allowed: bool = False) -> str:
 
 
 def keep_descriptor() -> None:
-    """Duplicate the descriptor that the user has set, before the forks: in workers, 0 to 2 are other files."""
+    """Duplicate the descriptor that the user has set, before the forks: workers replace the descriptors 0 to 2."""
     if os.environ.get(FD, "").isdecimal() and not _kept_handle:
         try:
             _kept_handle.append(os.dup(int(os.environ[FD])))
@@ -135,7 +135,7 @@ def keep_descriptor() -> None:
 
 
 def _read_descriptor() -> str:
-    """Return the first line. The descriptor is read once in this process: a pipe cannot be read again."""
+    """Return the first line from the user's descriptor, read once in this process: a pipe cannot be read again."""
     keep_descriptor()
     if not _kept_handle:
         raise StoreLocked(f"the file is locked, and {FD} is not the number of an open file descriptor")
@@ -151,6 +151,7 @@ def _read_descriptor() -> str:
 
 
 def _first_line(content: bytes) -> str:
+    """Return the first line without its line end. Raise StoreLocked for text that is not UTF-8."""
     try:
         return content.split(b"\n", 1)[0].removesuffix(b"\r").decode()
     except UnicodeDecodeError:

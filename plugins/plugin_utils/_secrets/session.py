@@ -37,7 +37,10 @@ class KeySession:
             answers = memory.setdefault("answers", {})
             if name not in answers:
                 refusal = memory.get("refusal")  # set if no key can be read
-                answers[name], warnings = ({"error": refusal}, []) if refusal else _look_up(name, memory)
+                if refusal:
+                    answers[name] = {"error": refusal}
+                else:
+                    answers[name], warnings = _look_up(name, memory)
             answer = answers[name]
         if "error" in answer:
             raise MissingKey(answer["error"], absent=answer.get("absent", False))
@@ -72,11 +75,11 @@ class KeySession:
         """Store a value in the keyring, or remove the key (None), and verify the result. Raise MissingKey."""
         with self._shared.lock() as memory:
             backend, _warnings = choose_backend()
-            before = _read_key(backend, name, memory)[0]
+            old_value = _read_key(backend, name, memory)[0]
             try:
                 if value is not None:
                     backend.set_password(SERVICE, name, value)
-                elif before is not None:
+                elif old_value is not None:
                     backend.delete_password(SERVICE, name)
             except Exception as error:  # a backend may raise any exception, and the message may contain a key
                 raise MissingKey(
@@ -88,11 +91,11 @@ class KeySession:
                     f"the keyring {describe(backend)} did not return the value that was stored for "
                     f"'{name}'. Check this keyring, then try again"
                 )
-            memory.get("answers", {}).pop(name, None)
+            memory.get("answers", {}).pop(name, None)  # the next read_key() reads the new value
 
 
 def _look_up(name: str, shared: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return {value, source} or {error, absent?}, and warnings. Data for other processes is stored in `shared`."""
+    """Return {value, source} or {error, absent?} for a key, and warnings. shared: data for the other processes."""
     try:
         backend, warnings = choose_backend()
         value, notes = _read_key(backend, name, shared)
@@ -105,7 +108,10 @@ def _look_up(name: str, shared: dict[str, Any]) -> tuple[dict[str, Any], list[st
 
 
 def _report_refusal(error: MissingKey, shared: dict[str, Any]) -> str:
-    """Return the error for each resource that lacks the key. If no key can be read, the advice is shown only once."""
+    """Return the error text for each resource that needs the key.
+
+    If no key can be read, show the advice once, and store in `shared` a text for all other keys that refers to it.
+    """
     if not error.all_keys:
         return str(error)
     shared["refusal"] = str(error)
@@ -118,7 +124,10 @@ def _report_refusal(error: MissingKey, shared: dict[str, Any]) -> str:
 
 
 def _read_key(backend: Any, name: str, shared: dict[str, Any]) -> tuple[str | None, list[str]]:
-    """Return the key, and notes for the user. The encrypted file prompts through Ansible, and shares its key."""
+    """Return the key, and notes for the user. The encrypted file prompts through Ansible, and shares its key.
+
+    The key is None if the backend does not have it. shared: as in _look_up. Raise MissingKey if the backend fails.
+    """
     if not is_own(backend):
         return read_password(backend, name), []
     from .prompt import AnsiblePrompter  # imported late: most users have a different backend
@@ -128,7 +137,7 @@ def _read_key(backend: Any, name: str, shared: dict[str, Any]) -> tuple[str | No
     return read_password(backend, name), prompter.notes
 
 
-if "HPC_ONBOARD_PASSPHRASE_FD" in os.environ:
+if "HPC_ONBOARD_PASSPHRASE_FD" in os.environ:  # only then is the import of passphrase.py needed before the forks
     from . import passphrase
 
     passphrase.keep_descriptor()

@@ -57,34 +57,39 @@ class VersionStore:
         self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = ""
     ) -> Secret:
         """Return the versions. Before the first rotation, record the key that the user stored as the first version."""
-        return self._change(lambda known: known or versions.adopt(self.name, kind, fingerprint, targets, sealed))
+        return self._change(lambda stored: stored or versions.adopt(self.name, kind, fingerprint, targets, sealed))
 
     def write(self, secret: Secret) -> Secret:
-        """Replace the versions without regard to the old ones."""
-        return self._change(lambda _known: secret)
+        """Replace all stored versions, whatever they are."""
+        return self._change(lambda _stored: secret)
 
     def update(self, change: Callable[[Secret], Secret]) -> Secret:
-        """Apply a change completely or not at all. On return, the versions are safe on the disk."""
+        """Apply a change completely or not at all, and return the changed versions, which are safe on the disk.
 
-        def change_known(known: Secret | None) -> Secret:
-            """Return the changed versions. Raise VersionError before the first rotation."""
-            if known is None:
-                raise VersionError(f"'{self.name}' has no versions yet. Plan the rotation first, then try again")
-            return change(known)
+        Raise VersionError before the first rotation.
+        """
 
-        return self._change(change_known)
+        def change_stored(stored: Secret | None) -> Secret:
+            """Return the changed versions. Raise VersionError if no versions are stored."""
+            if stored is None:
+                raise VersionError(
+                    f"no versions of the key '{self.name}' are recorded. First begin a rotation of the key"
+                )
+            return change(stored)
+
+        return self._change(change_stored)
 
     def _change(self, change: Callable[[Secret | None], Secret]) -> Secret:
-        """Write the versions that `change` returns for the stored ones, under the lock, and return them."""
+        """Write and return the versions that `change` returns for the stored versions, or for None, under the lock."""
         holder = f"another run is changing the versions of '{self.name}' and has not finished"
         with (
             durable_files.as_state_error(self._file),
             durable_files.open_folder(BELOW) as folder,
             durable_files.hold_lock(folder, f"{self.name}.write.lock", holder, WAIT_SECONDS),
         ):
-            known, seq = self._read(folder)
-            changed = versions.check_secret(change(known))
-            if changed != known:
+            stored, seq = self._read(folder)
+            changed = versions.check_secret(change(stored))
+            if changed != stored:
                 durable_files.replace_file(folder, self._file, versions.serialize(changed, seq + 1, self._key))
                 if self._read(folder) != (changed, seq + 1):
                     raise StateError(f"{self._file} does not have the content that was just written. Try again")
@@ -97,11 +102,11 @@ class VersionStore:
 
     @contextmanager
     def lock_rotation(self) -> Iterator[None]:
-        """Lock out other rotations of the secret while the block runs. Raise StateError if one is running."""
+        """Lock out other rotations of the secret while the block runs. Raise StateError if another is running."""
         end_with_parent()  # else a worker that survives its run would keep the lock
         holder = f"another rotation of '{self.name}' is running and has not finished"
         with (
             durable_files.open_folder(BELOW) as folder,
-            durable_files.hold_lock(folder, f"{self.name}.rotation.lock", holder, 0.0),
+            durable_files.hold_lock(folder, f"{self.name}.rotation.lock", holder, wait_seconds=0.0),
         ):
             yield

@@ -107,7 +107,7 @@ def keyring_name(name: str, version: str) -> str:
 
 
 def find_flaw(secret: Secret) -> str:
-    """Return how the versions contradict each other; empty if they do not."""
+    """Return how the versions contradict each other, or ""."""
     count = {label: len(secret.with_labels(label)) for label in LABELS}
     if count["current"] != 1:
         return f"{count['current']} versions are current; exactly one must be"
@@ -158,9 +158,9 @@ def add_pending(secret: Secret, pending: KeyVersion) -> Secret:
     return check_secret(replace(secret, versions=(*secret.versions, added)))
 
 
-def next_sequence(known: tuple[KeyVersion, ...]) -> int:
-    """Return the number of the next rotation."""
-    return 1 + max((version.sequence for version in known), default=0)
+def next_sequence(recorded: tuple[KeyVersion, ...]) -> int:
+    """Return the number of the next rotation. recorded: all versions of the secret."""
+    return 1 + max((version.sequence for version in recorded), default=0)
 
 
 def promote(secret: Secret, version: str, targets: tuple[str, ...]) -> Secret:
@@ -204,15 +204,15 @@ def purge(secret: Secret, version: str) -> Secret:
     return check_secret(_relabel(secret, version, "dead", "purged"))
 
 
-def _relabel(secret: Secret, version: str, before: str, after: str, **changed: Any) -> Secret:
-    """Change the label of a version, and other fields. Raise VersionError unless its label is `before`."""
+def _relabel(secret: Secret, version: str, before: str, after: str, **fields: Any) -> Secret:
+    """Change the label of a version from `before` to `after`, and other fields. Raise VersionError."""
     found = secret.find_version(version)
     if found.label != before:
         raise VersionError(
             f"this step needs a version of '{secret.name}' with the label {before}, but its label is {found.label}. "
             "To see the state of the rotation, run the rotation with --resume"
         )
-    relabelled = replace(found, label=after, **changed)
+    relabelled = replace(found, label=after, **fields)
     return replace(secret, versions=tuple(relabelled if each is found else each for each in secret.versions))
 
 
@@ -229,7 +229,7 @@ def serialize(secret: Secret, seq: int, key: bytes) -> bytes:
 
 
 def _mac(document: Mapping[str, Any], key: bytes) -> str:
-    """Return the signature of a document. key: the machine's own."""
+    """Return the signature of a document without signature. key: the machine's own."""
     subkey = signed_record.derive_subkey(key, "versions")
     return hmac.digest(subkey, signed_record.canonical_json(document).encode(), "sha256").hex()
 

@@ -33,7 +33,7 @@ Known = dict[str, dict[str, str]]
 
 
 def hash_series(*words: str) -> str:
-    """Return the name of a series of runs over the same accounts: 12 hexadecimal digits."""
+    """Return the name of a series of audits, 12 hexadecimal digits: a hash of the words that all its audits share."""
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
 
@@ -44,14 +44,15 @@ def check_findings(document: Document) -> None:
 
 
 def _known_findings(place: str) -> StateDocument:
+    """Return the document of known findings. place: see read()."""
     return StateDocument(FOLDER, KNOWN % place, KNOWN_SCHEMA, "", check_findings)
 
 
 def read(place: str, series: str) -> tuple[Known, list[FormerAudit]]:
     """Return the known findings, and the last audits of a series, oldest first. Damaged parts count as missing.
 
-    place: the series of all runs over the same accounts files: another file may have an account of the same name.
-    Raise StateError.
+    place: hash_series() of the accounts files: another file may have a different account of the same name. series:
+    hash_series() of these files, and of the limit and tags of the audit. Raise StateError.
     """
     with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
         if folder < 0:
@@ -60,8 +61,10 @@ def read(place: str, series: str) -> tuple[Known, list[FormerAudit]]:
         all_runs, _is_damaged = _read_runs(folder)
     runs = [run for run in all_runs if run.get("series") == series]
     findings: Known = known["findings"]
-    former: Any = [{key: run[key] for key in run if key not in ("series", "schema")} for run in runs[-SHOWN_RUNS:]]
-    return findings, former
+    former_audits: Any = [
+        {name: value for name, value in run.items() if name not in ("series", "schema")} for run in runs[-SHOWN_RUNS:]
+    ]
+    return findings, former_audits
 
 
 def has_audit(place: str) -> bool:
@@ -85,7 +88,7 @@ def export() -> Document:
     with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
         if folder < 0:
             return {"known": {}, "runs": []}
-        head, tail = KNOWN.split("%s")
+        head, tail = KNOWN.split("%s")  # KNOWN % place is the name of a file
         names = sorted(name for name in os.listdir(folder) if name.startswith(head) and name.endswith(tail))
         places = [name[len(head) : -len(tail)] for name in names]
         return {"known": {place: _read_known(folder, place)[0] for place in places}, "runs": _read_runs(folder)[0]}
@@ -96,21 +99,21 @@ def merge(other: Document) -> tuple[int, int, list[str]]:
 
     Return the numbers of new findings and runs, and a warning for each damaged file.
     """
-    findings, warnings = 0, []
+    new_findings, warnings = 0, []
     with _locked_folder() as folder:
-        for place, theirs in other["known"].items():
+        for place, other_known in other["known"].items():
             known, is_damaged = _read_known(folder, place)
             warnings += _move_aside(folder, KNOWN % place, is_damaged)
-            merged = {**theirs["findings"], **known["findings"]}
+            merged = {**other_known["findings"], **known["findings"]}
             if merged != known["findings"]:
-                findings += len(merged) - len(known["findings"])
+                new_findings += len(merged) - len(known["findings"])
                 _known_findings(place).write_in(folder, {**known, "findings": merged})
         runs, is_damaged = _read_runs(folder)
         warnings += _move_aside(folder, HISTORY, is_damaged)
-        new = [run for run in other["runs"] if run not in runs]
-        if new or is_damaged:  # the intact lines of a damaged file stay
-            _write_runs(folder, sorted([*runs, *new], key=lambda run: str(run.get("started", ""))))
-    return findings, len(new), warnings
+        new_runs = [run for run in other["runs"] if run not in runs]
+        if new_runs or is_damaged:  # a damaged file was renamed, so its intact lines are written again
+            _write_runs(folder, sorted([*runs, *new_runs], key=lambda run: str(run.get("started", ""))))
+    return new_findings, len(new_runs), warnings
 
 
 @contextmanager
@@ -122,7 +125,7 @@ def _locked_folder() -> Iterator[int]:
 
 
 def _read_known(folder: int, place: str) -> tuple[Document, bool]:
-    """Return the document of known findings, an empty one if there is none, and True if the file is damaged."""
+    """Return the document of known findings, empty without a usable file; and True if the file is damaged."""
     empty: Document = {"schema": KNOWN_SCHEMA, "findings": {}}
     try:
         return _known_findings(place).read_in(folder) or empty, False
@@ -131,7 +134,8 @@ def _read_known(folder: int, place: str) -> tuple[Document, bool]:
 
 
 def _read_runs(folder: int) -> tuple[list[Document], bool]:
-    return parse_lines(read_file(folder, HISTORY), RUN_SCHEMA, dict)
+    """Return the intact lines of the history, and True if a line is damaged."""
+    return parse_lines(read_file(folder, HISTORY), RUN_SCHEMA, check=dict)  # dict: any JSON object will do
 
 
 def _write_runs(folder: int, runs: list[Document]) -> None:
@@ -139,8 +143,8 @@ def _write_runs(folder: int, runs: list[Document]) -> None:
 
 
 def _move_aside(folder: int, name: str, is_damaged: bool) -> list[str]:
-    """Rename a damaged file, so that it is not overwritten. Return a warning; nothing for a file in order."""
+    """Rename a damaged file, so that it is not overwritten. Return a warning; [] for an intact file."""
     if not is_damaged:
         return []
     os.rename(name, DAMAGED % name, src_dir_fd=folder, dst_dir_fd=folder)
-    return [f"the history of audits, {name}, was damaged; a copy is in {DAMAGED % name} in the same folder"]
+    return [f"the history of audits in {name} is damaged. The file was renamed to {DAMAGED % name}"]

@@ -50,23 +50,24 @@ def set_mark(account: str, step: str, mark: StepMark | None) -> bool:
     with as_state_error(FILE), open_folder() as folder, hold_lock(folder, LOCK, holder, WAIT_SECONDS):
         document = DOCUMENT.read_in(folder) or {"schema": SCHEMA, "accounts": {}}
         steps = document["accounts"].setdefault(account, {})
-        is_new = (step in steps) == (mark is None)
+        is_change = (step in steps) == (mark is None)
         if mark is None:
             steps.pop(step, None)
         else:
             steps[step] = mark
-        document["accounts"] = {name: marked for name, marked in document["accounts"].items() if marked}
+        # drop an account whose last mark was removed
+        document["accounts"] = {name: marks for name, marks in document["accounts"].items() if marks}
         DOCUMENT.write_in(folder, document)
-    return is_new
+    return is_change
 
 
 def merge(others: Marks) -> int:
     """Add the marks of another machine; the later one of a step wins. Return the number of new marks."""
-    new = 0
+    new_marks = 0
     for account, steps in others.items():
-        known = read_marks().get(account, {})
+        own_marks = read_marks().get(account, {})
         for step, mark in steps.items():
-            if step not in known or known[step]["at"] < mark["at"]:
+            if step not in own_marks or own_marks[step]["at"] < mark["at"]:
                 set_mark(account, step, mark)
-                new += 1
-    return new
+                new_marks += 1
+    return new_marks

@@ -50,7 +50,7 @@ def as_state_error(name: str) -> Iterator[None]:
 
 @contextmanager
 def open_folder(below: str = "", create: bool = True) -> Iterator[int]:
-    """Open the state folder, or one below it. Yield its descriptor, or -1 if it is missing and create is False."""
+    """Open the state folder, or a folder below it. Yield the descriptor, or -1 for a missing folder without create."""
     base = state_folder()
     handle = -1
     try:
@@ -58,13 +58,13 @@ def open_folder(below: str = "", create: bool = True) -> Iterator[int]:
             _create_parents(base.parent)
         if base.parent.is_dir():
             check_parents(Path(os.path.realpath(base.parent)))
-            handle = _open_private(str(base), None, create, str(base))
+            handle = _open_private(str(base), None, create, display_path=str(base))
             if below and handle >= 0:
-                outer, handle = handle, -1
+                base_handle, handle = handle, -1
                 try:
-                    handle = _open_private(below, outer, create, str(base / below))
+                    handle = _open_private(below, base_handle, create, display_path=str(base / below))
                 finally:
-                    os.close(outer)
+                    os.close(base_handle)
         yield handle
     finally:
         if handle >= 0:
@@ -72,6 +72,7 @@ def open_folder(below: str = "", create: bool = True) -> Iterator[int]:
 
 
 def _create_parents(path: Path) -> None:
+    """Create a folder and the missing folders above it. Raise StateError."""
     try:
         make_private(path)
     except OSError as error:
@@ -79,11 +80,11 @@ def _create_parents(path: Path) -> None:
 
 
 def check_parents(path: Path) -> None:
-    """Raise StateError if another user could replace the folder or one above it. (OpenSSH has the same rule.)"""
+    """Raise StateError if another user could replace the folder or a folder above it. (OpenSSH has the same rule.)"""
     for folder in [*reversed(path.parents), path]:
-        why = files.why_unsafe(files.to_entry(folder.lstat(), ""), str(folder))
-        if why:
-            raise StateError(why)
+        reason = files.why_unsafe(files.to_entry(folder.lstat(), ""), str(folder))
+        if reason:
+            raise StateError(reason)
 
 
 def _open_private(name: str, parent: int | None, create: bool, display_path: str) -> int:
@@ -109,7 +110,7 @@ def _open_private(name: str, parent: int | None, create: bool, display_path: str
 
 
 def check_private(entry: os.stat_result, display_path: str, mode: int) -> None:
-    """Raise StateError unless only this user can access the file or folder. mode: the one to recommend."""
+    """Raise StateError unless only this user can access the file or folder. mode: to recommend in the error."""
     if entry.st_uid != os.getuid():
         raise StateError(f"{display_path} belongs to another user, so hpc-onboard does not trust it: move it away")
     if entry.st_mode & 0o077:
@@ -170,13 +171,17 @@ def replace_file(folder: int, name: str, content: bytes) -> None:
 
 @contextmanager
 def hold_lock(folder: int, name: str, holder: str, wait_seconds: float) -> Iterator[None]:
-    """Hold the lock file of that name. holder: begins the error if another process holds the lock too long."""
+    """Hold the lock file of that name while the block runs. Raise StateError if another process holds it too long.
+
+    holder: description of the other process, which begins the error.
+    """
     lock = LockFile(folder, name, opener=lambda: open_file(folder, name, os.O_RDWR | os.O_CREAT))
     try:
         lock.acquire(wait_seconds)
     except LockBusy as error:
-        orphan = f"The run that started this process has ended. Run `kill {error.orphan}`, then try again"
-        advice = orphan if error.orphan else "Wait until this process has finished, or end it, then try again"
+        advice = "Wait until this process has finished, or end it, then try again"
+        if error.orphan:  # the id of a process that no longer has a run, and would never finish
+            advice = f"The run that started this process has ended. Run `kill {error.orphan}`, then try again"
         raise StateError(f"{holder} ({error}). {advice}") from None
     except OSError as error:
         raise make_state_error(error, _describe_place(name)) from None

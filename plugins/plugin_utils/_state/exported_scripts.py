@@ -49,7 +49,7 @@ class ExportedScripts(TypedDict):
 
 
 def seal_key(account: str, script: str) -> bytes:
-    """Return the key that seals the results of one script. No other key can be derived from the key."""
+    """Return the key that seals the results of one script, and from which no other key can be derived."""
     return derive_key(bytes.fromhex(local_key()), "results of an exported script", f"{account} {script}")
 
 
@@ -64,16 +64,16 @@ def read_scripts(account: str) -> ExportedScripts:
 
 def add_script(account: str, script_id: str, script: ExportedScript) -> None:
     """Record a script that is about to be written. Raise StateError."""
-    known = read_scripts(account)
-    scripts = dict([*known["scripts"].items(), (script_id, script)][-MOST:])
-    _document(account).write({**known, "scripts": scripts})
+    stored = read_scripts(account)
+    scripts = dict([*stored["scripts"].items(), (script_id, script)][-MOST:])
+    _document(account).write({**stored, "scripts": scripts})
 
 
 def add_result(account: str, result: ImportedResult, keys: dict[str, list[str]]) -> None:
     """Record an imported result. keys: path on the account -> fingerprints in the result. Raise StateError."""
-    known = read_scripts(account)
-    results = [*known["results"], result][-MOST:]
-    _document(account).write({**known, "results": results, "keys": {**known["keys"], **keys}})
+    stored = read_scripts(account)
+    results = [*stored["results"], result][-MOST:]
+    _document(account).write({**stored, "results": results, "keys": {**stored["keys"], **keys}})
 
 
 def _document(account: str) -> StateDocument:

@@ -26,7 +26,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 class KnownEngine:
     """The stored engine of one account. sources: the digest of the engine's sources on this machine.
 
-    is_due: True if the next plan shall request to store the engine: no plan did, or the account no longer has it.
+    is_due: True if the next plan shall ask the account to store the engine: no plan did, or the engine is gone.
     """
 
     def __init__(self, account: str, sources: str) -> None:
@@ -48,8 +48,9 @@ class KnownEngine:
 
     def drop_needless_request(self, plan: Mapping[str, Any]) -> dict[str, Any]:
         """Return the plan without its field `engine` if the account has the engine, or if the plan changes nothing."""
-        is_needed = plan["work"] == "reconcile" and (self.is_due or plan.get("engine") == "drop")
-        return {name: value for name, value in plan.items() if is_needed or name != "engine"}
+        if plan["work"] == "reconcile" and (self.is_due or plan.get("engine") == "drop"):
+            return dict(plan)
+        return {name: value for name, value in plan.items() if name != "engine"}
 
     def note_gone(self) -> None:
         """Record that the account has no usable engine: missing, removed, or for another version of Python."""
@@ -57,7 +58,7 @@ class KnownEngine:
         self._write()
 
     def note_answer(self, plan: Mapping[str, Any], answer: EngineAnswer) -> None:
-        """Record the engine that the account has after a session with this plan."""
+        """Record the engine that the account has after a session with this plan. answer: of the engine to the plan."""
         request = self.drop_needless_request(plan).get("engine")
         if request == "drop" and not self.is_due:
             self.note_gone()
@@ -68,7 +69,7 @@ class KnownEngine:
             self._write()
 
     def _write(self) -> None:
-        """Store what is known about the account's engine, if possible."""
+        """Store the record of the account's engine, if possible."""
         record = {"schema": SCHEMA, "sources": self._sources, "files": self._files, "missed": self.is_due}
         try:
             self._record.write(record)

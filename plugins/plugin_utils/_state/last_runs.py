@@ -58,7 +58,11 @@ class AccountRun:
         self.skipped |= {hash_note(note) for note in notes}
 
     def record(self, at: str, name: str, ended: str, still_skipped: Collection[str]) -> RunRecord:
-        """Return the record of this run. still_skipped: hashes of notes of the last run that this run did not check."""
+        """Return the record of this run.
+
+        at: the time of its end, in UTC. name: of the account. ended: the result, such as "ok". still_skipped: hashes of
+        notes of the last run that this run did not check.
+        """
         fields: Any = {"schema": SCHEMA, "at": at, "account": name, "sandbox": self.sandbox}
         fields |= {"subcommand": self.subcommand, "ended": ended, "reached": self.reached}
         fields |= {"missing_keys": sorted(self.missing_keys), "unknown_areas": sorted(self.unknown_areas)}
@@ -87,8 +91,8 @@ class RunRecorder:
 
     def new_notes(self, name: str, result: Result) -> list[Note]:
         """Return the notes that the last run over this account did not report."""
-        known = self._reported_before(name, bool(result.get("sandbox")))
-        return [note for note in result["notes"] if hash_note(note) not in known]
+        reported = self._reported_before(name, bool(result.get("sandbox")))
+        return [note for note in result["notes"] if hash_note(note) not in reported]
 
     def write(self, ended: Mapping[str, str], options: Mapping[str, Any]) -> str:
         """Store the records. Return a warning if that is not possible, else "".
@@ -99,8 +103,8 @@ class RunRecorder:
         is_partial = options.get("skip_tags") or list(options.get("tags") or ["all"]) != ["all"]
         records = []
         for name, run in self._accounts.items():
-            known = self._reported_before(name, run.sandbox) if is_partial else ()
-            records.append(run.record(at, name, ended.get(name, "failed"), known))
+            still_skipped = self._reported_before(name, run.sandbox) if is_partial else ()
+            records.append(run.record(at, name, ended.get(name, "failed"), still_skipped))
         records += audit_records(self._report, at, self._sandboxes) if self._report else []
         return add_records(records) if records else ""
 
@@ -188,13 +192,14 @@ def export() -> list[RunRecord]:
 
 def merge(records: Iterable[RunRecord]) -> int:
     """Add the runs of another machine that are later than this machine's. Return their number. Raise StateError."""
-    known = read_last_runs()
+    own_runs = read_last_runs()
     new = []
     for record in records:
-        run = known.get((record["account"], record["sandbox"]), {}).get(record["subcommand"])
+        run = own_runs.get((record["account"], record["sandbox"]), {}).get(record["subcommand"])
         if run is None or record["at"] > run["at"]:
             new.append(record)
-    if warning := add_records(new) if new else "":
+    warning = add_records(new) if new else ""
+    if warning:
         raise StateError(warning)
     return len(new)
 

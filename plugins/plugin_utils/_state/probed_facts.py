@@ -24,21 +24,28 @@ ENOUGH = 2  # observations that confirm a difference
 
 
 def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) -> None:
-    """Store the differences that an account has shown, and remove those that no longer exist. Raise StateError."""
+    """Store the differences that an account has shown, and remove those that no longer exist. Raise StateError.
+
+    day: of the observation, YYYY-MM-DD. facts: of the profile, each with what the account shows.
+    """
     differences = _read(cluster)
     for fact in facts:
         if fact["result"] == "agrees":
             differences.pop(fact["fact"], None)
         elif fact["result"] == "differs":
-            former = differences.get(fact["fact"], {"seen": ""})
-            times = former["times"] if former["seen"] == fact["seen"] else []
+            former = differences.get(fact["fact"])
+            # only the same observed value confirms an earlier observation
+            times = former["times"] if former and former["seen"] == fact["seen"] else []
             times = [*(time for time in times if time != [account, day]), [account, day]][-ENOUGH:]
             differences[fact["fact"]] = {"says": fact["says"], "seen": fact["seen"], "by": fact["by"], "times": times}
     _document(cluster).write({"schema": SCHEMA, "facts": differences})
 
 
 def read_confirmed(cluster: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the differences that were seen on two days or by two accounts: fact -> says, seen, by."""
+    """Return the differences that were observed on two days or by two accounts, by fact.
+
+    says: the value in the profile. seen: the observed value. by: the command that showed the value.
+    """
     return {name: fact for name, fact in _read(cluster).items() if len(fact["times"]) >= ENOUGH}
 
 
@@ -56,5 +63,6 @@ def _document(cluster: str) -> StateDocument:
 
 
 def _check(document: Document) -> None:
+    """Raise one of NOT_VALID, from the look-ups and conversions, unless all fields that are read later are usable."""
     for fact in document["facts"].values():
         list(fact["times"]), str(fact["says"]), str(fact["seen"]), str(fact["by"])

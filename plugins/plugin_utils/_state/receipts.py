@@ -61,12 +61,11 @@ def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | Non
 
     Then either the receipt was lost, or another machine offboarded the account. A run with these notes finds out which,
     from what exists on the account (module_utils/_receipt/lost_receipt.py). planned: identities in the plan of the run,
-    which need no further check. Return {} if receipt and copy agree, or if the receipt is empty: offboarding then
-    reads the copy. Raise StateError.
+    which need no further check. Return {} if receipt and copy agree. Raise StateError.
     """
     on_account = receipt["notes"] if receipt else {}
     if not on_account:
-        return {}
+        return {}  # offboarding reads the copy itself
     notes = read_notes(account, bool(sandbox))
 
     def is_doubtful(key: str, note: ReceiptNote) -> bool:
@@ -88,12 +87,13 @@ def keep_receipt(account: str, sandbox: bool, receipt: AccountReceipt, removed: 
     """
     copy = _document(account_file(account, sandbox))
     try:
-        known = copy.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
-        notes = {key: note for key, note in known["resources"].items() if note["identity"] not in removed}
-        if receipt["notes"] or all(note.get("for") for note in notes.values()):  # for: a folder around a resource
+        former = copy.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
+        notes = {key: note for key, note in former["resources"].items() if note["identity"] not in removed}
+        # a note with "for" is about a folder around a resource, and does not show that resources are left
+        if receipt["notes"] or all(note.get("for") for note in notes.values()):
             notes = receipt["notes"]
         document = {"schema": SCHEMA, "resources": notes, "keys": receipt["keys"]}
-        if document != known:
+        if document != former:
             copy.write(document)
     except StateError as error:
         return f"the receipt of {account} could not be copied to this machine: {error}"
@@ -113,11 +113,12 @@ def merge(name: str, other: Document) -> int:
     Return the number of new notes. Raise StateError.
     """
     copy = _document(name)
-    known = copy.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
-    keys = {**other["keys"], **known["keys"]}
-    for secret, mark in other["keys"].items():
-        keys[secret] = max(mark, keys[secret], key=lambda rotation: int(rotation["sequence"]))
-    merged = {"schema": SCHEMA, "resources": {**other["resources"], **known["resources"]}, "keys": keys}
-    if merged != known:
+    own = copy.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
+    keys = dict(own["keys"])  # by secret: the last rotation of the key on the account
+    for secret, rotation in other["keys"].items():
+        own_rotation = own["keys"].get(secret, rotation)
+        keys[secret] = max(rotation, own_rotation, key=lambda candidate: int(candidate["sequence"]))
+    merged = {"schema": SCHEMA, "resources": {**other["resources"], **own["resources"]}, "keys": keys}
+    if merged != own:
         copy.write(merged)
-    return len(merged["resources"]) - len(known["resources"])
+    return len(merged["resources"]) - len(own["resources"])

@@ -125,6 +125,7 @@ class Board:
             self._count_question(-1)
 
     def _count_question(self, change: int) -> None:
+        """Add `change` to the number of open questions, and the time since the last change to the time waited."""
         with self._shared.lock() as entries:
             questions = entries.get(HUSH, {"count": 0, "since": 0.0, "waited": 0.0})
             now = time.monotonic()  # the same clock in all processes
@@ -155,7 +156,7 @@ class Clock:
     def __init__(self, seconds_waited: Callable[[], float]) -> None:
         self._seconds_waited, self._begun = seconds_waited, time.monotonic()
         self._started: dict[str, float] = {}
-        self.under_way: dict[str, None] = {}
+        self.under_way: dict[str, None] = {}  # an ordered set of accounts
         self._done = self.total = 0
 
     def elapsed(self) -> float:
@@ -169,13 +170,16 @@ class Clock:
     def begin(self, name: str, is_shown: bool) -> None:
         """Start the task of an account. is_shown: True if the live line names the account."""
         self._started[name] = self.elapsed()
-        self.under_way.update({name: None} if is_shown else {})
+        if is_shown:
+            self.under_way[name] = None
 
     def end(self, name: str) -> float | None:
         """End the task of an account, and return how many seconds the task took; None if it was not started."""
-        self._done += self.under_way.pop(name, 0) is None
-        begun = self._started.get(name)
-        return None if begun is None else max(0.0, self.elapsed() - begun)
+        if name in self.under_way:
+            del self.under_way[name]
+            self._done += 1
+        start = self._started.get(name)
+        return None if start is None else max(0.0, self.elapsed() - start)
 
     def read_moment(self) -> tuple[list[str], int, int, float]:
         """Return the values for the live line: the fields of a Moment without the frame."""
@@ -183,7 +187,7 @@ class Clock:
 
 
 class Ticker:
-    """A thread that calls a function 20 times a second. It is stopped at the latest when the program ends."""
+    """A thread that calls `tick` 20 times a second. Its end, at the latest the program's, calls `last` once."""
 
     def __init__(self, tick: Callable[[], None], last: Callable[[], None]) -> None:
         self._tick, self._last = tick, last
@@ -228,6 +232,7 @@ class Ticker:
         self._last()
 
     def _run(self) -> None:
+        """Call the functions until the end; the body of the thread."""
         while not self._end.wait(TICK):
             try:
                 self._tick()

@@ -163,8 +163,8 @@ def check_record(document: Mapping[str, Any]) -> None:
     schema = document.get("schema")
     if schema != SCHEMA:
         is_ledger = isinstance(schema, str) and schema.rpartition("/")[0] == SCHEMA.rpartition("/")[0]
-        advice = "restore the ledger from a backup"
-        raise (NewerRecord if is_ledger else RecordError)(refusal(schema, SCHEMA, "a record of the ledger", advice))
+        error_class = NewerRecord if is_ledger else RecordError  # the ledger in another version of its format
+        raise error_class(refusal(schema, SCHEMA, "a record of the ledger", "restore the ledger from a backup"))
     if set(document) != FIELDS:
         raise RecordError("a record of the ledger has missing or unknown fields")
     check_texts(document, TEXTS, "a record")
@@ -198,6 +198,7 @@ def seal(event: Event, author: Author, head: Head, ts: str, key: bytes) -> Recor
 
 
 def _hash(document: Mapping[str, Any], key: bytes) -> str:
+    """Return the signature of a record's fields, which is the field `hash` of the record."""
     return hmac.new(key, canonical_json(document).encode(), hashlib.sha256).hexdigest()
 
 
@@ -207,12 +208,12 @@ def to_line(record: Record) -> bytes:
 
 
 def remove_from_chain(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record's fields without those of the chain and its signature, which are valid on one machine only."""
+    """Return a record's fields without number, link and signature, which are valid on one machine only."""
     return {name: value for name, value in document.items() if name not in CHAIN_FIELDS}
 
 
 def add_to_chain(document: Mapping[str, Any], head: Head, key: bytes) -> Record:
-    """Return the record with these fields as the one that follows head. Raise RecordError."""
+    """Return a signed record with these fields, as the next record after head. Raise RecordError for invalid fields."""
     complete = {**document, "seq": head.seq + 1, "prev": head.hash}
     complete["hash"] = _hash(complete, key)
     check_record(complete)
@@ -236,7 +237,7 @@ def parse_line(line: bytes, key: bytes) -> Record:
 
 
 def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple[list[Record], Misfit | None]:
-    """Return the valid records before the first misfit, and the misfit. head: as stored in its own file."""
+    """Return the valid records before the first misfit, and the misfit or None. head: as stored in its own file."""
     records: list[Record] = []
     last = Head()
     for number, line in enumerate(lines, 1):
@@ -254,12 +255,12 @@ def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple
 
 
 def _tail_misfit(last: Head, head: Head | None) -> Misfit | None:
-    """Return a misfit at the end: the stored head is of a later record, or of one that is too early."""
-    expected = head.seq if head else 0
-    if last.seq < expected:
-        return Misfit(last.seq + 1, f"the lines from here to {expected} were removed")
-    if last.seq > expected + 1:  # one line more is normal after a writer was killed before it stored the head
+    """Return the misfit at the end of the ledger, whose last record does not fit the stored head; None if it fits."""
+    head_seq = head.seq if head else 0
+    if last.seq < head_seq:
+        return Misfit(last.seq + 1, f"the lines from this line to line {head_seq} were removed")
+    if last.seq > head_seq + 1:  # one line more is normal after a writer was killed before it stored the head
         return Misfit(
-            expected + 2, "this line is newer than the stored head, which was removed or replaced by an older head"
+            head_seq + 2, "this line is newer than the stored head, which was removed or replaced by an older head"
         )
     return None

@@ -34,7 +34,10 @@ def read_offers(account: str) -> SlurmRecord | None:
 
 
 def plan_part(account: str, ask_again: bool) -> dict[str, Any]:
-    """Return the field `slurm` of a plan, or {}. The account queries Slurm unless the offers are fresh."""
+    """Return the field `slurm` of a plan, or {} without a record. The account queries Slurm unless offers are fresh.
+
+    ask_again: have the account query Slurm in any case.
+    """
     record = read_offers(account)
     if record is None:
         return {}
@@ -59,6 +62,7 @@ def _document(account: str) -> StateDocument:
 
 
 def _check(document: Document) -> None:
+    """Raise one of NOT_VALID, from the look-ups and conversions, unless all fields that are read later are usable."""
     list(document["offers"]["missed"]), _age_seconds(document)
 
 

@@ -27,14 +27,15 @@ class DamagedDocument(StateError):
 
 def account_file(account: str, sandbox: bool = False) -> str:
     """Return the name of the file about an account."""
-    name = re.sub(r"[^A-Za-z0-9_.@+-]", lambda found: f"%{ord(found[0]):04x}", account)
+    name = re.sub(r"[^A-Za-z0-9_.@+-]", lambda match: f"%{ord(match[0]):04x}", account)  # as %0020 for a space
     return f"{name}{'.sandbox' if sandbox else ''}.json"
 
 
 def check_document(document: Any, schema: str, name: str, advice: str, check: Callable[[Document], object]) -> Document:
-    """Return the document if it has that schema, else raise DamagedDocument, or StateError for another version of it.
+    """Return the document if it has that schema. Raise DamagedDocument, or StateError for another version.
 
-    name: the document's, for the error. advice: what to do about a damaged one. check: raises one of NOT_VALID.
+    name: of the document, in the error. advice: what to do about a damaged document. check: raises one of NOT_VALID for
+    unusable fields.
     """
     try:
         actual = document["schema"]

@@ -39,8 +39,9 @@ EXPORT_AGAIN = "export it again on the other machine"
 
 @dataclass
 class ImportedState:
-    """Numbers of what an import has added.
+    """The numbers of items that an import has added, and the names of the secrets.
 
+    notes: of receipts. records: of the ledger. findings, audits: of the audit history. steps: marks of manual steps.
     kept: descriptions of parts that are newer on this machine. warnings: of damaged files, which were moved aside.
     """
 
@@ -62,7 +63,7 @@ def hash_document(document: Mapping[str, Any]) -> str:
 
 
 def collect_state() -> Document:
-    """Return the document with the state of this machine. Raise an error for a damaged part."""
+    """Return the document with the state of this machine. Raise StateError or VersionError for a damaged part."""
     key = record_key()
     names = sorted(path.stem for path in (state_folder() / BELOW).glob("*.json"))
     secrets = {name: VersionStore(name, key).load() for name in names}
@@ -73,7 +74,7 @@ def collect_state() -> Document:
         "receipts": receipts.export(),
         "ledger": Ledger(key).export_records(),
         "key_versions": {
-            name: versions.to_document(_remove_seals(secret), 0) for name, secret in secrets.items() if secret
+            name: versions.to_document(_remove_seals(secret), seq=0) for name, secret in secrets.items() if secret
         },
         "audits": audit_history.export(),
         "last_runs": last_runs.export(),
@@ -122,7 +123,10 @@ def read_state(file: Path) -> Document:
 
 
 def _check_document(document: Document) -> None:
-    """Raise an error for a damaged part. The ledger checks its records when it imports them."""
+    """Raise one of NOT_VALID, StateError or VersionError for a damaged part.
+
+    The text of a ValueError is not shown. The ledger checks its records when it imports them.
+    """
     if document["checksum"] != hash_document(document):
         raise ValueError("the checksum")
     for name, receipt in document["receipts"].items():  # name: of a file, so it must not contain a slash
@@ -130,7 +134,8 @@ def _check_document(document: Document) -> None:
             raise ValueError(name)
         receipts.check_copy(receipt, name, EXPORT_AGAIN)
     for name, labels in document["key_versions"].items():
-        versions.from_document(labels, VersionStore(name, b"").name)
+        VersionStore(name, key=b"")  # raises VersionError for an invalid name
+        versions.from_document(labels, name)
     for place, known in document["audits"]["known"].items():
         audit_history.check_findings(known)
         if not PLACE.fullmatch(place):
@@ -150,25 +155,26 @@ def import_state(document: Document) -> ImportedState:
     """
     key, imported = record_key(), ImportedState()
     ledger = Ledger(key)
-    known, others = ledger.export_records(), [dict(record) for record in document["ledger"]]
-    new, own = _subtract(others, known), _subtract(known, others)
-    conflicts = _rotated_secrets(new) & _rotated_secrets(own)
+    records, other_records = ledger.export_records(), [dict(record) for record in document["ledger"]]
+    new, only_here = _subtract(other_records, records), _subtract(records, other_records)
+    conflicts = _rotated_secrets(new) & _rotated_secrets(only_here)
     if conflicts:
         names = ", ".join(sorted(conflicts))
         raise LedgerError(
-            f"both machines have rotated {names} since their last common record. Cancel one rotation first"
+            f"both machines have rotated {names} since their last common record. On one machine, cancel the rotation "
+            "with `hpc-onboard rotate --give-up`. Then export and import the state again"
         )
-    if own:
-        imported.kept.append(f"the ledger, which has {count(len(own), 'record')} more on this machine")
+    if only_here:
+        imported.kept.append(f"the ledger, which has {count(len(only_here), 'record')} more on this machine")
     ledger.import_records(new)
     imported.records = len(new)
-    newer_here = {record["secret"] for record in own} - {record["secret"] for record in new}
+    newer_here = {record["secret"] for record in only_here} - {record["secret"] for record in new}
     for name, labels in document["key_versions"].items():
         store, secret = VersionStore(name, key), versions.from_document(labels, name)
-        current = store.load()
-        if current and (name in newer_here or _remove_seals(current) == secret):
+        own_secret = store.load()
+        if own_secret and (name in newer_here or _remove_seals(own_secret) == secret):
             continue  # newer on this machine, or the same
-        store.write(_merge_versions(secret, current))
+        store.write(_merge_versions(secret, own_secret))
         imported.secrets.append(name)
     for file, receipt in document["receipts"].items():
         imported.notes += receipts.merge(file, receipt)
@@ -179,7 +185,7 @@ def import_state(document: Document) -> ImportedState:
 
 
 def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the records that the others lack, in their order. A record that occurs twice needs two equal others."""
+    """Return the records that are not among the others, in the same order. Equal records are matched one to one."""
     unmatched = Counter(canonical_json(record) for record in others)
     missing = []
     for record in records:
@@ -203,12 +209,16 @@ def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
     return {secret for secret, _version in started - cancelled}
 
 
-def _merge_versions(secret: Secret, known: Secret | None) -> Secret:
-    """Return the other machine's versions, with the sealed hashes and the cancelled versions of this machine."""
-    if known is None:  # this machine has no versions of the key
+def _merge_versions(secret: Secret, own_secret: Secret | None) -> Secret:
+    """Return the other machine's versions, with the sealed hashes and the cancelled versions of this machine.
+
+    secret: of the other machine. own_secret: of this machine, if it has versions of the key.
+    """
+    if own_secret is None:
         return secret
-    seals = {version.id: version.sealed for version in known.versions}
+    seals = {version.id: version.sealed for version in own_secret.versions}
     merged = [replace(version, sealed=seals.get(version.id, "")) for version in secret.versions]
-    imported = {version.id for version in merged}
-    cancelled = [version for version in known.with_labels("retired", "dead", "purged") if version.id not in imported]
+    imported_ids = {version.id for version in merged}
+    out_of_use = own_secret.with_labels("retired", "dead", "purged")
+    cancelled = [version for version in out_of_use if version.id not in imported_ids]
     return replace(secret, versions=(*cancelled, *merged))

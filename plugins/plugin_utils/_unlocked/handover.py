@@ -20,7 +20,7 @@ MOST = 4096  # bytes that a pipe accepts in one write (PIPE_BUF)
 
 
 class Pipe(NamedTuple):
-    """The two ends of a pipe. inode: detects that a descriptor was closed and is now another file."""
+    """The descriptors of a pipe's two ends. inode: of the pipe; shows whether a descriptor is now another file."""
 
     reads: int
     writes: int
@@ -42,7 +42,7 @@ def find_pipe() -> Pipe | None:
 
 
 def open_pipe() -> Pipe:
-    """Return a pipe that child processes inherit, and find through the environment variable."""
+    """Return the pipe that child processes inherit and find through the environment variable; open one if needed."""
     pipe = find_pipe()
     if pipe is None:
         reads, writes = os.pipe()
@@ -58,37 +58,37 @@ def open_pipe() -> Pipe:
 class UnlockedKeys(MutableMapping[str, str]):
     """File and key id -> key, shared with the next process of the command.
 
-    Each access takes the keys out of the pipe and writes them back for the next process.
+    Each access takes the keys out of the pipe and writes them back for the next process. keys: of this process.
     """
 
-    def __init__(self, known: dict[str, str]) -> None:
-        self._known = known
+    def __init__(self, keys: dict[str, str]) -> None:
+        self._keys = keys
 
     def __getitem__(self, name: str) -> str:
-        """Return a key, if needed from the pipe. Raise KeyError if no process has unlocked the file."""
-        if name not in self._known:
-            self._known.update(_read_pipe())
+        """Return a key, from the pipe if this process has not unlocked the file. Raise KeyError for a locked file."""
+        if name not in self._keys:
+            self._keys.update(_read_pipe())
             self._write_pipe()
-        return self._known[name]
+        return self._keys[name]
 
     def __setitem__(self, name: str, key: str) -> None:
-        """Remember a key, and add it to those in the pipe."""
-        self._known.update({**_read_pipe(), name: key})
+        """Store a key, and add the key to the keys in the pipe."""
+        self._keys.update({**_read_pipe(), name: key})
         self._write_pipe()
 
     def __delitem__(self, name: str) -> None:
-        del self._known[name]
+        del self._keys[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
+        return iter(self._keys)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._keys)
 
     def _write_pipe(self) -> None:
         """Write the keys into the pipe. If they do not fit, the next process asks for the passphrase."""
-        pipe, text = find_pipe(), json.dumps(self._known).encode()
-        if pipe and self._known and len(text) <= MOST:
+        pipe, text = find_pipe(), json.dumps(self._keys).encode()
+        if pipe and self._keys and len(text) <= MOST:
             with suppress(OSError):
                 os.write(pipe.writes, text)
 

@@ -31,22 +31,23 @@ class CannotHold(Exception):
 
 
 def hold(file: Path, key_id: str, key: bytes, seconds: int) -> HeldKey:
-    """Hold the key of a file for so many seconds, in place of a held one. Raise CannotHold."""
-    drop(file)  # a former key may be with another holder
+    """Hold the key of a file for so many seconds, and return the held key. Replace a former key. Raise CannotHold."""
+    drop(file)  # another holder may hold the former key
     held = HeldKey(key_id, key.hex(), time.time() + seconds)
     for holder in HOLDERS:
+        # without the field `holder`: find() knows which holder returned the payload
         if holder.hold(_name(file), json.dumps(held[:3]).encode(), seconds):
             return held._replace(holder=holder.TITLE)
     raise CannotHold("neither the kernel's keyring nor a background process can hold the key on this machine")
 
 
 def find(file: Path) -> HeldKey | None:
-    """Return the held key of a file; None without one. The file may have a new passphrase since then."""
+    """Return the held key of a file, or None. The key does not open the file if the passphrase was changed since."""
     for holder in HOLDERS:
         try:
             key_id, key, until = json.loads(holder.find(_name(file)) or b"null")
             held = HeldKey(str(key_id), str(key), float(until), holder.TITLE)
-            bytes.fromhex(held.key)
+            bytes.fromhex(held.key)  # raises ValueError for another form
         except (ValueError, TypeError):  # this holder has no key, or not in our form
             continue
         if held.until > time.time():
@@ -55,7 +56,7 @@ def find(file: Path) -> HeldKey | None:
 
 
 def drop(file: Path) -> bool:
-    """Remove the held key of a file. Return False if there was none."""
+    """Remove the held key of a file. Return False if no key was held."""
     with_key = [holder for holder in HOLDERS if holder.drop(_name(file))]  # all holders drop the key
     return bool(with_key)
 

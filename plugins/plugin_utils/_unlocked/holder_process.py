@@ -35,14 +35,17 @@ def find(name: str) -> bytes:
 
 
 def drop(name: str) -> bool:
-    """End the process. Return False if there was none."""
+    """End the process that holds a payload under this name. Return False if no process did."""
     is_running = bool(find(name))
     _request(name, holder_program.END)
     return is_running
 
 
 def _start(path: Path, payload: bytes, seconds: int) -> bool:
-    """Start the program, and return True once it listens. The payload is passed through its standard input."""
+    """Start the program, pass the payload through its standard input, and wait until the program listens.
+
+    Return False if the program ends before. path: of its socket. seconds: its time limit.
+    """
     (child_input, payload_end), (ready_end, child_output) = os.pipe(), os.pipe()
     command = [sys.executable, "-I", "-S", str(Path(holder_program.__file__)), str(path), str(seconds)]
     moves = ((os.POSIX_SPAWN_DUP2, child_input, 0), (os.POSIX_SPAWN_DUP2, child_output, 1))
@@ -52,11 +55,14 @@ def _start(path: Path, payload: bytes, seconds: int) -> bool:
     with os.fdopen(payload_end, "wb") as stream:
         stream.write(payload)
     with os.fdopen(ready_end, "rb") as stream:
-        return stream.read(1) != b""
+        return stream.read(1) != b""  # the program writes one byte when it listens
 
 
 def _request(name: str, request: bytes) -> bytes:
-    """Return the response of the process; empty if it does not run, or belongs to another user."""
+    """Return the response of the process with this name; empty if it is not running or belongs to another user.
+
+    request: GIVE or END of holder_program.
+    """
     folder = _socket_folder()
     with suppress(OSError, StateError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         _check_private(folder)
@@ -82,6 +88,6 @@ def _check_private(folder: Path) -> None:
     """Raise OSError or StateError if another user can access the folder."""
     handle = os.open(folder, FOLDER)
     try:
-        check_private(os.fstat(handle), str(folder), 0o700)
+        check_private(os.fstat(handle), str(folder), mode=0o700)
     finally:
         os.close(handle)

@@ -36,11 +36,12 @@ def main() -> None:
         memory = make_memory()
     except OSError as error:
         sys.exit(f"hpc-onboard: {error}")
+    # read without a copy of the key elsewhere in memory
     length = 0
     while part := os.readv(0, [memoryview(memory)[length:]]):
         length += part
     server = listen(path)
-    os.write(1, b"1")  # ready
+    os.write(1, b"1")  # tells holder_process.py that this program listens
     null = os.open(os.devnull, os.O_RDWR)
     for handle in (0, 1, 2):
         os.dup2(null, handle)
@@ -51,7 +52,7 @@ def main() -> None:
 
 
 def refuse_dumps() -> None:
-    """Disable core dumps, and access of other processes, except root's, to the memory of this one."""
+    """Disable core dumps, and access to this process's memory by other processes except root's."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(AttributeError, OSError):  # systems other than Linux
         ctypes.CDLL(None).prctl(DUMPABLE, 0, 0, 0, 0)
@@ -70,9 +71,9 @@ def make_memory() -> mmap.mmap:
 
 
 def listen(path: str) -> socket.socket:
-    """Return the listening socket, which replaces an older one at the path."""
+    """Return the listening socket, which replaces an older socket at the path."""
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    draft = f"{path}.{os.getpid()}"
+    draft = f"{path}.{os.getpid()}"  # renamed when the socket listens, so that no client finds it before
     os.umask(0o077)
     server.bind(draft)
     server.listen()
@@ -85,7 +86,8 @@ def serve(server: socket.socket, path: str, payload: memoryview, seconds: float)
     inode = os.stat(path).st_ino
     end, monotonic_end = time.time() + seconds, time.monotonic() + seconds
 
-    def seconds_left() -> float:  # by both clocks: one stands still while the machine sleeps, the other can be set
+    def seconds_left() -> float:
+        """Return the seconds left by both clocks: one stops while the machine sleeps, the user can set the other."""
         return min(end - time.time(), monotonic_end - time.monotonic())
 
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # outlive the terminal
@@ -95,13 +97,13 @@ def serve(server: socket.socket, path: str, payload: memoryview, seconds: float)
             connection, _address = server.accept()
             with connection:
                 if not serve_request(connection, payload, seconds_left() <= 0):
-                    _remove(path, inode)  # while the client waits: then it may create a new socket there
+                    _remove(path, inode)  # while the client still waits, because it may then create a new socket there
                     return
     _remove(path, inode)
 
 
 def serve_request(connection: socket.socket, payload: memoryview, is_expired: bool) -> bool:
-    """Serve one request, unless it is of another user. Return False if it is the request to end."""
+    """Serve one request of the same user. Return False for the request to end. is_expired: ignore the request."""
     connection.settimeout(PATIENCE)
     if peer_uid(connection) != os.getuid() or is_expired:
         return True
@@ -112,9 +114,12 @@ def serve_request(connection: socket.socket, payload: memoryview, is_expired: bo
 
 
 def peer_uid(connection: socket.socket) -> int:
-    """Return the user id of the process at the other end, from the kernel."""
+    """Return the user id of the process at the other end, from the kernel; -1 if the kernel does not report it."""
     if hasattr(socket, "SO_PEERCRED"):
-        return int(struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1])
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        _process, user_id, _group = struct.unpack("3i", credentials)
+        return int(user_id)
+    # macOS
     user, group = ctypes.c_uint32(), ctypes.c_uint32()
     if ctypes.CDLL(None).getpeereid(connection.fileno(), ctypes.byref(user), ctypes.byref(group)):
         return -1

@@ -47,7 +47,7 @@ def hold(name: str, payload: bytes, seconds: int) -> bool:
 
 
 def find(name: str) -> bytes:
-    """Return the payload; empty if there is none or its time limit has passed."""
+    """Return the payload of this name; empty if the kernel holds none, or its time limit has passed."""
     with suppress(OSError), _linked(_search(name)) as key:
         buffer = ctypes.create_string_buffer(LARGEST)
         length = _keyctl(READ, key, ctypes.addressof(buffer), LARGEST)
@@ -58,7 +58,7 @@ def find(name: str) -> bytes:
 
 
 def drop(name: str) -> bool:
-    """Remove the payload. Return False if there was none."""
+    """Remove the payload of this name. Return False if the kernel holds none."""
     with suppress(OSError), _linked(_search(name)) as key:
         _keyctl(INVALIDATE, key)
         return True
@@ -105,7 +105,7 @@ def _call(position: int, *arguments: int) -> int:
         raise OSError("the kernel's keyring is not supported on this machine")
     library = ctypes.CDLL(None, use_errno=True)
     library.syscall.restype = ctypes.c_long
-    padded = [*arguments, *([0] * (5 - len(arguments)))]
+    padded = [*arguments, *([0] * (5 - len(arguments)))]  # both calls have five arguments
     result: int = library.syscall(ctypes.c_long(numbers[position]), *map(ctypes.c_long, padded))
     if result < 0:
         number = ctypes.get_errno()

@@ -149,7 +149,7 @@ def test_without_a_terminal_the_error_is_one_and_quick(bed: Any, ring: FileRing,
     assert time.monotonic() - start < 30, "it hung"
     assert ran.code == 2
     said = " ".join(ran.text.split())
-    assert "there is no terminal to ask for the passphrase" in said
+    assert "no terminal is available to ask for the passphrase" in said
     for way in ("KEYRING_PROPERTY_PASSPHRASE_FILE", "HPC_ONBOARD_PASSPHRASE_FD", "systemd credential hpc.onboard"):
         assert said.count(way) == 1
     assert keyed(six) == [False] * 5

@@ -223,7 +223,7 @@ def test_every_file_of_keys_is_opened_before_it_is_said_that_nothing_is_left(sta
     ended = stage.rotate(rotate_resume=True, rotate_retired=True)
     assert ended.code == 0, ended.text
     assert [path for path in planted("") if f"~/{path}:" not in said(ended)] == []
-    assert f"is still in files of {odd.name} (5)" in said(ended)
+    assert f"files of these accounts still contain the key: {odd.name} (5)" in said(ended)
     assert "nothing is left to do" not in said(ended)
     assert {path: odd.read(path).decode() for path in planted("")} == planted(stage.old), "they are a person's"
 
@@ -250,7 +250,7 @@ def test_a_key_that_opens_less_than_the_old_one_is_not_spread(stage: Stage) -> N
     stage.registry.doorkeeper.products[new] = ["artifact-catalog"]
     ran = stage.rotate(key=new)
     assert ran.code == 2, ran.text
-    assert "the new key has no access to private-registry, but the old key had" in said(ran)
+    assert "the new key has no access to private-registry, but the old key has" in said(ran)
     assert settled(stage, stage.old)
     assert not (stage.folder / "state" / "hpc.onboard" / "ledger.jsonl").exists()
 

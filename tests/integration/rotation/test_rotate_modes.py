@@ -185,7 +185,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"rotate_give_up": True}, "no rotation of 'ngc' is open"),
 ]
 NAMED = [
-    ((), "These accounts have the keys ngc. Run: ansible-playbook -i /"),
+    ((), "The accounts have these keys: ngc. Run one of: ansible-playbook -i /"),
     (("-e", "secret=ncg"), "no account has the key 'ncg': did you mean \"ngc\"?"),
 ]
 
@@ -382,7 +382,7 @@ def test_a_legacy_key_is_followed_by_a_personal_one_with_both_alive(legacy: Stag
     new = allowed(legacy)
     ran = legacy.rotate(key=new)
     assert ran.code == 0, ran.text
-    assert "both work until then" in words(ran.text)
+    assert "both keys work until then" in words(ran.text)
     assert holding(legacy, new) == 3
     assert legacy.keyring("ngc") == legacy.old
     legacy.registry.revoke(legacy.old)
