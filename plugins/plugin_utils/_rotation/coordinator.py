@@ -159,7 +159,10 @@ class Coordinator:
         return ask_yes_no(question)
 
     def _limit_plan(self, step: RotationStep) -> RotationStep:
-        """Return the step; a plan only with the targets of accounts that did not respond, for the record."""
+        """Return the step; a plan only with the targets whose accounts did not respond.
+
+        Taking that plan on this machine records these targets as unreachable.
+        """
         if step.name != "plan":
             return step
         states = self._rotation.situation().states(step.version)
