@@ -75,7 +75,7 @@ class ControllerEffects(RotationEffects):
         self.sentences: dict[str, str] = {}  # by version: the last response of the services, in words
 
     def last_day(self, version: str) -> str:
-        """Return the last day as the user set it or the issuer reported it; else ask the user if the key has one."""
+        """Return the last day that the user set or the issuer reported. Else ask the user, if the key expires."""
         day = self._given_day or self._days.get(version)
         if day == "":  # the key expires, but the issuer did not report the day
             return ask_last_day(self._name, KEY_PAGES[NGC])

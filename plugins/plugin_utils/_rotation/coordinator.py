@@ -71,7 +71,7 @@ class Coordinator:
     # Steps
 
     def preview(self) -> RotationState:
-        """Check the new key if there is one, and request a preview from each account. Nothing is changed."""
+        """Check the new key if the user gave a file, and request a preview from each account. Nothing is changed."""
         self._check_target_names()
         situation = self._rotation.situation()
         checks: list[TargetCheck] = []
@@ -117,11 +117,11 @@ class Coordinator:
             return {**self._result(checks, request), "asked": request}
 
     def _take_own_steps(self, requested: RequestedStep, is_last: bool) -> RotationStep:
-        """Take steps until one has to wait for the accounts, the user or time, or has no effect. Return that step.
+        """Take steps until the next step has to wait for accounts, user or time, or has no effect. Return that step.
 
         requested: the step that the accounts have just handled, or {}.
         """
-        last: RotationStep | None = None  # the same step twice: it had no effect
+        last: RotationStep | None = None  # if the same step comes twice, it had no effect
         while True:
             step = next_step(self._rotation.situation())
             if step.name == "grace" and self._options.retired:
@@ -159,7 +159,10 @@ class Coordinator:
         return ask_yes_no(question)
 
     def _limit_plan(self, step: RotationStep) -> RotationStep:
-        """Return the step; a plan only with the targets whose accounts did not respond: they become unreachable."""
+        """Return the step; a plan only with the targets whose accounts did not respond.
+
+        Taking that plan on this machine records these targets as unreachable.
+        """
         if step.name != "plan":
             return step
         states = self._rotation.situation().states(step.version)

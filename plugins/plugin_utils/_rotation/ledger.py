@@ -199,9 +199,9 @@ class Ledger:
         return last
 
     def _check_tail(self, tail: bytes, end: int, head: Head) -> Head:
-        """Return the last record. Raise LedgerError unless the head names that record, or the one before.
+        """Return the last record. Raise LedgerError unless the head names that record, or the record before.
 
-        The head is written after the record, so a run that was killed in between leaves a head that is one behind.
+        The head is written after the record, so a run that was killed in between leaves a head one record behind.
         tail: complete lines at the end of the file. end: the position after them.
         """
         last = Head()

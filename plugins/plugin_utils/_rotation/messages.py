@@ -135,7 +135,7 @@ def exposure_checks(situation: Situation, holders: Iterable[str]) -> list[Target
 def describe_remaining_work(
     situation: Situation, step: RotationStep, service: str, sentence: str, key_file: str
 ) -> RemainingWork:
-    """Return the remaining work of a rotation. step: the next one, which this run could not complete.
+    """Return the remaining work of a rotation. step: the next step, which this run could not complete.
 
     sentence: the services' last response about the version, or empty. key_file: the option of this run, or empty.
     """
@@ -231,6 +231,6 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
 
 
 def _last_verdict(situation: Situation, step: RotationStep) -> str:
-    """Return the last verdict of the services in this step; empty if they were not asked."""
+    """Return the last verdict of the services in this step; empty if no service was asked."""
     records = [record for record in situation.records_of(step.version) if record.step == step.name and record.verdict]
     return records[-1].verdict if records else ""

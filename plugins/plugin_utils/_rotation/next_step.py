@@ -66,7 +66,7 @@ def _check_labels(situation: Situation) -> None:
 
 
 def explain_no_begin(situation: Situation) -> str:
-    """Return why no rotation can begin; empty if one can."""
+    """Return why no rotation can begin, or ""."""
     step = next_step(situation)
     # an old key that still has to be deactivated, or removed, does not block a new rotation
     is_over = step.name in ("", "grace", "prove_dead", "purge") or (step.name == "retire" and step.is_manual)
@@ -175,7 +175,9 @@ def _step_of_old_version(situation: Situation, old: KeyVersion) -> RotationStep 
 
 
 def _is_grace_over(situation: Situation, previous: str) -> bool:
-    """Return True if the old key may be retired: the user ended the grace period, it has passed, or there is none.
+    """Return True if the old key may be retired: the rotation has no grace period, or the period is over.
+
+    The user can end the period early.
 
     An urgent rotation does not wait, because targets have no valid key until they get the new one.
     """
@@ -185,7 +187,7 @@ def _is_grace_over(situation: Situation, previous: str) -> bool:
 
 
 def explain_no_retire(situation: Situation, version: str) -> str:
-    """Return why a version must not be deactivated yet: a target may need it. Empty if it may be deactivated."""
+    """Return why a version must not be deactivated yet, or "". The usual reason: a target may still need its key."""
     if situation.secret is None:
         return f"the versions of the key are unknown. To begin a rotation, run: {rotate_command(situation.name)}"
     if situation.is_cancelled(version):
@@ -204,7 +206,7 @@ def explain_no_retire(situation: Situation, version: str) -> str:
 
 
 def _unconfirmed_targets(situation: Situation, version: str) -> tuple[str, ...]:
-    """Return the targets that were not verified with the current version since this one was deactivated."""
+    """Return the targets that were not verified with the current version since this version was deactivated."""
     if situation.secret is None or situation.is_cancelled(version) or version == situation.secret.current.id:
         return ()
     since, current = situation.retired_seq(version), situation.secret.current.id

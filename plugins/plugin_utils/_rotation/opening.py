@@ -117,7 +117,7 @@ class RotationOpening:
             return fingerprint(value), ""
 
     def _get_new_key(self, keyring_name: str) -> CheckedKey:
-        """Return the new key that this run has already read; else read it now, and require that it is valid."""
+        """Return the new key. If this run has not read the key yet, read it. Raise AccountError unless it is valid."""
         value = SESSION.find_kept(keyring_name)
         if value:
             return check_key(value, self._service)
@@ -138,7 +138,7 @@ class RotationOpening:
         return read_new_key(self._secret, self._service, self._options.key_file, self._stdin, hint)
 
     def _read_suitable_key(self, situation: Situation, old_fingerprint: str) -> tuple[CheckedKey | None, TargetCheck]:
-        """Return the new key, or None if it must not replace the old key; and a row that describes the new key."""
+        """Return the new key, or None for a key that must not replace the old key; and a row about the new key."""
         key = self._read_key()
         if fingerprint(key.value) == old_fingerprint:
             return None, make_check("new key", "ok", "the new key is already the current key; nothing to do")

@@ -95,7 +95,7 @@ def _describe_all_modes(outcomes: list[ResourceOutcome]) -> list[AccountRemark]:
 
 
 def preview_result(secret: str, files: list[SecretFile], outcomes: list[ResourceOutcome]) -> ShareResult:
-    """Return the result of one account's share of a preview. Files without the key only get a remark."""
+    """Return the result of one account's share of a preview. A file without the key is only mentioned in a remark."""
     pairs = list(zip(files, outcomes, strict=True))
     keyless = [file for file, outcome in pairs if outcome["evidence"].get("held") == NO_KEY]
     reported = [_with_excuse(outcome, file.target) for file, outcome in pairs if file not in keyless]

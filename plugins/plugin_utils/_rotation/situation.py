@@ -153,7 +153,7 @@ class Situation:
         return tuple(target for target, state in self.states(version).items() if state not in SETTLED)
 
     def absent_targets(self, version: str) -> tuple[str, ...]:
-        """Return the targets that had no key when they were last read; onboarding may have installed one since."""
+        """Return the targets that had no key when last read. Onboarding may have installed a key since."""
         return tuple(target for target, state in self.states(version).items() if state == "absent")
 
     @property
@@ -182,7 +182,7 @@ class Situation:
         )
 
     def retired_seq(self, version: str) -> int:
-        """Return the number of the record that the version was deactivated; 0 if it was not."""
+        """Return the number of the record that the version was deactivated; 0 without such a record."""
         return self.last_seq("retire", version, "ok")
 
     def is_revoked(self, version: str) -> bool:
@@ -191,7 +191,7 @@ class Situation:
         return self.replaces_at_once and version != self.version and bool(self.last_seq("take", self.version))
 
     def may_be_dead(self, version: str) -> bool:
-        """Return True if its issuer may refuse the version."""
+        """Return True if the issuer may refuse the version's key."""
         return self.is_revoked(version) or bool(self.last_seq("retire", version, "begun", "ok"))
 
     def is_cancelled(self, version: str) -> bool:

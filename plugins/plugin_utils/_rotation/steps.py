@@ -48,7 +48,7 @@ class Rotation(Delivery):
         grace: int = 0,
         sealed: str = "",
     ) -> str:
-        """Begin a rotation and return the id of its new version. Raise RotationError if one is open.
+        """Begin a rotation and return the id of its new version. Raise RotationError if a rotation is open.
 
         kind: of the new key. first_kind, fingerprint, sealed: of the key that existed before the first rotation. grace:
         the seconds for which the old key stays active after the rotation settles.
@@ -131,6 +131,7 @@ class Rotation(Delivery):
         return replace(step, obstacle=NEW_KEY_REFUSED) if is_refused else step
 
     def _current_version(self) -> str:
+        """Return the id of the current version; after the first rotation began, one version always is current."""
         return next(version.id for version in self.known_versions() if version.label == "current")
 
     # Parts of a step for one target; any process may take them

@@ -91,7 +91,7 @@ def path_of(entry: PlanEntry) -> str:
 
 
 def service_of(secret: str, targets: Iterable[str]) -> str:
-    """Return the service of a secret: of its targets, or without targets the service of this name, or NGC.
+    """Return the service of a secret: the service of its targets. Without targets: the service of that name, else NGC.
 
     Raise AccountError for several services.
     """
@@ -111,7 +111,7 @@ def is_tested_on_account(target: str) -> bool:
 
 
 def _resource_type_of(target: str) -> str:
-    return target.rpartition(":")[2].rstrip("0123456789")  # the number of a second file
+    return target.rpartition(":")[2].rstrip("0123456789")  # without the number of a second file
 
 
 def _has_registry(kind: str) -> bool:

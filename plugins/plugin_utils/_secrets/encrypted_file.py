@@ -46,7 +46,7 @@ class KeyHolder(Protocol):
     """Keeps files unlocked between commands (held_key.py)."""
 
     def find(self, file: Path) -> HeldKey | None:
-        """Return the key that is held for a file, if any."""
+        """Return the held key of a file, or None."""
 
     def drop(self, file: Path) -> bool:
         """Remove the held key of a file. Return False if no key was held."""

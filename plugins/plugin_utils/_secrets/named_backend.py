@@ -50,27 +50,27 @@ def find_named_backend() -> NamedBackend | None:
 
 def explain_named_backend(error: Exception) -> str | None:
     """Return why the named backend could not be loaded, and what to do; None if no setting names a backend."""
-    found = find_named_backend()
-    if not found:
+    named = find_named_backend()
+    if not named:
         return None
-    setting = f"{found.where} names {found.backend}"
+    setting = f"{named.where} names {named.backend}"
     if isinstance(error, ImportError):
-        return _explain_missing(found, error.name or "")
+        return _explain_missing(named, error.name or "")
     if isinstance(error, AttributeError | ValueError):
         command = f"{shlex.quote(sys.executable)} -m keyring --list-backends"
-        return f"{setting}, which does not exist. To list the available backends, run {command}; or {found.undo}"
+        return f"{setting}, which does not exist. To list the available backends, run {command}; or {named.undo}"
     reason = type(error).__name__
-    return f"{setting}, which cannot start on this machine ({reason}). Fix this problem, or {found.undo}"
+    return f"{setting}, which cannot start on this machine ({reason}). Fix this problem, or {named.undo}"
 
 
-def _explain_missing(found: NamedBackend, module: str) -> str:
+def _explain_missing(named: NamedBackend, module: str) -> str:
     """Return what is not installed, and the command that installs it. module: the module that Python did not find."""
-    setting, backend = f"{found.where} names {found.backend}", found.backend
+    setting, backend = f"{named.where} names {named.backend}", named.backend
     install = f"{shlex.quote(sys.executable)} -m pip install"
     if module and not f"{backend}.".startswith(f"{module}."):  # not a part of the backend itself
         missing = f"{setting}, but the Python module {module}, which this backend needs, is not installed"
-        return f"{missing}. Run {install} {module}, or {found.undo}"
+        return f"{missing}. Run {install} {module}, or {named.undo}"
     first, _dot, rest = backend.partition(".")
     # packages of the namespace `keyrings` have two parts: keyrings.alt
     package = f"{first}.{rest.partition('.')[0]}" if first == "keyrings" else PACKAGES.get(first, first)
-    return f"{setting}, which is not installed in this Python. Run {install} {package}, or {found.undo}"
+    return f"{setting}, which is not installed in this Python. Run {install} {package}, or {named.undo}"

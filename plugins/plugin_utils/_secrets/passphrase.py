@@ -68,10 +68,10 @@ class TerminalPrompter:
 
 def find_passphrase(passphrase_file: str) -> PassphraseSource | None:
     """Return the passphrase from the first available source; None if the user must be prompted. Raise StoreLocked."""
-    found = _read_first_source(passphrase_file)
-    if found is not None and not found.passphrase:
-        raise StoreLocked(f"the file is locked, and {found.source} is empty. Put the passphrase into {found.source}")
-    return found
+    source = _read_first_source(passphrase_file)
+    if source is not None and not source.passphrase:
+        raise StoreLocked(f"the file is locked, and {source.source} is empty. Put the passphrase into {source.source}")
+    return source
 
 
 def _read_first_source(passphrase_file: str) -> PassphraseSource | None:

@@ -206,14 +206,14 @@ def purge(secret: Secret, version: str) -> Secret:
 
 def _relabel(secret: Secret, version: str, before: str, after: str, **fields: Any) -> Secret:
     """Change the label of a version from `before` to `after`, and other fields. Raise VersionError."""
-    found = secret.find_version(version)
-    if found.label != before:
+    recorded = secret.find_version(version)
+    if recorded.label != before:
         raise VersionError(
-            f"this step needs a version of '{secret.name}' with the label {before}, but its label is {found.label}. "
+            f"this step needs a version of '{secret.name}' with the label {before}, but its label is {recorded.label}. "
             "To see the state of the rotation, run the rotation with --resume"
         )
-    relabelled = replace(found, label=after, **fields)
-    return replace(secret, versions=tuple(relabelled if each is found else each for each in secret.versions))
+    relabelled = replace(recorded, label=after, **fields)
+    return replace(secret, versions=tuple(relabelled if each is recorded else each for each in secret.versions))
 
 
 def to_document(secret: Secret, seq: int) -> dict[str, Any]:

@@ -47,8 +47,8 @@ def local_key() -> str:
 
 def derive_key(key: bytes, purpose: str, subject: str = "") -> bytes:
     """Return the key for one purpose and subject, such as an account: 32 bytes that reveal no other key."""
-    words = b"\0".join((b"hpc.onboard derived key", purpose.encode(), subject.encode()))
-    return hmac.digest(key, words, "sha256")
+    label = b"\0".join((b"hpc.onboard derived key", purpose.encode(), subject.encode()))
+    return hmac.digest(key, label, "sha256")
 
 
 def account_key(account: str) -> str:

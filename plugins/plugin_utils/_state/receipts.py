@@ -41,7 +41,7 @@ def _document(name: str) -> StateDocument:
 
 
 def read_receipt(account: str, sandbox: bool) -> Document:
-    """Return the copy of an account's receipt, or {} if there is none. Raise StateError."""
+    """Return the copy of an account's receipt; {} without a copy. Raise StateError."""
     return _document(account_file(account, sandbox)).read() or {}
 
 

@@ -94,7 +94,7 @@ class StateDocument(NamedTuple):
         return f"{self.folder}/{self.name}" if self.folder else self.name
 
     def read(self) -> Document | None:
-        """Return the document, or None if there is none. Raise StateError."""
+        """Return the document; None if the file is missing. Raise StateError."""
         with as_state_error(self.path), open_folder(self.folder, create=False) as folder:
             return self.read_in(folder) if folder >= 0 else None
 

@@ -32,7 +32,7 @@ class Pipe(NamedTuple):
 
 
 def find_pipe() -> Pipe | None:
-    """Return the pipe that this process inherited or opened; None if there is none."""
+    """Return the pipe that this process inherited or opened; None without a pipe."""
     with suppress(ValueError, TypeError, OSError):
         pipe = Pipe(*map(int, os.environ.get(VARIABLE, "").split(",")))
         entries = [os.fstat(handle) for handle in pipe[:2]]
