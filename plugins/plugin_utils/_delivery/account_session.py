@@ -41,7 +41,7 @@ class AccountSession:
         places: Mapping[str, str] = PLACES,
         is_preview: bool = False,
     ) -> None:
-        """variables: Ansible's for the task. places: of the resource types that may be sent (see plan.ResourceTypes).
+        """variables: Ansible's for the task. places: the paths of classes that may be sent (see plan.ResourceTypes).
 
         is_preview: change nothing, as in check mode.
         """
@@ -84,7 +84,7 @@ class AccountSession:
         declared = drop_refused_roles(collected, tolerated)
         if not (account.get("keep") or account.get("replace")):
             return declared
-        is_complete = not declared.refused and {*ROLES} <= {*names}
+        is_complete = not declared.refused and {*ROLES} <= {*names}  # only then an unknown identity is a mistake
         return apply_keep_and_replace(declared, account, is_complete)
 
     def key(self, name: str) -> str:

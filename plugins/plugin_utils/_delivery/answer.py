@@ -61,7 +61,7 @@ class NoAnswer(Exception):
 def parse(stdout: str, stderr: str, code: int, typed: str) -> EngineAnswer:
     """Return the answer in the output of an account. Raise NoAnswer.
 
-    typed: what a user types after "ssh" for the account.
+    code: the exit code. typed: what a user types after "ssh" for the account.
     """
     frame = f"\n{payload.FRAME} "
     start = stdout.rfind(frame)
@@ -122,45 +122,46 @@ def _read_outcome(entry: Document) -> ResourceOutcome:
     }
 
 
-def _read_evidence(sent: Document) -> Evidence:
+def _read_evidence(fields: Document) -> Evidence:
     """Return the fields of an outcome's evidence that this version knows, with checked types."""
     evidence: Evidence = {}
-    if "verdict" in sent:
-        evidence["verdict"] = read_choice(VERDICTS, sent["verdict"])
-    if "leftovers" in sent:
-        evidence["leftovers"] = limit_number(sent["leftovers"])
-    if "severities" in sent:
-        evidence["severities"] = {harmless(k, 500): v for k, v in sent["severities"].items() if v in SEVERITIES}
-    if "fixes" in sent:
+    if "verdict" in fields:
+        evidence["verdict"] = read_choice(VERDICTS, fields["verdict"])
+    if "leftovers" in fields:
+        evidence["leftovers"] = limit_number(fields["leftovers"])
+    if "severities" in fields:
+        severities = fields["severities"].items()
+        evidence["severities"] = {harmless(key, 500): value for key, value in severities if value in SEVERITIES}
+    if "fixes" in fields:
         evidence["fixes"] = {
             harmless(field, 500): {"kind": harmless(fix["kind"], 100), "options": _read_options(fix["options"])}
-            for field, fix in sent["fixes"].items()
+            for field, fix in fields["fixes"].items()
         }
-    for text in TEXTS:
-        if text in sent:
-            evidence[text] = harmless(sent[text])
-    if "held" in sent:
-        evidence["held"] = read_choice(re.findall(HELD, sent["held"]), sent["held"])
-    if "adopted" in sent:
-        evidence["adopted"] = read_choice(ADOPTED, sent["adopted"])
-    if sent.get("recorded"):
+    for text_field in TEXTS:
+        if text_field in fields:
+            evidence[text_field] = harmless(fields[text_field])
+    if "held" in fields:
+        evidence["held"] = read_choice(re.findall(HELD, fields["held"]), fields["held"])  # all of the text must match
+    if "adopted" in fields:
+        evidence["adopted"] = read_choice(ADOPTED, fields["adopted"])
+    if fields.get("recorded"):
         evidence["recorded"] = True
-    if "existing" in sent:
-        evidence["existing"] = [_read_existing(thing) for thing in sent["existing"][:MOST_EXISTING]]
-    if "environments" in sent:
-        evidence["environments"] = [harmless(name, 100) for name in sent["environments"][:100]]
-    for mapping in MAPPINGS:
-        if mapping in sent:
-            evidence[mapping] = _read_state(sent[mapping])
-    if "slurm" in sent:
-        evidence["slurm"] = parse_offers(sent["slurm"])
-    for flag in FLAGS:
-        if flag in sent:
-            evidence[flag] = sent[flag] is True
-    if "rotated" in sent:
-        mark = _read_mark(sent["rotated"])
+    if "existing" in fields:
+        evidence["existing"] = [_read_existing(thing) for thing in fields["existing"][:MOST_EXISTING]]
+    if "environments" in fields:
+        evidence["environments"] = [harmless(name, 100) for name in fields["environments"][:100]]
+    for mapping_field in MAPPINGS:
+        if mapping_field in fields:
+            evidence[mapping_field] = _read_state(fields[mapping_field])
+    if "slurm" in fields:
+        evidence["slurm"] = parse_offers(fields["slurm"])
+    for flag_field in FLAGS:
+        if flag_field in fields:
+            evidence[flag_field] = fields[flag_field] is True
+    if "rotated" in fields:
+        mark = _read_mark(fields["rotated"])
         evidence["rotated"] = {
-            "secret": harmless(sent["rotated"]["secret"], 100),
+            "secret": harmless(fields["rotated"]["secret"], 100),
             "machine": mark["machine"],
             "controller": mark["controller"],
             "when": mark["when"],
@@ -184,9 +185,7 @@ def _read_existing(thing: Document) -> ExistingThing:
 def _read_options(options: Document) -> dict[str, str | list[str]]:
     """Return the options of a fix: texts and lists of texts."""
     return {
-        harmless(name, 100): [harmless_lines(item) for item in value]
-        if isinstance(value, list)
-        else harmless_lines(value)
+        harmless(name, 100): [*map(harmless_lines, value)] if isinstance(value, list) else harmless_lines(value)
         for name, value in options.items()
     }
 
@@ -196,8 +195,8 @@ def _read_progress(progress: Document | None) -> Progress | None:
     if progress is None:
         return None
     if "failed" in progress:
-        wants = progress.get("wants") or {}
-        file = {name: harmless(wants[name], 500) for name in WANTS if wants}
+        wants = progress.get("wants")
+        file = {name: harmless(wants[name], 500) for name in WANTS} if wants else {}
         return {"failed": harmless(progress["failed"]), "wants": file}
     done, total = progress["done"], progress["total"]
     job: JobProgress = {
@@ -228,7 +227,7 @@ def _read_engine(file: Document | None) -> EngineFile | None:
     """Return Python's version and the digest of the engine that the account keeps; None if it keeps no engine."""
     if file is None:
         return None
-    digest = read_choice(DIGEST.findall(file["digest"]), file["digest"])
+    digest = read_choice(DIGEST.findall(file["digest"]), file["digest"])  # all of the text must match
     return {"python": harmless(file["python"], 100), "digest": digest}
 
 
@@ -246,7 +245,7 @@ def _read_mark(mark: Document) -> RotationMark:
 def _read_note(note: Document) -> ReceiptNote:
     """Return a note of the receipt (see module_utils/_receipt/notes.py)."""
     keyed = {harmless(key, 100): _read_state(hashes) for key, hashes in note["keyed"].items()}
-    checked: ReceiptNote = {
+    harmless_note: ReceiptNote = {
         "kind": harmless(note["kind"], 500),
         "capability": harmless(note["capability"], 500),
         "identity": harmless(note["identity"], 500),
@@ -260,14 +259,14 @@ def _read_note(note: Document) -> ReceiptNote:
     }
     for name in NOTE_HASHES:
         if name in note:
-            checked[name] = _read_state(note[name])
+            harmless_note[name] = _read_state(note[name])
     if "secret" in note:
-        checked["secret"] = harmless(note["secret"], 100)
+        harmless_note["secret"] = harmless(note["secret"], 100)
     if "former" in note:
-        checked["former"] = [_read_state(hashes) for hashes in note["former"]]
+        harmless_note["former"] = [_read_state(hashes) for hashes in note["former"]]
     if "replaced" in note:
-        checked["replaced"] = note["replaced"] is True
-    return checked
+        harmless_note["replaced"] = note["replaced"] is True
+    return harmless_note
 
 
 def _read_seconds(value: Any) -> float:
@@ -279,11 +278,12 @@ def _read_seconds(value: Any) -> float:
 
 
 def _read_state(state: Document) -> State:
+    """Return a mapping of names to texts, harmless and cut if too long."""
     return {harmless(key, 500): harmless_lines(value) for key, value in state.items()}
 
 
 def _explain_missing(stdout: str, stderr: str, code: int, typed: str) -> str:
-    """Return why an output contains no answer, and what to do."""
+    """Return why an output contains no answer, and what to do. code, typed: see parse."""
     advice = ADVICE.format(typed=typed)
     stdout, stderr = stdout.replace(payload.BEGUN, ""), stderr.replace(payload.BEGUN, "")
     if payload.NO_PYTHON in stdout:

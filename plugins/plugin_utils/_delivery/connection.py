@@ -71,29 +71,36 @@ class AccountConnection:
         if is_real and (site.get("auth") or {}).get("delegate"):
             plan = {**plan, "ticket": True}  # a failure may come from a Kerberos ticket that was not delegated
         command = payload.build_command(None if python.startswith("auto") else python, site.get("python", []))
-        kept = None
+        kept_engine = None
         if is_real and not self.asks_each_time:  # the kept engine may fail, and a second session would ask again
-            kept = KnownEngine(self.name, payload.load_engine()["sources"])
-        output = self._send_with_engine(command, plan, kept)
+            kept_engine = KnownEngine(self.name, payload.load_engine()["sources"])
+        output = self._send_with_engine(command, plan, kept_engine)
         answer = _answer.parse(output["stdout"], output["stderr"], output["rc"], self.typed)
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
-        if kept:
-            kept.note_answer(plan, answer)
+        if kept_engine:
+            kept_engine.note_answer(plan, answer)
         return answer
 
-    def _send_with_engine(self, command: str, plan: Message, kept: KnownEngine | None) -> CommandOutput:
-        """Send a plan, and the engine unless the account keeps one that starts. kept: None if it may not be used."""
-        if kept is None:
-            rest = {name: value for name, value in plan.items() if name != "engine"}
-            return self._run_command(command, payload.build_payload(rest, self._places), plan)
-        if kept.digests:
-            short = payload.build_short_payload(kept.drop_needless_request(plan), self._places, kept.digests)
-            output = self._run_command(command, short, plan)
+    def _send_with_engine(self, command: str, plan: Message, kept_engine: KnownEngine | None) -> CommandOutput:
+        """Send a plan, and the engine unless the account keeps one that starts.
+
+        kept_engine: what this machine knows about it; None if the account's engine may not be used.
+        """
+        if kept_engine is None:
+            plan_without_engine = {name: value for name, value in plan.items() if name != "engine"}
+            return self._run_command(command, payload.build_payload(plan_without_engine, self._places), plan)
+        if kept_engine.digests:
+            short_payload = payload.build_short_payload(
+                kept_engine.drop_needless_request(plan), self._places, kept_engine.digests
+            )
+            output = self._run_command(command, short_payload, plan)
             if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):
                 return output
-            kept.note_gone()  # and send the whole engine
-        return self._run_command(command, payload.build_payload(kept.drop_needless_request(plan), self._places), plan)
+            kept_engine.note_gone()  # and send the whole engine
+        return self._run_command(
+            command, payload.build_payload(kept_engine.drop_needless_request(plan), self._places), plan
+        )
 
     def put_file(self, local: str, remote: str) -> None:
         """Copy a file of this machine to the account."""

@@ -26,7 +26,7 @@ SECONDS = 5  # to wait for the last output of ssh
 class ConnectionFailure(NamedTuple):
     """The reason why an account gave no answer, and what to do.
 
-    began: the command may have started there. output: of ssh, in one line. may_retry: the login node was busy.
+    began: the command may have started on the account. output: of ssh, in one line. may_retry: the login node was busy.
     """
 
     text: str

@@ -47,7 +47,7 @@ class Conversation:
         }
         self._asks_slurm = not session.sandbox and any(entry["kind"] in ASK_SLURM for entry in entries)
         if self._asks_slurm:  # with the offers of an earlier session, so that Slurm is queried only once a day
-            self._plan["found"] = slurm_offers.plan_part(session.name, self._plan["work"] == "examine")
+            self._plan["found"] = slurm_offers.plan_part(session.name, ask_again=self._plan["work"] == "examine")
 
     def fetch_outcomes(self, wait: int) -> list[ResourceOutcome]:
         """Send the plan and return its outcomes, after its jobs have ended. wait: seconds for the jobs.
@@ -71,20 +71,20 @@ class Conversation:
     def _show_progress(self, progress: JobProgress | None) -> None:
         BOARD.put(self._session.name, progress)
 
-    def _send_entries(self, positions: Iterable[int], follow: float = 0) -> list[ResourceOutcome]:
+    def _send_entries(self, positions: Iterable[int], follow_seconds: float = 0) -> list[ResourceOutcome]:
         """Send the entries at these positions of the plan, and return their outcomes.
 
-        follow: seconds for which the account waits for progress of its jobs; 0 does the work of the plan.
+        follow_seconds: seconds for which the account waits for progress of its jobs; 0 does the work of the plan.
         """
         document = {**self._plan, "resources": [self._entries[position] for position in positions]}
-        if follow:
-            document = {**document, "work": "follow", "follow_seconds": follow}
+        if follow_seconds:
+            document = {**document, "work": "follow", "follow_seconds": follow_seconds}
         answer = self._session.connection.send_plan(document)
         self.receipt = answer["receipt"] or self.receipt
         self.seconds += answer["seconds"]
         offers = [outcome["evidence"]["slurm"] for outcome in answer["outcomes"] if "slurm" in outcome["evidence"]]
         if offers and self._asks_slurm and self._plan["work"] != "foresee":
-            slurm_offers.keep_offers(self._session.name, offers[0])
+            slurm_offers.keep_offers(self._session.name, offers[0])  # all entries query the same Slurm
         if all(KEPT_KEYS.isdisjoint(outcome["evidence"]) for outcome in answer["outcomes"]):
             return answer["outcomes"]  # no outcome needs an explanation of a kept key
         from . import key_rotations

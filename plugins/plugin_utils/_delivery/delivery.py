@@ -60,7 +60,7 @@ def deliver(
         outcomes = _result.merge_outcomes(outcomes, outcomes_of_rest)
     removed = {outcome["identity"] for outcome in outcomes if is_removal and outcome["status"] not in _result.FAILURES}
     outcomes = _result.drop_absent(outcomes) if is_removal else _result.drop_queries(outcomes)
-    is_first = not is_removal and _is_first_change(session, outcomes)  # before the receipt is kept
+    is_first_change = not is_removal and _is_first_change(session, outcomes)  # before the receipt is kept
     message_if_empty = "nothing to remove" if is_removal else "no resources declared"
     outcomes = [*outcomes, *_keep_receipt(session, receipt, removed)]
     result = _result.build_result(outcomes, declared, session.is_check_run, message_if_empty)
@@ -74,7 +74,7 @@ def deliver(
         result["adoption"] = offer
     if session.wants_diff:
         result["diff"] = _result.render_diffs(_result.name_keys(result["outcomes"], result.get("keys", {})))
-    _add_advice(session, result, is_first)
+    _add_advice(session, result, is_first_change)
     return result
 
 
@@ -145,27 +145,27 @@ def _offer_adoption(
     session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
 ) -> AdoptionOffer | None:
     """Return what a preview offers: to adopt the user's own resources. None if the user need not decide about any."""
-    own = [
+    user_resources = [
         outcome
         for entry, outcome in zip(entries, outcomes, strict=True)
         if entry["kind"] != "directory" and not {*OPEN, "adopted"}.isdisjoint(outcome["evidence"])
     ]
-    is_open = any(not OPEN.isdisjoint(outcome["evidence"]) for outcome in own)
-    if session.sandbox or not session.is_check_run or not is_open:
+    is_undecided = any(not OPEN.isdisjoint(outcome["evidence"]) for outcome in user_resources)
+    if session.sandbox or not session.is_check_run or not is_undecided:
         return None
     from .._input import command_line  # few previews have an offer
 
-    return {"things": len(own), "command": command_line.command_for("adopt", ["-l", session.name])}
+    return {"things": len(user_resources), "command": command_line.command_for("adopt", ["-l", session.name])}
 
 
-def _add_advice(session: AccountSession, result: AccountResult, is_first: bool) -> None:
+def _add_advice(session: AccountSession, result: AccountResult, is_first_change: bool) -> None:
     """Add advice for the user to the result: an introduction after the first change, manual steps after a failure."""
     needs_steps = result["failed"] or any(note["code"] == "path_unknown" for note in result["notes"])
-    if not (is_first or needs_steps):
+    if not (is_first_change or needs_steps):
         return
     from . import manual_steps
 
-    if is_first:
+    if is_first_change:
         result["introduction"] = manual_steps.introduce_site(session.variables, session.name, result["outcomes"])
     steps = manual_steps.list_open_steps(session.variables, result) if needs_steps else []
     if steps:

@@ -52,14 +52,14 @@ def wait_for_jobs(
             running = {position: job for position in pending if (job := running_job(results[position]))}
             if not running:
                 continue  # each pending job had failed, and has ended or was restarted: look again
-            longest = min(
+            wait_seconds = min(
                 seconds, max(job.get("patience", seconds) for job in running.values())
             )  # a queued job says how long to wait
-            if time.monotonic() - started >= longest:
+            if time.monotonic() - started >= wait_seconds:
                 return [_as_unfinished(outcome) for outcome in results]
             show(next(iter(running.values())))
-            for position, checked in zip(running, check(list(running), check_seconds), strict=True):
-                results[position] = _add_progress(results[position], checked)
+            for position, later_outcome in zip(running, check(list(running), check_seconds), strict=True):
+                results[position] = _add_progress(results[position], later_outcome)
             check_seconds = min(LONGEST_PATIENCE, check_seconds * 1.5)
     finally:
         show(None)
@@ -93,17 +93,19 @@ def _as_failed(outcome: ResourceOutcome, reason: str) -> ResourceOutcome:
     return {**outcome, "status": "failed", "reason": reason, "progress": None}
 
 
-def _add_progress(outcome: ResourceOutcome, checked: ResourceOutcome) -> ResourceOutcome:
+def _add_progress(outcome: ResourceOutcome, later_outcome: ResourceOutcome) -> ResourceOutcome:
     """Return the outcome with the progress of its job from a later check."""
-    if checked["status"] in FAILURES:
-        return {**outcome, "status": checked["status"], "reason": checked["reason"], "progress": None}
-    progress = checked["progress"]
-    if progress is None and checked["fields"]:
-        return _as_failed(outcome, f"the job ended, but these fields still differ: {', '.join(checked['fields'])}")
-    before, after = running_job(outcome), running_job(checked)
+    if later_outcome["status"] in FAILURES:
+        return {**outcome, "status": later_outcome["status"], "reason": later_outcome["reason"], "progress": None}
+    progress = later_outcome["progress"]
+    if progress is None and later_outcome["fields"]:
+        return _as_failed(
+            outcome, f"the job ended, but these fields still differ: {', '.join(later_outcome['fields'])}"
+        )
+    before, after = running_job(outcome), running_job(later_outcome)
     if before and after and before["step"] == after["step"] and "why" in before:
         progress = {"why": before["why"], **after}  # the account finds out only once why a job waits
-    return {**outcome, "progress": progress, "remarks": checked["remarks"]}
+    return {**outcome, "progress": progress, "remarks": later_outcome["remarks"]}
 
 
 def _as_unfinished(outcome: ResourceOutcome) -> ResourceOutcome:

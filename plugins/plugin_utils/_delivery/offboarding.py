@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -69,9 +70,9 @@ def make_refusal_notes(chosen: DeclaredResources) -> list[Note]:
     ]
 
 
-def has_more(entries: Iterable[PlanEntry], others: Iterable[PlanEntry]) -> bool:
-    """Return True if an entry is for a resource for which the other plan has no entry."""
-    return not {key_of(entry) for entry in entries} <= {key_of(entry) for entry in others}
+def has_more(plan: Iterable[PlanEntry], first_plan: Iterable[PlanEntry]) -> bool:
+    """Return True if the plan has an entry for a resource that is missing in the first plan."""
+    return not {key_of(entry) for entry in plan} <= {key_of(entry) for entry in first_plan}
 
 
 def list_undeclared(declared: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:
@@ -93,8 +94,10 @@ def add_folders(entries: Iterable[PlanEntry], notes: Notes, cluster: str) -> lis
     for key, entry in sorted(_list_removals(notes, cluster)):
         if notes[key].get("for") and key != folder_key(ABOVE):
             folders.setdefault(notes[key]["for"], []).append(entry)
-    with_folders = [each for entry in entries for each in (*folders.pop(key_of(entry), ()), entry)]
-    return [*(folder for remaining in folders.values() for folder in remaining), *with_folders]
+    with_folders = []
+    for entry in entries:
+        with_folders += [*folders.pop(key_of(entry), ()), entry]
+    return [*chain.from_iterable(folders.values()), *with_folders]
 
 
 def _list_removals(notes: Notes, cluster: str) -> Iterator[tuple[str, PlanEntry]]:
@@ -134,7 +137,7 @@ def _removes_start_up_file(entry: PlanEntry) -> bool:
 
 
 def as_absent(entry: PlanEntry) -> PlanEntry:
-    """Return the entry that removes this entry's resource."""
+    """Return the entry that removes this entry's resource. A removal needs no key, so the entry contains none."""
     options = {name: value for name, value in entry["options"].items() if name not in ("secret", "password")}
     return {**entry, "options": {**options, "state": "absent"}}
 
@@ -152,13 +155,13 @@ def order_removal(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
 
 def _order_by_depth(entries: Sequence[PlanEntry]) -> list[PlanEntry]:
     """Return folders and links in their order, but each after the last one below its path."""
-    last: dict[str, int] = {}  # path -> position of the last entry with this path or a path below it
+    last_position: dict[str, int] = {}  # path -> position of the last entry with this path or a path below it
     for position, entry in enumerate(entries):
         path = _path(entry)
-        last[path] = position
+        last_position[path] = position
         if len(path) <= LONGEST:
-            last.update(dict.fromkeys(map(str, PurePosixPath(path).parents), position))
-    return sorted(entries, key=lambda entry: (last[_path(entry)], -len(_path(entry))))
+            last_position.update(dict.fromkeys(map(str, PurePosixPath(path).parents), position))
+    return sorted(entries, key=lambda entry: (last_position[_path(entry)], -len(_path(entry))))
 
 
 def _path(entry: PlanEntry) -> str:

@@ -81,7 +81,8 @@ def pack_engine(module_utils: Path, source_digest: str) -> EngineParts:
     needs = {name: [module for module in list_required(name, imports) if module not in core] for name in sources}
     packages = {PACKAGE, *(f"{PACKAGE}.{name.partition('.')[0]}" for name in sources)}
     engine = pack({**dict.fromkeys(sorted(packages)), **{f"{PACKAGE}.{name}": sources[name] for name in core}})
-    others, dictionary = [name for name in sources if name not in core], unpack(engine)
+    others = [name for name in sources if name not in core]
+    dictionary = unpack(engine)
     return {
         "sources": source_digest,
         "engine": engine,
@@ -104,16 +105,16 @@ def write_cache(file: Path, content: bytes) -> None:
 
 
 def list_imports(module: str, source: str) -> list[str]:
-    """Return the modules that the source of a module imports anywhere, also by "from . import x"."""
+    """Return the modules that a module's source imports anywhere, also by "from . import x". module: its name."""
     packages = module.split(".")[:-1]
-    found: dict[str, None] = {}
+    imported: dict[str, None] = {}
     for node in _walk_imports(ast.parse(source)):
         path = [*packages[: len(packages) + 1 - node.level], *(node.module or "").split(".")]
         path = [part for part in path if part]
         is_package = len(path) < 2  # all modules are in packages of one level
         modules = [[*path, alias.name] for alias in node.names] if is_package else [path]
-        found.update(dict.fromkeys(map(".".join, modules)))
-    return list(found)
+        imported.update(dict.fromkeys(map(".".join, modules)))
+    return list(imported)
 
 
 def _walk_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
@@ -128,21 +129,21 @@ def _walk_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
 
 def list_required(module: str, imports: Mapping[str, list[str]]) -> list[str]:
     """Return a module and all modules that it imports, directly or not."""
-    found: dict[str, None] = {}
+    required: dict[str, None] = {}
     to_do = [module]
     while to_do:
         name = to_do.pop()
-        if name not in found:
-            found[name] = None
+        if name not in required:
+            required[name] = None
             to_do += imports[name]
-    return list(found)
+    return list(required)
 
 
 def strip_types(source: str) -> str:
     """Return a source without docstrings, comments and types, with the same behaviour."""
-    typed = EngineSource(_strip_comments(source).encode())
-    untyped = EngineSource(typed.apply_cuts(_cut_types(typed)))
-    return untyped.apply_cuts(_cut_unused_imports(untyped)).decode()
+    typed_source = EngineSource(_strip_comments(source).encode())
+    untyped_source = EngineSource(typed_source.apply_cuts(_cut_types(typed_source)))
+    return untyped_source.apply_cuts(_cut_unused_imports(untyped_source)).decode()
 
 
 def _strip_comments(source: str) -> str:

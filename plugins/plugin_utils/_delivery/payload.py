@@ -168,9 +168,9 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
     preferred: the user's choice (ansible_python_interpreter); no other is tried then. candidates: of the profile. Each
     is started by its path without links, and only if no other user than root can change it.
     """
-    of_site = [] if preferred else list(dict.fromkeys(candidates))
-    others = [preferred] if preferred else USUAL
-    invalid = [name for name in (*of_site, *others) if not INTERPRETER.match(name)]
+    site_candidates = [] if preferred else list(dict.fromkeys(candidates))
+    other_candidates = [preferred] if preferred else USUAL
+    invalid = [name for name in (*site_candidates, *other_candidates) if not INTERPRETER.match(name)]
     if invalid:
         raise AccountError(
             f"{invalid[0]!r} is not a valid path to a Python interpreter: check ansible_python_interpreter"
@@ -179,18 +179,21 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
     final_codes = f"0|{INCOMPLETE}|{BROKEN}|{NOT_KEPT}"  # exit codes after which no other candidate is started
     functions = (
         f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in {final_codes}) exit $r;; esac; }};'
-        f" {_TELL} {_OWN if of_site else ''}"
+        f" {_TELL} {_OWN if site_candidates else ''}"
     )
-    each_of_site, each_other = (f"for p in {' '.join(names)}; do " if names else "" for names in (of_site, others))
+    site_loop, other_loop = (
+        f"for p in {' '.join(names)}; do " if names else "" for names in (site_candidates, other_candidates)
+    )
     resolve = 'q=$(readlink -f "$p");'
     # if no candidate works, a second loop prints the version of each, or why it was not started
-    tell_of_site = f'{resolve} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; '
+    tell_site_candidate = f'{resolve} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; '
+    # the exit code 94 says that no candidate works
     return (
         f"echo {begun}; echo {begun} >&2; {functions} "
-        + (each_of_site and f'{each_of_site}{resolve} own "$q" && run "$q"; done; ')
-        + f'{each_other}run "$p"; done; echo; echo {NO_PYTHON}; '
-        + (each_of_site and f"{each_of_site}{tell_of_site}")
-        + f'{each_other}tell "$p" "$p"; done; exit 94'
+        + (site_loop and f'{site_loop}{resolve} own "$q" && run "$q"; done; ')
+        + f'{other_loop}run "$p"; done; echo; echo {NO_PYTHON}; '
+        + (site_loop and f"{site_loop}{tell_site_candidate}")
+        + f'{other_loop}tell "$p" "$p"; done; exit 94'
     )
 
 
@@ -211,8 +214,8 @@ def build_short_payload(plan: Mapping[str, Any], places: Mapping[str, str], dige
     """
     kept = {"digests": digests, "place": KEPT_ENGINE, "seconds": _SECONDS, "not kept": NOT_KEPT}
     data = {"boot": LOADER + _KEPT + _START, "frame": FRAME, "broken": BROKEN, "plan": plan, **kept}
-    used = {entry["kind"]: places[entry["kind"]] for entry in plan["resources"]}
-    return _frame_input([engine_parts.pack({**data, "places": used})])
+    places_of_plan = {entry["kind"]: places[entry["kind"]] for entry in plan["resources"]}
+    return _frame_input([engine_parts.pack({**data, "places": places_of_plan})])
 
 
 def _frame_input(blocks: list[str]) -> bytes:
@@ -222,14 +225,17 @@ def _frame_input(blocks: list[str]) -> bytes:
 
 
 def build_blocks(
-    entries: Iterable[Mapping[str, Any]], places: Mapping[str, str], data: Mapping[str, Any], *further: str
+    entries: Iterable[Mapping[str, Any]], places: Mapping[str, str], data: Mapping[str, Any], *further_modules: str
 ) -> list[str]:
-    """Return one line each for the engine, the modules of the entries and further ones, and the data for the loader."""
+    """Return one line each for the engine, the needed modules, and the data for the loader.
+
+    entries: of a plan. places: of all resource types. data: for the loader. further_modules: to send in any case.
+    """
     engine = load_engine()
-    used = {entry["kind"]: places[entry["kind"]] for entry in entries}
-    modules = [*(place.rpartition(".")[0] for place in sorted(used.values())), *further]
+    places_of_entries = {entry["kind"]: places[entry["kind"]] for entry in entries}
+    modules = [*(place.rpartition(".")[0] for place in sorted(places_of_entries.values())), *further_modules]
     needed = dict.fromkeys(name for module in modules for name in engine["needs"][module])
-    data_line = engine_parts.pack({**data, "places": used})
+    data_line = engine_parts.pack({**data, "places": places_of_entries})
     return [engine["engine"], *(engine["modules"][name] for name in needed), data_line]
 
 

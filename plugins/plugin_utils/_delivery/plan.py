@@ -80,34 +80,34 @@ class Plan(NamedTuple):
             try:
                 if secret is not None:
                     options["password"] = key(secret)
-                sent: PlanEntry = {
+                plan_entry: PlanEntry = {
                     "kind": entry["kind"],
                     "capability": entry["capability"],
                     "options": _complete(entry, options),
                 }
                 if secret is not None:
-                    sent["key"] = secret
+                    plan_entry["key"] = secret
                 if entry.get("replace"):
-                    sent["replace"] = True
-                plan.entries.append(sent)
+                    plan_entry["replace"] = True
+                plan.entries.append(plan_entry)
             except MissingKey as error:
                 outcome = failed_outcome(identity_of(entry), entry["capability"], str(error))
                 plan.unmet[position] = {**outcome, "missing_secret": secret} if error.absent else outcome
         return plan
 
-    def add_unmet(self, answered: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
-        """Return the outcomes that the account answered and those of unmet, in the order of declaration.
+    def add_unmet(self, received: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
+        """Return the outcomes received from the account and those of unmet, in the order of declaration.
 
         Raise AccountError if the account did not answer for each entry.
         """
-        if len(answered) != len(self.entries):
+        if len(received) != len(self.entries):
             raise AccountError(
-                f"the account returned {len(answered)} of {len(self.entries)} results, so the state of the others"
+                f"the account returned {len(received)} of {len(self.entries)} results, so the state of the others"
                 " is unknown. Run again to check and continue"
             )
-        answers = iter(answered)
-        positions = range(len(answered) + len(self.unmet))
-        return [self.unmet[position] if position in self.unmet else next(answers) for position in positions]
+        remaining = iter(received)
+        positions = range(len(received) + len(self.unmet))
+        return [self.unmet[position] if position in self.unmet else next(remaining) for position in positions]
 
 
 def skip_missing_keys(declared: DeclaredResources, key: Callable[[str], str]) -> DeclaredResources:
@@ -141,9 +141,9 @@ def apply_keep_and_replace(
     """
     keep, replace = ([str(identity).strip() for identity in account.get(name) or ()] for name in ("keep", "replace"))
     identities = [identity_of(entry) for entry in declared.resources]
-    both = sorted({*keep} & {*replace})
-    if both:
-        raise AccountError(f'"{both[0]}" is in both `keep` and `replace` of this account; remove it from one')
+    conflicts = sorted({*keep} & {*replace})
+    if conflicts:
+        raise AccountError(f'"{conflicts[0]}" is in both `keep` and `replace` of this account; remove it from one')
     if is_complete:
         _refuse_unknown({"keep": keep, "replace": replace}, identities)
     resources, notes = [], list(declared.notes)
@@ -241,7 +241,7 @@ def _complete(entry: PlanEntry, options: Given) -> Given:
                 f"{role}: {name} is {complete.get(name)!r}; expected one of {', '.join(spec['choices'])}"
             )
     try:
-        checker(complete)
+        checker(complete)  # the class has further rules for its options
     except AccountError as error:
         raise AccountError(f"{role}: {error}") from None
     return complete

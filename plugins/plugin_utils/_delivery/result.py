@@ -94,7 +94,8 @@ def merge_outcomes(first: Sequence[ResourceOutcome], later: Sequence[ResourceOut
     """
     changed = {outcome["identity"] for outcome in first if outcome["status"] in CHANGES}
     latest = {outcome["identity"]: outcome for outcome in later if outcome["identity"] not in changed}
-    return [latest.pop(outcome["identity"], outcome) for outcome in first] + list(latest.values())
+    merged = [latest.pop(outcome["identity"], outcome) for outcome in first]
+    return [*merged, *latest.values()]  # what remains are resources of the second plan alone
 
 
 def drop_absent(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:

@@ -82,9 +82,9 @@ def make_start_limit(
 
 @contextmanager
 def limit_session(seconds: float, start: StartLimit | None = None) -> Iterator[None]:
-    """Raise NoAnswer if the block takes longer than that, uses too much memory, or the command of ssh does not begin.
+    """Raise NoAnswer if the block exceeds the seconds or the memory limit, or if the command of ssh does not begin.
 
-    Raise CommandEnded as soon as that command has ended with an answer.
+    Raise CommandEnded as soon as the command has ended with an answer. start: the limit for the command's start.
 
     Ansible's limit for the task applies as well: its alarm is restored afterwards, with the seconds that are left.
     """
