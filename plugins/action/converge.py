@@ -54,30 +54,31 @@ class ActionModule(AccountAction):
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
         """Run a module with one resource, or deliver what the roles declare."""
         if self._resource_type in PLACES:
-            checked = check_arguments(make_module_spec(self._resource_type), arguments)
-            return deliver_one(self._resource_type, checked, session)
-        checked = check_arguments(OF_ROLES, arguments)
-        names = session.select(checked["capabilities"])
-        declared = session.collect(names, checked["resources"], (RefusedValue,)).without_repeats()
+            values = check_arguments(make_module_spec(self._resource_type), arguments)
+            return deliver_one(self._resource_type, values, session)
+        values = check_arguments(OF_ROLES, arguments)
+        names = session.select(values["capabilities"])
+        declared = session.collect(names, values["resources"], tolerated=(RefusedValue,)).without_repeats()
         if (state_folder() / "secrets").is_dir() and not session.sandbox:
             from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders
 
             declared = reminders.without_open_rotations(session.name, declared)
-        return deliver(session, declared, checked["wait"], {"seconds": checked["seconds"], **read_decisions(session)})
+        return deliver(session, declared, values["wait"], {"seconds": values["seconds"], **read_decisions(session)})
 
     @property
     def _resource_type(self) -> str:
+        """The name of the task's module: its resource type, or converge."""
         return str(self._task.action.rpartition(".")[2])
 
 
 def check_arguments(spec: Spec, arguments: Arguments) -> dict[str, Any]:
     """Return the arguments with their defaults. Raise AccountError with all violations of the spec."""
-    checked = check_settings(spec, arguments)
-    if checked.violations:
+    settings = check_settings(spec, arguments)
+    if settings.violations:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import describe_violation
 
-        raise AccountError("\n".join(map(describe_violation, checked.violations)))
-    return checked.values
+        raise AccountError("\n".join(map(describe_violation, settings.violations)))
+    return settings.values
 
 
 def read_decisions(session: AccountSession) -> dict[str, bool | str]:

@@ -119,7 +119,7 @@ def inspect_keyring(key: str, is_needed: bool) -> DoctorCheck:
     except MissingKey as error:
         return doctor_checks.report_keyring_error(str(error), is_needed)
     if isinstance(backend, Keyring):
-        backend.use_prompter(prompter, {})
+        backend.use_prompter(prompter, unlocked={})
     description = backends.describe(backend)
     try:
         value = backends.read_password(backend, key)
@@ -209,11 +209,11 @@ def plain_variables(host: InventoryHost) -> dict[str, str]:
 def inspect_credentials(host: InventoryHost, ssh_settings: dict[str, list[str]]) -> Iterator[DoctorCheck]:
     """Check the certificate files of an account, its Kerberos ticket, and a certificate that the site would refuse."""
     now = datetime.now(UTC)
-    found = list(credential.read_certificate_files(ssh_settings))
+    candidates = list(credential.read_certificate_files(ssh_settings))
     best = credential.find_credential(host.variables, now)
     if best and (best.kind == "ticket" or best.problem or not best.place):  # otherwise, it is one of the files
-        found.append(best)
+        candidates.append(best)
     user = renewers.user_of(host.variables)
-    for each in found:
-        renew = shlex.join(renewers.renewal_command(host.variables["cluster"], user, each.place))
-        yield doctor_checks.check_credential(host.name, each, now, renew)
+    for candidate in candidates:
+        renew = shlex.join(renewers.renewal_command(host.variables["cluster"], user, candidate.place))
+        yield doctor_checks.check_credential(host.name, candidate, now, renew)

@@ -67,11 +67,11 @@ class ActionModule(AccountAction):
 
 def import_result(session: ScriptSession, result: script_result.ScriptResult) -> AccountResult | AuditAccount:
     """Verify the result, and return the result of the task. Record the import unless in check mode."""
-    known = exported_scripts.read_scripts(session.name)
-    answer = result.verify(session.name, known, exported_scripts.seal_key(session.name, result.script))
+    scripts = exported_scripts.read_scripts(session.name)
+    answer = result.verify(session.name, scripts, exported_scripts.seal_key(session.name, result.script))
     if answer["error"]:
         raise AccountError(answer["error"])
-    entries = known["scripts"][result.script]["parts"][result.part]
+    entries = scripts["scripts"][result.script]["parts"][result.part]
     if len(answer["outcomes"]) != len(entries):
         raise AccountError(
             f"the result has {len(answer['outcomes'])} outcomes, but the script has {len(entries)} resources, "
@@ -83,7 +83,7 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
         _record_import(session, result, entries)
         return audit
     plan_rest = _plan_no_rest if result.part == "offboard" else None
-    imported = deliver(session, DeclaredResources(entries, [], {}), 0, PLAN_SETTINGS, plan_rest)
+    imported = deliver(session, DeclaredResources(entries, [], {}), wait=0, settings=PLAN_SETTINGS, plan_rest=plan_rest)
     _record_import(session, result, entries)
     if result.part == "onboard" and not session.is_check_run:
         sentences = script_rotation.record_new_keys(session.name, entries)
@@ -111,7 +111,7 @@ def _record_import(session: ScriptSession, result: script_result.ScriptResult, e
 
 
 def _plan_no_rest(_notes: Notes) -> list[PlanEntry]:
-    """Return an empty second plan, since the script had only one."""
+    """Return an empty second plan: the script had only one. deliver() treats a run with this function as a removal."""
     return []
 
 

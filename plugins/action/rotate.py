@@ -105,8 +105,8 @@ class ActionModule(AccountAction):
             raise AccountError(reason)
         files = [file for host, keys in keys_by_host.items() for file in targets.find_files(host, secret, keys)]
         names = [file.target for file in files]
-        by_hand = tuple(host for host, of_host in hosts.items() if _is_by_hand(of_host))
-        coordinator = Coordinator(RotationRequest(secret, tuple(names), options, PIPED_KEY, by_hand))
+        accounts_by_hand = tuple(host for host, of_host in hosts.items() if _is_by_hand(of_host))
+        coordinator = Coordinator(RotationRequest(secret, tuple(names), options, PIPED_KEY, accounts_by_hand))
         if not session.is_check_run:
             return coordinator.take_steps(previous_state or None, arguments["last"])
         if previous_state:  # the first preview was complete: the accounts are not asked again
@@ -120,36 +120,38 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
     if not step_data:  # the coordinator has nothing to do on accounts
         return NO_SHARE
     files = targets.find_files(session.name, secret, _list_keys(session))
-    own_files = [file for file in files if file.target in step_data["targets"]]
-    if not own_files:  # the step is about files on other accounts
+    step_files = [file for file in files if file.target in step_data["targets"]]
+    if not step_files:  # the step is about files on other accounts
         return NO_SHARE
     if session.is_check_run:
-        return _preview_share(secret, lead, own_files, session)
-    step = RotationStep(step_data["name"], step_data["version"], tuple(file.target for file in own_files))
+        return _preview_share(secret, lead, step_files, session)
+    step = RotationStep(step_data["name"], step_data["version"], tuple(file.target for file in step_files))
     key = record_key()  # of this machine, for signatures and fingerprints
     store = VersionStore(secret, key)
 
     def send_files(files: list[targets.SecretFile], keyring_name: str, work: Work) -> list[ResourceOutcome]:
         """Send the files with this key, and the search for leftovers of the old key, in one session."""
-        registry = {} if work == "foresee" else lead["registry"]  # it cannot know the key of a preview
+        registry = {} if work == "foresee" else lead["registry"]  # the registry has no entry for the key of a preview
         entries = targets.rotation_entries(files, keyring_name, registry, sorted(marks.values()))
         password = PREVIEW_KEY if work == "foresee" else session.key(keyring_name)
         outcomes = _send_entries([*entries, *search.entries()], password, work, session)
         effects.leftovers = search.read_outcome(outcomes[len(files) :])
         return outcomes[: len(files)]
 
-    known = store.load()
-    by_program = AccountEffects(secret, own_files, str(lead["current"]), send_files)
-    effects = ImportedTargets(session.name, known, own_files) if _is_by_hand(session.variables) else by_program
+    recorded_secret = store.load()
+    ssh_effects = AccountEffects(secret, step_files, str(lead["current"]), send_files)
+    effects = (
+        ImportedTargets(session.name, recorded_secret, step_files) if _is_by_hand(session.variables) else ssh_effects
+    )
     rotation = Rotation(secret, Ledger(key), store, effects, tuple(lead["wanted"]))
-    marks = account_marks({secret: known} if known else {}, session.name, key)
+    marks = account_marks({secret: recorded_secret} if recorded_secret else {}, session.name, key)
     cluster = session.variables.get("cluster") or {}
     search = LeftoverSearch.for_step(rotation.situation(), step.name, files, cluster, marks)
     for target in step.targets:
         _apply_step(rotation, target, step)
     situation = rotation.situation()
     states = situation.states(situation.version if step.name == "retire" else step.version)
-    share = search.add_to(results.share_result(step, own_files, effects.outcomes, states))
+    share = search.add_to(results.share_result(step, step_files, effects.outcomes, states))
     # A share without any of these is reported by the coordinator: the user has done the step, or no file has the key
     return share if share["failed"] or share.get("outcomes") or share.get("remarks") else NO_SHARE
 
@@ -200,9 +202,10 @@ def _preview_share(
 ) -> ShareResult:
     """Return what a rotation would write to the files of an account. Nothing is recorded or changed."""
     key, version = record_key(), lead["step"]["version"]
-    known = VersionStore(secret, key).load() or versions.adopt(secret, "token")  # as at the start of a rotation
-    marks = account_marks({secret: known}, session.name, key)
-    keyring_name = versions.keyring_name(secret, version or known.current.id)
+    # without a record, the stored key is adopted, as at the start of a rotation
+    recorded_secret = VersionStore(secret, key).load() or versions.adopt(secret, "token")
+    marks = account_marks({secret: recorded_secret}, session.name, key)
+    keyring_name = versions.keyring_name(secret, version or recorded_secret.current.id)
     entries = targets.rotation_entries(files, keyring_name, {}, sorted(marks.values()))
     try:
         outcomes = _send_entries(entries, session.key(keyring_name) if version else PREVIEW_KEY, "foresee", session)

@@ -62,8 +62,10 @@ def find_block(variables: Variables, may_ask: bool) -> str:
         credential = find_credential(variables, now)
         if credential and credential.is_unusable(now):
             return advise_renewal(variables, credential, now)
-    each_time = account.get("asks_each_time")
-    return advise_terminal() if each_time and not (may_ask and each_time["at_terminal"]) else ""
+    login_prompt = account.get("asks_each_time")
+    if not login_prompt or (may_ask and login_prompt["at_terminal"]):
+        return ""
+    return advise_terminal()
 
 
 def advise_connect(account: str) -> str:

@@ -84,12 +84,12 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
             start_new_session=True,
         )
         passphrases: dict[str, str] = {}
-        longest = 0.0  # seconds that the user took for an answer
+        longest_wait = 0.0  # seconds that the user took for an answer
         try:
             while process.poll() is None:
                 started = time.monotonic()
                 _answer_question(server, ask, show, passphrases)
-                longest = max(longest, time.monotonic() - started)
+                longest_wait = max(longest_wait, time.monotonic() - started)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)  # with the processes that it started for a jump host
@@ -98,7 +98,7 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
             return ""
         errors.seek(0)
         output = _join_lines(errors.read(8192).decode(errors="replace")) or REFUSED
-        return TOO_LATE.format(seconds=longest, output=output) if longest > LONG else output
+        return TOO_LATE.format(seconds=longest_wait, output=output) if longest_wait > LONG else output
 
 
 def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestion]]:

@@ -41,15 +41,16 @@ def compare(profile: Profile, observations: Observations, user: str) -> list[Pro
 
 def compare_jobs(profile: Profile, jobs: Sequence[JobCheckResult]) -> list[ProbedFact]:
     """Return the comparison of the facts that only a job can show. jobs: the results of a test job's checks."""
-    works = {check["what"]: check["works"] for check in jobs}
+    works_by_title = {check["what"]: check["works"] for check in jobs}
     places = [("home", profile["home"], "~")]
     places += [(f"storage.{area['name']}", area, area.get("path", "")) for area in profile.get("storage", ())]
-    facts = [
-        _compare_fact(f"{fact}.on_compute", place["on_compute"], "writable" if works[check] else "not writable",
-                      TEST_JOB, agrees=(place["on_compute"] == "rw") == works[check])
-        for fact, place, path in places
-        if "on_compute" in place and (check := f"{path} is writable") in works
-    ]  # fmt: skip
+    facts = []
+    for fact, place, path in places:
+        works = works_by_title.get(f"{path} is writable")
+        if "on_compute" in place and works is not None:
+            expected, shown = place["on_compute"], "writable" if works else "not writable"
+            agrees = (expected == "rw") == works
+            facts.append(_compare_fact(f"{fact}.on_compute", expected, shown, TEST_JOB, agrees=agrees))
     is_reached = [check["works"] for check in jobs if check["way"] == "reach"]
     internet = profile.get("compute", {}).get("internet")
     if internet and is_reached:
@@ -67,8 +68,13 @@ def _compare_fact(
     agrees: None if the account does not show the fact. value: the correct one for the profile, if it is certain.
     """
     result: Comparison = "not visible" if agrees is None else "agrees" if agrees else "differs"
-    says, seen = _format(expected), _format(observed)
-    row: ProbedFact = {"fact": fact, "result": result, "says": says, "seen": seen, "by": command}
+    row: ProbedFact = {
+        "fact": fact,
+        "result": result,
+        "says": _format(expected),
+        "seen": _format(observed),
+        "by": command,
+    }
     return {**row, "value": value} if value is not None and result == "differs" else row
 
 
@@ -78,8 +84,9 @@ def _format(value: Any) -> str:
         return ", ".join(f"{name} {_format(item)}" for name, item in value.items())
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_format, value))
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) \
-        else str(value)  # fmt: skip
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 # -- the machine -----------------------------------------------------------------------------------
@@ -132,30 +139,30 @@ def _compare_areas(profile: Profile, observations: Observations) -> Iterator[Pro
         path = area.get("path")
         if not path or "{" in path or path.startswith("$"):  # a project or variable is not set: the path is unknown
             continue
-        found, root = observations.area(name), observations.area(f"{name} root")  # root: created by the site
-        if found.kind in ("", "folder"):
-            yield _compare_fact(f"{fact}.path", path, found.kind or "the path could not be read", f"ls -d {path}",
-                                agrees=True if found.kind else None)  # fmt: skip
+        area_found, root = observations.area(name), observations.area(f"{name} root")  # root: created by the site
+        if area_found.kind in ("", "folder"):
+            yield _compare_fact(f"{fact}.path", path, area_found.kind or "the path could not be read", f"ls -d {path}",
+                                agrees=True if area_found.kind else None)  # fmt: skip
         elif root.kind == "folder":  # this account may have no access, or has to create the folder
             yield _compare_fact(f"{fact}.path", path, "not found", f"ls -d {path}")
         else:
             yield _compare_fact(f"{fact}.path", path, f"{root.path} not found", f"ls -d {root.path}", agrees=False)
     for number, launcher in enumerate(profile.get("launchers", ())):
-        found = observations.area(f"launcher {number}")
-        if launcher.get("image") and found.kind:
-            yield _compare_fact(f"launchers.{launcher['name']}.image", launcher["image"], found.kind,
-                                f"ls {launcher['image']}", agrees=found.kind == "file")  # fmt: skip
-    if (folder := profile.get("container", {}).get("images")) and (found := observations.area("images")).kind:
-        yield _compare_fact("container.images", folder, found.kind, f"ls -d {folder}", agrees=found.kind == "folder")
+        image = observations.area(f"launcher {number}")
+        if launcher.get("image") and image.kind:
+            yield _compare_fact(f"launchers.{launcher['name']}.image", launcher["image"], image.kind,
+                                f"ls {launcher['image']}", agrees=image.kind == "file")  # fmt: skip
+    if (folder := profile.get("container", {}).get("images")) and (images := observations.area("images")).kind:
+        yield _compare_fact("container.images", folder, images.kind, f"ls -d {folder}", agrees=images.kind == "folder")
 
 
 def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
     """Yield the quota command, and the limits of the home and the areas. A limit that was raised agrees."""
     command = profile.get("quota_command", "")
     if command:
-        found = observations.text(f"program {command.split()[0]}")  # a path
-        yield _compare_fact("quota_command", command, found or "not found", f"command -v {command.split()[0]}",
-                            agrees=bool(found) or None)  # fmt: skip
+        program_path = observations.text(f"program {command.split()[0]}")
+        yield _compare_fact("quota_command", command, program_path or "not found", f"command -v {command.split()[0]}",
+                            agrees=bool(program_path) or None)  # fmt: skip
     places = [("home", profile["home"], observations.text("home"))]
     areas = profile.get("storage", ())
     places += [(f"storage.{area['name']}", area, observations.area(area["name"]).path) for area in areas]
@@ -188,11 +195,11 @@ def _compare_container(profile: Profile, observations: Observations) -> Iterator
                             f"module avail {module}", agrees=shown == "yes")  # fmt: skip
     if runtime == "none" or "on_login" not in container:
         return
-    found, expected = observations.text(f"program {runtime}"), container["on_login"]
-    if_not_found = None if module or not expected else False  # the module may provide the runtime
-    agrees = bool(expected) if found else if_not_found
-    yield _compare_fact("container.on_login", expected, found or "not found", f"command -v {runtime}",
-                        agrees=agrees, value=bool(found))  # fmt: skip
+    program_path, expected = observations.text(f"program {runtime}"), container["on_login"]
+    agrees_if_missing = None if module or not expected else False  # the module may provide the runtime
+    agrees = bool(expected) if program_path else agrees_if_missing
+    yield _compare_fact("container.on_login", expected, program_path or "not found", f"command -v {runtime}",
+                        agrees=agrees, value=bool(program_path))  # fmt: skip
 
 
 # -- Slurm -----------------------------------------------------------------------------------------
@@ -208,8 +215,8 @@ def _compare_slurm(scheduler: Profile, observations: Observations) -> Iterator[P
     partitions = scheduler.get("partitions", [])
     if partitions:
         missing = [name for name in partitions if name not in existing]
-        yield _compare_fact("scheduler.partitions", partitions, _not_found(missing) if missing else partitions, SINFO,
-                            agrees=not missing,
+        yield _compare_fact("scheduler.partitions", partitions,
+                            _describe_missing(missing) if missing else partitions, SINFO, agrees=not missing,
                             value=[name for name in partitions if name in existing] or existing)  # fmt: skip
     yield from _compare_options(scheduler, observations)
     yield from _compare_hours(scheduler, observations)
@@ -223,7 +230,7 @@ def _compare_slurm(scheduler: Profile, observations: Observations) -> Iterator[P
                                 agrees=expected == is_required, value=is_required)  # fmt: skip
 
 
-def _not_found(names: Sequence[str]) -> str:
+def _describe_missing(names: Sequence[str]) -> str:
     return f"{_format(names)} not found"
 
 
@@ -239,8 +246,8 @@ def _compare_options(scheduler: Profile, observations: Observations) -> Iterator
         if options.gpu_type and options.gpu_type not in types and set(types) - {""}:  # sinfo shows types of GPUs
             missing.append(options.gpu_type)
         if partitions or options.gpu_type:
-            yield _compare_fact(f"scheduler.{name}", scheduler[name], _not_found(missing) if missing else "found",
-                                SINFO, agrees=not missing)  # fmt: skip
+            observed = _describe_missing(missing) if missing else "found"
+            yield _compare_fact(f"scheduler.{name}", scheduler[name], observed, SINFO, agrees=not missing)
 
 
 def _compare_hours(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
@@ -273,9 +280,9 @@ def _compare_gpus(scheduler: Profile, observations: Observations) -> Iterator[Pr
         yield _compare_fact("scheduler.gpu_nodes", expected, observed, SINFO, agrees=agrees, value=observed)
     if scheduler.get("gpus_per_node"):
         gpu_type = split_site_options(scheduler.get("gpu", "")).gpu_type
-        usual = [nodes for nodes in observations.nodes if gpu_type in nodes.gpus] or observations.nodes
-        most = max(sum(nodes.gpus.values()) for nodes in usual)
+        gpu_nodes = [nodes for nodes in observations.nodes if gpu_type in nodes.gpus] or observations.nodes  # else all
+        most_gpus = max(sum(nodes.gpus.values()) for nodes in gpu_nodes)
         expected = scheduler["gpus_per_node"]
-        possible = sorted({*(number for number in expected if number < most), most})
-        yield _compare_fact("scheduler.gpus_per_node", expected, f"at most {most}", SINFO,
-                            agrees=max(expected) == most, value=possible)  # fmt: skip
+        possible = sorted({*(number for number in expected if number < most_gpus), most_gpus})
+        yield _compare_fact("scheduler.gpus_per_node", expected, f"at most {most_gpus}", SINFO,
+                            agrees=max(expected) == most_gpus, value=possible)  # fmt: skip

@@ -53,20 +53,24 @@ def write(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> Pro
     """
     settings = read_settings(variables, value)
     results = {host: variables["hostvars"][host].get(PROBED) for host in variables["ansible_play_hosts_all"]}
-    probed: dict[str, ProbeAccount] = {host: result for host, result in results.items() if "observed" in (result or {})}
-    if variables.get("ansible_check_mode") or not probed:  # a preview, or no account was reached
+    probed_accounts: dict[str, ProbeAccount] = {
+        host: result for host, result in results.items() if "observed" in (result or {})
+    }
+    if variables.get("ansible_check_mode") or not probed_accounts:  # a preview, or no account was reached
         return NOTHING
     day = datetime.now(UTC).date().isoformat()
     try:
         if settings.get("probe_new"):
             folder = Path(settings["probe_folder"])
-            return _write_first(folder, *next(iter(probed.items())), variables["hostvars"], day, ask)
-        for host, result in probed.items():
+            return _write_first(folder, *next(iter(probed_accounts.items())), variables["hostvars"], day, ask)
+        for host, result in probed_accounts.items():
             if "sandbox" not in result:  # a sandbox is no cluster that could differ from its profile
                 probed_facts.remember(variables["hostvars"][host]["cluster"]["id"], host, day, result["facts"])
         if not settings.get("probe_write"):
             return NOTHING
-        return _patch_all(Path(settings.get("probe_folder") or _choose_folder(variables)), probed, variables, day)
+        return _patch_all(
+            Path(settings.get("probe_folder") or _choose_folder(variables)), probed_accounts, variables, day
+        )
     except (Mistakes, StateError) as error:
         raise AccountError(str(error)) from None
 
@@ -99,16 +103,16 @@ def _choose_folder(variables: Variables) -> Path:
 
 
 def _write_first(
-    folder: Path, host: str, probed: ProbeAccount, hostvars: Variables, day: str, ask: Ask | None
+    folder: Path, host: str, probe_result: ProbeAccount, hostvars: Variables, day: str, ask: Ask | None
 ) -> ProbeWritten:
     """Write the first profile of a cluster, after at most three questions."""
-    observations = Observations(probed["observed"], probed["slurm"])
+    observations = Observations(probe_result["observed"], probe_result["slurm"])
     user, _at, name = host.rpartition("@")
     login, answers = hostvars[host]["cluster"]["login"], _ask_questions(observations, name, ask)
     profile = first_profile.build_profile(name, login, user, observations, answers)
     file = folder / f"{name}.yml"
-    before = read_text(file) if file.exists() else None
-    write_file(file, first_profile.render(profile, host, day), before)
+    old_text = read_text(file) if file.exists() else None
+    write_file(file, first_profile.render(profile, host, day), old_text)
     read_sourced(file)  # raises Mistakes if the profile is invalid
     return _build_result({abbreviate_home(file): []}, ["plan"])
 
@@ -151,6 +155,14 @@ def _patch_all(
     return _build_result(files, ["probe"]) if files else NOTHING
 
 
-def _build_result(files: dict[str, list[str]], words: Sequence[str]) -> ProbeWritten:
-    """Return the result of a run that wrote profiles. words: of the command to run next."""
-    return {"kind": "probe_written", "changed": bool(files), "files": files, "next": command_line.command_for(*words)}
+def _build_result(files: dict[str, list[str]], next_words: Sequence[str]) -> ProbeWritten:
+    """Return the result of a run that wrote profiles.
+
+    files: the names of the changed facts, by the path of each profile. next_words: of the command to run next.
+    """
+    return {
+        "kind": "probe_written",
+        "changed": bool(files),
+        "files": files,
+        "next": command_line.command_for(*next_words),
+    }

@@ -140,28 +140,30 @@ def report_reminder(text: str, command: str) -> DoctorCheck:
 
 def check_ssh(version: str | None, is_needed: bool) -> DoctorCheck:
     """Check the ssh client by the output of `ssh -V`, or None if ssh is not installed."""
-    problem = FAILED if is_needed else WARNING
+    problem_status = FAILED if is_needed else WARNING
     if version is None:
-        return DoctorCheck("ssh", problem, "ssh is not installed.", "install the OpenSSH client")
-    found = re.search(r"OpenSSH\w*?_(\d+)\.(\d+)\S*", version)
-    if not found:
+        return DoctorCheck("ssh", problem_status, "ssh is not installed.", "install the OpenSSH client")
+    match = re.search(r"OpenSSH\w*?_(\d+)\.(\d+)\S*", version)
+    if not match:
         text = f"{version.strip()} is not OpenSSH; hpc-onboard is tested with OpenSSH only."
         return DoctorCheck("ssh", WARNING, text, "install the OpenSSH client")
-    if (int(found[1]), int(found[2])) < OLDEST_SSH:
-        return DoctorCheck("ssh", problem, f"{found[0]} does not support jump hosts.", "install OpenSSH 7.3 or newer")
-    return DoctorCheck("ssh", OK, f"{found[0]}.")
+    if (int(match[1]), int(match[2])) < OLDEST_SSH:
+        return DoctorCheck(
+            "ssh", problem_status, f"{match[0]} does not support jump hosts.", "install OpenSSH 7.3 or newer"
+        )
+    return DoctorCheck("ssh", OK, f"{match[0]}.")
 
 
 def check_agent(code: int | None, output: str, is_needed: bool) -> DoctorCheck:
     """Check the ssh agent by the exit code and output of `ssh-add -l`: 1 is an agent without keys."""
-    problem = WARNING if is_needed else OK  # without accounts on clusters, no agent is needed
+    problem_status = WARNING if is_needed else OK  # without accounts on clusters, no agent is needed
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]
         return DoctorCheck("ssh agent", OK, f"the agent has {count(len(keys), 'key')}.")
     if code == 1:
-        return DoctorCheck("ssh agent", problem, "the agent has no keys.", "ssh-add" if is_needed else "")
+        return DoctorCheck("ssh agent", problem_status, "the agent has no keys.", "ssh-add" if is_needed else "")
     text = "no ssh agent is running, so a run cannot use an SSH key with a passphrase."
-    return DoctorCheck("ssh agent", problem, text, 'eval "$(ssh-agent)" && ssh-add' if is_needed else "")
+    return DoctorCheck("ssh agent", problem_status, text, 'eval "$(ssh-agent)" && ssh-add' if is_needed else "")
 
 
 def check_control_path(folder: str) -> DoctorCheck:
@@ -273,9 +275,11 @@ def check_ssh_names(config: str, targets: Sequence[NameTarget]) -> DoctorCheck:
     name, rewrite = "ssh names", shlex.join(command_for("ssh-config"))
     if not texts.has_block(config):
         return DoctorCheck(name, WARNING, f"{texts.CONFIG} no longer includes {texts.FILE}.", rewrite)
-    wrong = [target for target in targets if target.actual != target.desired]
-    if wrong:
-        names = "; ".join(f"`ssh {each.name}` connects to {each.actual}, not to {each.desired}" for each in wrong)
+    overridden = [target for target in targets if target.actual != target.desired]
+    if overridden:
+        names = "; ".join(
+            f"`ssh {target.name}` connects to {target.actual}, not to {target.desired}" for target in overridden
+        )
         text = f"your own ssh settings override the entries of hpc-onboard: {names}."
         return DoctorCheck(name, WARNING, text, f"check the Host entries in {texts.CONFIG}")
     if not texts.is_block_last(config):

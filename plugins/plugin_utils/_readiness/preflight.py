@@ -86,12 +86,12 @@ def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str) -
     """
     settings = read_settings(variables, value)
     rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, "looked").items()]
-    closed = sum(row["state"] != "open" for row in rows)
+    unready = sum(row["state"] != "open" for row in rows)
     if settings.get("preflight_output"):
         document = {"schema": SCHEMA, "finished": moment, "accounts": rows}
         write_report("preflight_output", Path(settings["preflight_output"]), document)
-    text = f"the login fails on {closed} of {len(rows)} accounts" if closed else "the login works on all accounts"
-    return {"kind": "preflight_report", "changed": False, "failed": bool(closed), "msg": text, "accounts": rows}
+    text = f"the login fails on {unready} of {len(rows)} accounts" if unready else "the login works on all accounts"
+    return {"kind": "preflight_report", "changed": False, "failed": bool(unready), "msg": text, "accounts": rows}
 
 
 def _build_row(result: Mapping[str, Any]) -> dict[str, str]:

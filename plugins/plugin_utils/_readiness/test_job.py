@@ -53,24 +53,25 @@ class JobTest(NamedTuple):
 
 def plan_checks(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], settings: JobTestSettings) -> JobTest:
     """Return the checks for an account. cluster: the profile. declared: the resources of all its roles."""
-    present = [entry for entry in declared if entry["options"].get("state", "present") == "present"]
-    test = JobTest([], [])
+    present_entries = [entry for entry in declared if entry["options"].get("state", "present") == "present"]
+    job_test = JobTest([], [])
     if cluster.get("home", {}).get("on_compute") in UNWRITABLE:
-        test.skipped.append(SkippedCheck("~ is writable", HOME_READ_ONLY))
+        job_test.skipped.append(SkippedCheck("~ is writable", HOME_READ_ONLY))
     else:
-        test.checks.append(_build_check("~ is writable", "writes", "~", paths=1))
-    for path in dict.fromkeys(_list_output_folders(present)):
-        test.checks.append(_build_check(f"{path} is writable", "writes", path, paths=1))
-    for path in dict.fromkeys(_list_input_files(present)):
-        test.checks.append(_build_check(f"{path} is readable", "reads", path, paths=1))
-    _add_key_checks(cluster, present, settings, test)
-    if any(entry["kind"] == "shell_environment" for entry in present) and not settings.home:  # the file is in the home
-        test.checks.append(_build_check("the environment loads", "environment"))
-    _add_network_check(cluster, present, test)
-    _add_container_check(present, settings, test)
+        job_test.checks.append(_build_check("~ is writable", "writes", "~", paths=1))
+    for path in dict.fromkeys(_list_output_folders(present_entries)):
+        job_test.checks.append(_build_check(f"{path} is writable", "writes", path, paths=1))
+    for path in dict.fromkeys(_list_input_files(present_entries)):
+        job_test.checks.append(_build_check(f"{path} is readable", "reads", path, paths=1))
+    _add_key_checks(cluster, present_entries, settings, job_test)
+    has_environment = any(entry["kind"] == "shell_environment" for entry in present_entries)
+    if has_environment and not settings.home:  # the file is in the home, which jobs can read
+        job_test.checks.append(_build_check("the environment loads", "environment"))
+    _add_network_check(cluster, present_entries, job_test)
+    _add_container_check(present_entries, settings, job_test)
     if settings.gpu:
-        test.checks.append(_build_check("a GPU is visible", "gpu"))
-    return test
+        job_test.checks.append(_build_check("a GPU is visible", "gpu"))
+    return job_test
 
 
 def plan_job(
@@ -87,8 +88,11 @@ def plan_job(
     return [{**entry, "capability": NAME} for entry in (resource("scheduler", **scheduler_options), job)]
 
 
-def split_outcome(job: ResourceOutcome, examined: ResourceOutcome) -> list[ResourceOutcome]:
-    """Return an outcome for each check. examined: the outcome of the ended job, whose state has the checks' results."""
+def split_outcome(job: ResourceOutcome, ended_job: ResourceOutcome) -> list[ResourceOutcome]:
+    """Return an outcome for each check. job: the outcome to copy the other fields from.
+
+    ended_job: an outcome whose state has each check's result: "yes", or "no: REASON".
+    """
     return [
         {
             **job,
@@ -102,7 +106,7 @@ def split_outcome(job: ResourceOutcome, examined: ResourceOutcome) -> list[Resou
             "was": {},
             "progress": None,
         }
-        for what, result in examined["before"].items()
+        for what, result in ended_job["before"].items()
     ]
 
 
@@ -118,18 +122,18 @@ def _build_check(what: str, way: str, *words: str, paths: int = 0) -> Check:
     return {"what": what, "way": way, "words": list(words), "paths": paths}
 
 
-def _list_output_folders(present: Sequence[PlanEntry]) -> Iterator[str]:
+def _list_output_folders(present_entries: Sequence[PlanEntry]) -> Iterator[str]:
     """Yield the folders that jobs write to: those in the site's areas, and those of the job scripts."""
-    for entry in present:
+    for entry in present_entries:
         if entry["kind"] == "storage_link":
             yield str(entry["options"]["target"])
         elif entry["kind"] == "directory" and entry["capability"] in ("storage_links", "job_scripts"):
             yield str(entry["options"]["path"])
 
 
-def _list_input_files(present: Sequence[PlanEntry]) -> Iterator[str]:
+def _list_input_files(present_entries: Sequence[PlanEntry]) -> Iterator[str]:
     """Yield the files that job scripts use: the launcher, and the activation files of Python environments."""
-    for entry in present:
+    for entry in present_entries:
         if entry["kind"] == "path_script" and entry["capability"] == "launchers":
             yield str(entry["options"]["path"])
         elif entry["kind"] == "python_env":
@@ -137,15 +141,15 @@ def _list_input_files(present: Sequence[PlanEntry]) -> Iterator[str]:
 
 
 def _add_key_checks(
-    cluster: Mapping[str, Any], present: Sequence[PlanEntry], settings: JobTestSettings, test: JobTest
+    cluster: Mapping[str, Any], present_entries: Sequence[PlanEntry], settings: JobTestSettings, test: JobTest
 ) -> None:
     """Add checks of the files with keys. If jobs cannot read the home, add only files there that jobs need."""
     key_types = {
         str(entry["options"].get("path") or default_path(entry["kind"])): key_files()[entry["kind"]]
-        for entry in present
+        for entry in present_entries
         if entry["kind"] in key_files() and entry["options"].get("secret")
     }
-    scripts = (str(entry["options"]["path"]) for entry in present if entry["kind"] == "path_script")
+    scripts = (str(entry["options"]["path"]) for entry in present_entries if entry["kind"] == "path_script")
     imports = not cluster.get("container", {}).get("on_login") or any(path.endswith("/import.sh") for path in scripts)
     for path, key_type in key_types.items():
         is_for_jobs = key_type.in_jobs or (key_type.by_containers and imports)  # imports: jobs import images
@@ -155,10 +159,10 @@ def _add_key_checks(
             test.checks.append(_build_check(f"{path} exists and is private", "key", path, paths=1))
 
 
-def _add_network_check(cluster: Mapping[str, Any], present: Sequence[PlanEntry], test: JobTest) -> None:
+def _add_network_check(cluster: Mapping[str, Any], present_entries: Sequence[PlanEntry], test: JobTest) -> None:
     """Add a check of the network, if the account has a key: of the proxy for jobs, or else of the key's registry."""
     names = ("machine", "registry")
-    hosts = [str(entry["options"][name]) for entry in present for name in names if entry["options"].get(name)]
+    hosts = [str(entry["options"][name]) for entry in present_entries for name in names if entry["options"].get(name)]
     compute = cluster.get("compute", {})
     proxy = urlsplit(str(compute.get("proxy") or cluster.get("proxies", {}).get("https", "")))
     if not hosts:  # the account has no key that a job could use
@@ -171,24 +175,28 @@ def _add_network_check(cluster: Mapping[str, Any], present: Sequence[PlanEntry],
             _build_check(f"the proxy that the module {module} sets is reachable", "proxy_module", module)
         )
     elif proxy.hostname:
-        words = (proxy.hostname, str(proxy.port or 80))
-        test.checks.append(_build_check(f"the proxy {proxy.hostname} is reachable", "reach", *words))
+        host_and_port = (proxy.hostname, str(proxy.port or 80))
+        test.checks.append(_build_check(f"the proxy {proxy.hostname} is reachable", "reach", *host_and_port))
     elif compute.get("internet") == "none":
         test.skipped.append(SkippedCheck(host, "compute nodes have no Internet access"))
     else:
         test.checks.append(_build_check(f"{host} is reachable", "reach", host, "443"))
 
 
-def _add_container_check(present: Sequence[PlanEntry], settings: JobTestSettings, test: JobTest) -> None:
+def _add_container_check(present_entries: Sequence[PlanEntry], settings: JobTestSettings, test: JobTest) -> None:
     """Add a check that the launcher starts a container: from the image in the settings, or the first declared one."""
-    scripts = (entry for entry in present if entry["kind"] == "path_script" and entry["capability"] == "launchers")
+    scripts = (
+        entry for entry in present_entries if entry["kind"] == "path_script" and entry["capability"] == "launchers"
+    )
     launcher = next(scripts, None)
     if not launcher:  # the site has no containers, or the role is skipped
         return
-    declared = (str(entry["options"]["image"]) for entry in present if entry["kind"] == "container_image")
-    image = settings.image or next(declared, "")
+    declared_images = (
+        str(entry["options"]["image"]) for entry in present_entries if entry["kind"] == "container_image"
+    )
+    image = settings.image or next(declared_images, "")
     if not image:
         test.skipped.append(SkippedCheck("a container", "no image is set (launchers: {image: …})"))
     else:
-        words = (str(launcher["options"]["path"]), image)
-        test.checks.append(_build_check(f"a container starts from {image}", "container", *words, paths=1))
+        launcher_and_image = (str(launcher["options"]["path"]), image)
+        test.checks.append(_build_check(f"a container starts from {image}", "container", *launcher_and_image, paths=1))

@@ -94,21 +94,21 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
         arguments = ssh_arguments(values, "")
     except ValueError as error:
         raise AccountError(f"the ssh arguments of the account cannot be parsed: {error}") from None
-    own_options = translate_arguments(arguments[:-1])
+    argument_options = translate_arguments(arguments[:-1])
     settings = user_options(_check_value("HostName", arguments[-1]))
-    options = [("HostName", _check_value("HostName", settings["hostname"][-1])), *own_options]
+    options = [("HostName", _check_value("HostName", settings["hostname"][-1])), *argument_options]
     options += [
         (KEYWORDS[name], _check_value(KEYWORDS[name], value))
         for name, setting in settings.items()
         if name in KEYWORDS and KEYWORDS[name] not in dict(options)
         for value in setting
     ]
-    jump = re.fullmatch(rf"({USER})@({HOST})", dict(own_options).get("ProxyJump", ""))
+    jump_match = re.fullmatch(rf"({USER})@({HOST})", dict(argument_options).get("ProxyJump", ""))
     options += sharing_options(variables, str(socket_path(arguments)))
     short = str(account["cluster"])
     options.sort(key=lambda option: ORDER.index(option[0]))
-    own_jump = (jump[1], jump[2]) if jump else None
-    return HostEntry(account["name"], source, short, f"{account['user']}-{short}", options, own_jump)
+    jump = (jump_match[1], jump_match[2]) if jump_match else None
+    return HostEntry(account["name"], source, short, f"{account['user']}-{short}", options, jump)
 
 
 def translate_arguments(arguments: Sequence[str]) -> Options:
@@ -144,6 +144,7 @@ def _parse_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
         if letter != "-o":
             yield LETTERS[letter], value
             continue
+        # "Name value" and "Name = value" become "Name=value"
         name, _equal, setting = re.sub(r"^ *(\w+)(?: *= *| +)", r"\1=", value).partition("=")
         yield name.strip(), setting
 
@@ -177,10 +178,10 @@ def choose_names(
 
     An account without a free name is not in the result. clusters: of all accounts, also of those without an entry.
     """
-    accounts_at = Counter(clusters)
+    account_counts = Counter(clusters)
     names: dict[str, str] = {}
     for entry in entries:
-        candidates = [entry.long] if accounts_at[entry.short] > 1 else [entry.short, entry.long]
+        candidates = [entry.long] if account_counts[entry.short] > 1 else [entry.short, entry.long]
         name = next((name for name in candidates if name not in names.values() and is_free(name)), None)
         if name:
             names[entry.account] = name
@@ -195,7 +196,7 @@ def choose_jump_users(entries: Iterable[HostEntry], is_free: Callable[[str], boo
     users: dict[str, set[str]] = {}
     for user, host in filter(None, (entry.jump for entry in entries)):
         users.setdefault(host, set()).add(user)
-    return {host: min(names) for host, names in users.items() if len(names) == 1 and is_free(host)}
+    return {host: min(user_names) for host, user_names in users.items() if len(user_names) == 1 and is_free(host)}
 
 
 def render_section(entry: HostEntry, name: str, jump_users: Mapping[str, str]) -> str:

@@ -123,47 +123,54 @@ def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.Nam
     """
     hosts = {str(name): variables["hostvars"][name] for name in variables["groups"].get("accounts", ())}
     accounts = {name: host for name, host in hosts.items() if "account" in host and "cluster" in host}
-    by_ssh = {name: account for name, account in accounts.items() if account.get("ansible_connection", "ssh") == "ssh"}
+    ssh_accounts = {
+        name: account for name, account in accounts.items() if account.get("ansible_connection", "ssh") == "ssh"
+    }
     files = {_as_latin1(_show_file(host.get("inventory_file"))) for host in hosts.values()}
-    others = {name: section for name, section in sections.items() if name not in by_ssh}
-    removed = [name for name, section in others.items() if section.source in files or not _has_source(section)]
-    if not by_ssh and not removed:
+    other_sections = {name: section for name, section in sections.items() if name not in ssh_accounts}
+    removed = [name for name, section in other_sections.items() if section.source in files or not _has_source(section)]
+    if not ssh_accounts and not removed:
         raise AccountError("no account in the inventory uses ssh. Sandboxes are folders on this machine")
     with open_settings(config) as settings:
         settings.resolve(UNNAMED)  # first: if ssh refuses the user's settings, the error is not about an account
-        made, failures = _make_entries(by_ssh, settings)
-        used = {name for account, section in others.items() if account not in removed for name in section.names}
+        host_entries, failures = _make_entries(ssh_accounts, settings)
+        used_names = {
+            name for account, section in other_sections.items() if account not in removed for name in section.names
+        }
 
         def is_free(name: str) -> bool:
             """Return True if neither another section nor the user's own settings use this name."""
-            return name not in used and not settings.own_options(name)
+            return name not in used_names and not settings.own_options(name)
 
-        clusters = [str(account["account"]["cluster"]) for account in by_ssh.values()]
-        names, jump_users = entries.choose_names(made, clusters, is_free), entries.choose_jump_users(made, is_free)
-    desired = {
+        clusters = [str(account["account"]["cluster"]) for account in ssh_accounts.values()]
+        names, jump_users = (
+            entries.choose_names(host_entries, clusters, is_free),
+            entries.choose_jump_users(host_entries, is_free),
+        )
+    desired_sections = {
         entry.account: _as_latin1(entries.render_section(entry, names[entry.account], jump_users))
-        for entry in made
+        for entry in host_entries
         if entry.account in names
     }
-    removed += [name for name in sections if name in by_ssh and name not in desired]
-    return DesiredNames(desired, [_report_name(account, names, failures) for account in by_ssh], removed)
+    removed += [name for name in sections if name in ssh_accounts and name not in desired_sections]
+    return DesiredNames(desired_sections, [_report_name(account, names, failures) for account in ssh_accounts], removed)
 
 
 def _make_entries(
     accounts: Mapping[str, Variables], settings: SshSettings
 ) -> tuple[list[entries.HostEntry], dict[str, str]]:
     """Return the entries of accounts, and the reason for each account that cannot have an entry."""
-    made: list[entries.HostEntry] = []
+    host_entries: list[entries.HostEntry] = []
     failures: dict[str, str] = {}
     for name, variables in accounts.items():
         try:
             source = _show_file(variables.get("inventory_file"))
             entry = entries.make_entry(variables, source, settings.options_for_host)
-            require_valid(_as_latin1(entries.render_section(entry, entry.long, {})))
-            made.append(entry)
+            require_valid(_as_latin1(entries.render_section(entry, entry.long, jump_users={})))
+            host_entries.append(entry)
         except AccountError as error:
             failures[name] = str(error)
-    return made, failures
+    return host_entries, failures
 
 
 def _report_name(account: str, names: Mapping[str, str], failures: Mapping[str, str]) -> SshName:

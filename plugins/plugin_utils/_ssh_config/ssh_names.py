@@ -43,8 +43,8 @@ class SshNames(Resource):
 
     def desired(self, host: Host) -> State:
         """Return the text of the included file, and the block at the end of ~/.ssh/config; empty without sections."""
-        new = self._render_file(host)
-        return {texts.FILE: new, texts.CONFIG: LAST} if new else {}
+        new_text = self._render_file(host)
+        return {texts.FILE: new_text, texts.CONFIG: LAST} if new_text else {}
 
     def inspect(self, host: Host) -> State:
         """Return the text of the included file, the place of the block, and what must be cleaned up."""
@@ -69,8 +69,8 @@ class SshNames(Resource):
     def obstacle(self, before: State, host: Host) -> str | None:
         """Return why the files must not be changed, and what to do; None if they may be."""
         folder, config, included = (host.expand(path) for path in (texts.FOLDER, texts.CONFIG, texts.FILE))
-        instead = f"replace {texts.CONFIG} with a regular file, then try again"
-        problem = host.why_blocked(folder) or edited_file.why_not_editable(host, config, instead)
+        advice = f"replace {texts.CONFIG} with a regular file, then try again"
+        problem = host.why_blocked(folder) or edited_file.why_not_editable(host, config, advice)
         if problem:
             return problem
         entry = host.entry(included)
@@ -101,8 +101,8 @@ class SshNames(Resource):
                     f"the section {account} of {texts.FILE} was changed by hand. Move your own lines to "
                     f"{texts.CONFIG}, delete that section, then try again"
                 )
-        new = self._render_file(host)
-        if new and not texts.read_sections(new):
+        new_text = self._render_file(host)
+        if new_text and not texts.read_sections(new_text):
             return f"{texts.FILE} contains lines that you added. Move these lines to {texts.CONFIG}, then try again"
         return None
 
@@ -111,20 +111,21 @@ class SshNames(Resource):
     def apply(self, host: Host) -> None:
         """Remove the drafts, then write or remove both files."""
         for draft in _find_drafts(host):
-            host.remove_folder(draft) if host.resolved_kind(draft) == "folder" else host.remove(draft)
-        new = self._render_file(host)
-        if new:
-            self._write_files(host, new)
+            remove = host.remove_folder if host.resolved_kind(draft) == "folder" else host.remove
+            remove(draft)
+        new_text = self._render_file(host)
+        if new_text:
+            self._write_files(host, new_text)
         else:
             self._remove_files(host)
 
-    def _write_files(self, host: Host, new: str) -> None:
+    def _write_files(self, host: Host, new_text: str) -> None:
         """Write the included file, then the block at the end of ~/.ssh/config."""
         folder = host.expand(texts.FOLDER)
         if host.resolved_kind(folder) == "nothing":
-            host.make_folder(folder, FOLDER_MODE, partial(_write_first, host, new))
-        elif _included(host).text != new or _included(host).mode != FILE_MODE:
-            _write(host, _included(host), new)
+            host.make_folder(folder, FOLDER_MODE, partial(_write_first, host, new_text))
+        elif _included(host).text != new_text or _included(host).mode != FILE_MODE:
+            _write(host, _included(host), new_text)
         config = _config(host)
         if not texts.is_block_last(config.text):
             edited_file.write_edited_file(host, config, texts.add_block(texts.remove_block(config.text)))
@@ -165,13 +166,16 @@ def _find_drafts(host: Host) -> list[str]:
     return [path for path, entry in drafts if entry and entry.mine and entry.kind in ("file", "folder")]
 
 
-def _write(host: Host, included: EditedFile, new: str) -> None:
+def _write(host: Host, included: EditedFile, new_text: str) -> None:
     """Write a new text into the included file."""
     host.write(
-        included.path, included.text.encode("latin-1") if included.exists else None, new.encode("latin-1"), FILE_MODE
+        included.path,
+        included.text.encode("latin-1") if included.exists else None,
+        new_text.encode("latin-1"),
+        FILE_MODE,
     )
 
 
-def _write_first(host: Host, new: str, draft: str) -> None:
+def _write_first(host: Host, new_text: str, draft: str) -> None:
     """Write the included file into the folder that is being created for it."""
-    _write(host, EditedFile(os.path.join(draft, os.path.basename(texts.FILE)), "", FILE_MODE, False), new)
+    _write(host, EditedFile(os.path.join(draft, os.path.basename(texts.FILE)), "", FILE_MODE, exists=False), new_text)

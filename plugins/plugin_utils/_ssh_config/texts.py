@@ -49,8 +49,8 @@ def remove_block(text: str) -> str:
     span = _find_block(text, JOINED)
     if span is not None:
         start, end = span
-        without_line_end = start > 0 and end == len(text)  # but text after the block needs the line end
-        return text[: start - without_line_end] + text[end:]
+        added_bytes = 1 if start > 0 and end == len(text) else 0  # the line end; text after the block needs it
+        return text[: start - added_bytes] + text[end:]
     span = _find_block(text, BLOCK)
     return text if span is None else text[: span[0]] + text[span[1] :]
 
@@ -87,12 +87,14 @@ def read_sections(text: str) -> dict[str, NameSection]:
     """Return the sections of the file, by account."""
     sections: dict[str, NameSection] = {}
     for account in NAME.findall(text):
-        found = section.find(text, account)
-        if found and account not in sections:
-            source = re.search(f"^{SOURCE}(.*)$", found.body, re.MULTILINE)
-            hosts = re.findall(r"^Host (.*)$", found.body, re.MULTILINE)
+        account_section = section.find(text, account)
+        if account_section and account not in sections:
+            source = re.search(f"^{SOURCE}(.*)$", account_section.body, re.MULTILINE)
+            hosts = re.findall(r"^Host (.*)$", account_section.body, re.MULTILINE)
             names = tuple(name for line in hosts for name in line.split())
-            sections[account] = NameSection(found.body, found.untouched, source[1] if source else "", names)
+            sections[account] = NameSection(
+                account_section.body, account_section.untouched, source[1] if source else "", names
+            )
     return sections
 
 
@@ -102,12 +104,12 @@ def edit_sections(text: str, desired: Mapping[str, str], removed: Iterable[str],
     Return an empty text if only the header is left. created: for a new file, the paths that must be created for it,
     separated by spaces.
     """
-    new = text or HEADER + (f"{CREATED}{created}\n" if created else "")
+    new_text = text or HEADER + (f"{CREATED}{created}\n" if created else "")
     for account in removed:
-        new = section.without(new, account)
+        new_text = section.without(new_text, account)
     for account, body in desired.items():
-        new = section.put(new, account, body)
-    return "" if not desired and not HEAD.sub("", new).strip() else new
+        new_text = section.put(new_text, account, body)
+    return "" if not desired and not HEAD.sub("", new_text).strip() else new_text
 
 
 def read_created(text: str) -> tuple[str, ...]:

@@ -57,13 +57,13 @@ class SshSettings:
     def own_options(self, name: str) -> dict[str, list[str]]:
         """Return the options that apply to this name and not to all names; {} if the settings do not mention it."""
         options, general = self.resolve(name), self.resolve(UNNAMED)
-        own = {}
+        specific = {}
         for keyword, values in options.items():
-            others = general.get(keyword)
-            is_same = values == others or _replace_name(values, name) == _replace_name(others, UNNAMED)
-            if keyword != "controlpath" and not is_same:
-                own[keyword] = values
-        return own
+            general_values = general.get(keyword)
+            is_same = values == general_values or _replace_name(values, name) == _replace_name(general_values, UNNAMED)
+            if keyword != "controlpath" and not is_same:  # the path contains a hash of the name
+                specific[keyword] = values
+        return specific
 
     def options_for_host(self, name: str) -> dict[str, list[str]]:
         """Return the options that apply to this name alone, and its hostname."""
