@@ -129,6 +129,7 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
     key = record_key()  # of this machine, for signatures and fingerprints
     store = VersionStore(secret, key)
 
+    # called only by the rotation, when the marks, the search and the effects below exist
     def send_files(files: list[targets.SecretFile], keyring_name: str, work: Work) -> list[ResourceOutcome]:
         """Send the files with this key, and the search for leftovers of the old key, in one session."""
         registry = {} if work == "foresee" else lead["registry"]  # the registry has no entry for the key of a preview

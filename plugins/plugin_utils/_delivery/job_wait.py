@@ -52,9 +52,8 @@ def wait_for_jobs(
             running = {position: job for position in pending if (job := running_job(results[position]))}
             if not running:
                 continue  # each pending job had failed, and has ended or was restarted: look again
-            wait_seconds = min(
-                seconds, max(job.get("patience", seconds) for job in running.values())
-            )  # a queued job says how long to wait
+            # "patience": the most seconds to wait for a job that has not started
+            wait_seconds = min(seconds, max(job.get("patience", seconds) for job in running.values()))
             if time.monotonic() - started >= wait_seconds:
                 return [_as_unfinished(outcome) for outcome in results]
             show(next(iter(running.values())))

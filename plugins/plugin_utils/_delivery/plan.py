@@ -208,7 +208,7 @@ def _complete_without_key(entry: PlanEntry) -> Given:
 
 
 def options_class(kind: str) -> type[Options]:
-    """Return the class that checks the options of a resource type: a small one if there is one, else the resource's."""
+    """Return the class that checks a resource type's options: a small one, which is quick to import, or its own."""
     return find_options_class(kind) or KINDS[kind]
 
 

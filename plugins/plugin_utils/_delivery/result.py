@@ -59,15 +59,15 @@ def build_result(
         "remarks": [
             {"capability": outcome["capability"], "text": remark}
             for outcome in outcomes
-            for remark in (
-                *outcome["remarks"],
-                *(
-                    f"{change}; offboarding restores it"
-                    for change in (*describe_modes(outcome), *describe_replacement(outcome))
-                ),
-            )
+            for remark in _list_remarks(outcome)
         ],
     }
+
+
+def _list_remarks(outcome: ResourceOutcome) -> list[str]:
+    """Return the outcome's remarks, and one for each change to the user's own files or their modes."""
+    restorable = (*describe_modes(outcome), *describe_replacement(outcome))
+    return [*outcome["remarks"], *(f"{change}; offboarding restores it" for change in restorable)]
 
 
 def describe_modes(outcome: ResourceOutcome) -> list[str]:

@@ -176,11 +176,15 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
 
 
 def _find_quota(quotas: Mapping[str, int], name: str, path: str) -> int | None:
-    """Return the limit of an area, which commands name by its path, a path above it, or a word such as home."""
+    """Return the limit of an area, which commands name by its path, a path above it, or a word such as home.
+
+    name: of the area. path: of the area, or empty if unknown.
+    """
     above = [place for place in quotas if place.startswith("/") and f"{path}/".startswith(f"{place.rstrip('/')}/")]
-    named = [place for place in quotas if place.strip("/").lower() == name]
-    nearest = max(above, key=len, default=None) if path else None
-    return quotas[nearest or named[0]] if nearest or named else None
+    if path and above:
+        return quotas[max(above, key=len)]  # of the nearest folder above the path
+    same_word = [place for place in quotas if place.strip("/").lower() == name]
+    return quotas[same_word[0]] if same_word else None
 
 
 # -- containers ------------------------------------------------------------------------------------

@@ -141,10 +141,10 @@ def _patch_all(
 ) -> ProbeWritten | ProbePart:
     """Write the certain differences into the profiles. A profile of the collection is copied into the folder first."""
     files: dict[str, list[str]] = {}
-    clusters = {variables["hostvars"][host]["cluster"]["id"]: result for host, result in probed.items()}
-    for name, result in clusters.items():
-        file = folder / f"{name}.yml"
-        text = read_text(file if file.exists() else SHIPPED / f"{name}.yml")
+    by_cluster = {variables["hostvars"][host]["cluster"]["id"]: result for host, result in probed.items()}
+    for cluster, result in by_cluster.items():
+        file = folder / f"{cluster}.yml"
+        text = read_text(file if file.exists() else SHIPPED / f"{cluster}.yml")
         values = {fact["fact"]: fact["value"] for fact in result["facts"] if "value" in fact}
         changed_text, changed_facts = patch.apply(file, text, values, day)
         if changed_facts:

@@ -139,7 +139,7 @@ def report_reminder(text: str, command: str) -> DoctorCheck:
 
 
 def check_ssh(version: str | None, is_needed: bool) -> DoctorCheck:
-    """Check the ssh client by the output of `ssh -V`, or None if ssh is not installed."""
+    """Check the ssh client. version: the output of `ssh -V`, or None if ssh is not installed."""
     problem_status = FAILED if is_needed else WARNING
     if version is None:
         return DoctorCheck("ssh", problem_status, "ssh is not installed.", "install the OpenSSH client")
@@ -155,7 +155,7 @@ def check_ssh(version: str | None, is_needed: bool) -> DoctorCheck:
 
 
 def check_agent(code: int | None, output: str, is_needed: bool) -> DoctorCheck:
-    """Check the ssh agent by the exit code and output of `ssh-add -l`: 1 is an agent without keys."""
+    """Check the ssh agent. code, output: of `ssh-add -l`, whose exit code 1 means an agent without keys."""
     problem_status = WARNING if is_needed else OK  # without accounts on clusters, no agent is needed
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]

@@ -94,7 +94,7 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
         arguments = ssh_arguments(values, "")
     except ValueError as error:
         raise AccountError(f"the ssh arguments of the account cannot be parsed: {error}") from None
-    argument_options = translate_arguments(arguments[:-1])
+    argument_options = translate_arguments(arguments[:-1])  # take precedence over the user's settings
     settings = user_options(_check_value("HostName", arguments[-1]))
     options = [("HostName", _check_value("HostName", settings["hostname"][-1])), *argument_options]
     options += [
@@ -112,7 +112,10 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
 
 
 def translate_arguments(arguments: Sequence[str]) -> Options:
-    """Return arguments of ssh as keywords of ssh_config. The first value of a repeated keyword counts, as for ssh."""
+    """Return arguments of ssh as keywords of ssh_config. Raise AccountError for an argument that cannot be written.
+
+    If a keyword is repeated, its first value is used, as by ssh.
+    """
     options: Options = []
     for name, value in _parse_arguments(arguments):
         if name.lower() in OF_RUNS:
@@ -128,7 +131,7 @@ def translate_arguments(arguments: Sequence[str]) -> Options:
 
 
 def _parse_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the value of each option of ssh."""
+    """Yield the name and the value of each option of ssh. Raise AccountError for an unknown option."""
     remaining = list(arguments)
     while remaining:
         argument = remaining.pop(0)
