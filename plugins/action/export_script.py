@@ -77,10 +77,10 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     declared = skip_missing_keys(session.collect(roles, []), session.key)
     entries = script_rotation.name_new_keys(session.name, declared.resources)
     notes = receipts.read_notes(session.name, sandbox=False)
-    removed = offboarding.plan_removal(declared.resources, declared.resources, notes, session.cluster)
+    removal = offboarding.plan_removal(declared.resources, declared.resources, notes, session.cluster)
     audited = script_text.remove_keys(plan_audit(session, roles, []).entries)
     parts = {"onboard": _make_sent_entries(session, entries), "audit": audited}
-    parts["offboard"] = _make_sent_entries(session, removed)
+    parts["offboard"] = _make_sent_entries(session, removal)
     script_id = secrets.token_hex(8)
     keys = sorted({entry["key"] for part in parts.values() for entry in part if "key" in entry})
     data: script_text.ScriptData = {
@@ -96,8 +96,10 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     }
     now = datetime.now(UTC)
     text = script_text.render_script(data, PLACES, target.name, f"{now:%Y-%m-%d}", read_version())
-    recorded: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audited, "offboard": removed}
-    exported_scripts.add_script(session.name, script_id, {"made": f"{now:%Y-%m-%dT%H:%M:%SZ}", "parts": recorded})
+    parts_to_record: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audited, "offboard": removal}
+    exported_scripts.add_script(
+        session.name, script_id, {"made": f"{now:%Y-%m-%dT%H:%M:%SZ}", "parts": parts_to_record}
+    )
     _write_script(target, text.encode())
     return {
         "kind": "script_exported",

@@ -50,21 +50,23 @@ class ActionModule(AccountAction):
         if arguments["part"] == "report":
             return fix_run.report_fixes(session.variables, session.value, call, session.warn, STARTED)
         if arguments["part"] == "account":
-            return self._fix(session, arguments)
+            return self._fix_account(session, arguments)
         return fix_run.ask_to_fix(session.variables, session.value, call, prompt.ask_to_agree)
 
-    def _fix(self, session: AccountSession, arguments: Arguments) -> FixAccount:
+    def _fix_account(self, session: AccountSession, arguments: Arguments) -> FixAccount:
         """Apply the offered fixes, or preview them, and audit the account again in the same SSH session."""
-        offered = offered_fixes.plan_fixes(offered_fixes.find_fixable(session.variables, context.CLIARGS), session.name)
+        planned_fixes = offered_fixes.plan_fixes(
+            offered_fixes.find_fixable(session.variables, context.CLIARGS), session.name
+        )
         result: FixAccount = {"kind": "fix_account", "changed": False, "audit": None, "outcomes": []}
         try:
             plan = plan_audit(session, arguments["capabilities"], arguments["resources"])
             settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
-            fixes = {"fixes": len(offered), "fixes_work": session.work} if offered else {}
-            conversation = Conversation(session, [*offered, *plan.entries], {**settings, **fixes})
+            fix_settings = {"fixes": len(planned_fixes), "fixes_work": session.work} if planned_fixes else {}
+            conversation = Conversation(session, [*planned_fixes, *plan.entries], {**settings, **fix_settings})
             outcomes = conversation.fetch_outcomes(0)
-            result["outcomes"] = outcomes[: len(offered)]
-            result["audit"] = plan.build_row(outcomes[len(offered) :], conversation)
+            result["outcomes"] = outcomes[: len(planned_fixes)]
+            result["audit"] = plan.build_row(outcomes[len(planned_fixes) :], conversation)
         except AnsibleConnectionFailure as error:
             result["audit"] = unmeasured_account(session.variables, session.connection.explain_failure(error).text)
         except self.ERRORS as error:  # the outcomes of the fixes are still reported

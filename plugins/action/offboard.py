@@ -86,7 +86,7 @@ def offboard_account(session: AccountSession, arguments: Arguments) -> AccountRe
     removed in a second session.
     """
     offboarding.AGREEMENT.check_names(session.variables)
-    declared = session.collect(arguments["capabilities"], arguments["resources"], (AccountError,))
+    declared = session.collect(arguments["capabilities"], arguments["resources"], tolerated=(AccountError,))
     roles, includes_declared = session.select(arguments["capabilities"]), arguments["only"] == "everything"
     chosen = declared.of(roles) if includes_declared else DeclaredResources([], [], {})
     refused_roles = declared.refused.keys() - chosen.refused.keys()  # of a chosen role, the whole receipt is removed

@@ -65,13 +65,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         The result has "cancelled" if the user does not agree.
         """
         agreement = run.AGREEMENT
-        if agreement.is_needed(self._variables, self._value):
-            must_ask = part == "ask" and (self._variables.get(SHOWN) or {}).get("changed")
-            if must_ask or (part == "settings" and not IS_AT_TERMINAL):
-                answer = prompt.ask_to_agree(agreement.question) if must_ask else None
-                if not agreement.is_given(answer, self._variables, self._value, context.CLIARGS):
-                    return {**run.DONE, "cancelled": True}
-        return {**run.DONE}
+        if not agreement.is_needed(self._variables, self._value):  # no question is necessary
+            return {**run.DONE}
+        must_ask = part == "ask" and (self._variables.get(SHOWN) or {}).get("changed")
+        cannot_ask_later = part == "settings" and not IS_AT_TERMINAL
+        if not (must_ask or cannot_ask_later):
+            return {**run.DONE}
+        answer = prompt.ask_to_agree(agreement.question) if must_ask else None
+        is_given = agreement.is_given(answer, self._variables, self._value, context.CLIARGS)
+        return {**run.DONE} if is_given else {**run.DONE, "cancelled": True}
 
     def _write(self, part: str, state: str | None) -> dict[str, Any]:
         """Write the names, or remove those of offboarded accounts; in the part show and in check mode, preview it."""

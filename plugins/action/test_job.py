@@ -73,9 +73,9 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     job = _run_job_plan(session, plan, session.work, wait)
     outcomes: list[ResourceOutcome] = []
     if not session.is_check_run and job["status"] != "unknown":  # the job has ended: read its results, then remove it
-        examined = _run_job_plan(session, plan, "examine", 0)
-        outcomes = test_job.split_outcome(job, examined) if examined["before"] else []
-        _run_job_plan(session, [as_absent(plan[-1])], "reconcile", 0)
+        ended_job = _run_job_plan(session, plan, "examine", wait=0)
+        outcomes = test_job.split_outcome(job, ended_job) if ended_job["before"] else []
+        _run_job_plan(session, [as_absent(plan[-1])], "reconcile", wait=0)
     skipped = DeclaredResources([], test_job.describe_skipped(job_test.skipped), {})
     result = _result.build_result(outcomes or [job], skipped, session.is_check_run)
     record = test_job_report.record_result(job, outcomes, job_test, session.is_check_run)

@@ -95,9 +95,12 @@ def choose_certificate(offered: Iterable[OfferedCertificate], user: str, site_fi
     certificates of other signers are ignored.
     """
     certificates = list(offered)
-    signers = {each.certificate.authority for each in certificates if each.place == site_file}
-    of_site = [each for each in certificates if not signers or each.certificate.authority in signers]
-    credentials = [_check_certificate(each, user, now) for each in of_site]
+    signers = {candidate.certificate.authority for candidate in certificates if candidate.place == site_file}
+    credentials = [
+        _check_certificate(candidate, user, now)
+        for candidate in certificates
+        if not signers or candidate.certificate.authority in signers
+    ]
     missing = Credential("certificate", "", None)
     return max(credentials, key=lambda credential: (not credential.problem, credential.end or EPOCH), default=missing)
 
@@ -176,8 +179,8 @@ def read_certificate_files(settings: Mapping[str, Sequence[str]]) -> Iterator[Cr
 
     A file that cannot be used has a problem and no end.
     """
-    named = [os.path.expanduser(file) for file in settings.get("certificatefile", ()) if file != "none"]
-    for file in dict.fromkeys([*named, *_list_certificate_files(settings)]):
+    configured = [os.path.expanduser(file) for file in settings.get("certificatefile", ()) if file != "none"]
+    for file in dict.fromkeys([*configured, *_list_certificate_files(settings)]):
         if not os.path.isfile(file):
             yield Credential(
                 "certificate", file, None, "your ssh settings name this certificate, but the file does not exist"
@@ -193,8 +196,8 @@ def read_certificate_files(settings: Mapping[str, Sequence[str]]) -> Iterator[Cr
 def _list_certificate_files(settings: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the existing certificate files that ssh reads: those it is set to read, and those next to its keys."""
     keys = settings.get("identityfile", ())
-    named = [*settings.get("certificatefile", ()), *(f"{file}{CERTIFICATE}" for file in keys)]
-    return [file for file in dict.fromkeys(os.path.expanduser(file) for file in named) if os.path.isfile(file)]
+    candidates = [*settings.get("certificatefile", ()), *(f"{file}{CERTIFICATE}" for file in keys)]
+    return [file for file in dict.fromkeys(map(os.path.expanduser, candidates)) if os.path.isfile(file)]
 
 
 def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCertificate]:

@@ -154,11 +154,11 @@ class FailedLogin:
         """Return why a host refused the keys: ssh found no key, cannot use its keys, or the host does not know them."""
         user = self._settings.get("user", ["you"])[0]
         keys = OfferedKeys(self._settings)
-        if not keys.files and not keys.held:
+        if not keys.files and not keys.agent_keys:
             advice = f"To create an SSH key, run: ssh-keygen -t ed25519. {self._key_advice}"
             return Diagnosis("refused", "ssh found no SSH key on this machine", advice.strip())
         ignores_agent = self._settings.get("identitiesonly", [""])[0] == "yes"
-        locked = keys.list_locked() if not keys.held or ignores_agent else []
+        locked = keys.list_locked() if not keys.agent_keys or ignores_agent else []
         if locked and locked == keys.files:
             add = shlex.join(["ssh-add", *locked])
             text = f"your SSH key has a passphrase, and no ssh agent has the key: {', '.join(locked)}"
@@ -176,6 +176,7 @@ class FailedLogin:
         return ssh_settings(self.arguments, SECONDS)
 
     def _suggest_ssh(self, option: str = "") -> str:
+        """Return the advice to try ssh by hand. option: of ssh, followed by a space."""
         return f"Try 'ssh {option}{typed_arguments(self.variables, self.account)}'"
 
     @property
@@ -200,7 +201,7 @@ class FailedLogin:
 
 
 class OfferedKeys:
-    """The keys that ssh offers. files: key files. held: the fingerprints of keys that the ssh agent has."""
+    """The keys that ssh offers. files: key files. agent_keys: the fingerprints of keys that the ssh agent has."""
 
     def __init__(self, settings: Mapping[str, Sequence[str]]) -> None:
         """settings: the output of ssh -G."""
@@ -211,11 +212,11 @@ class OfferedKeys:
         environment = {} if agent == "SSH_AUTH_SOCK" else {"SSH_AUTH_SOCK": "" if agent == "none" else agent}
         listing = run_program(["ssh-add", "-l"], SECONDS, environment)
         self.has_agent = listing.code not in (None, NO_AGENT)
-        self.held = set(FINGERPRINT.findall(listing.output))
+        self.agent_keys = set(FINGERPRINT.findall(listing.output))
 
     def list_locked(self) -> list[str]:
         """Return the files that have a passphrase and whose key the agent does not have."""
-        return [path for path in self.files if _has_passphrase(path) and not _fingerprint_keys(path) & self.held]
+        return [path for path in self.files if _has_passphrase(path) and not _fingerprint_keys(path) & self.agent_keys]
 
 
 def _fingerprint_keys(path: str) -> set[str]:

@@ -41,18 +41,18 @@ def _open_files(host: str) -> list[int]:
     """Return the open lock files of a login node, of its queue first; [] if they cannot be created."""
     folder = state_folder() / "turns"
     name = hashlib.sha256(host.encode()).hexdigest()[:12]
-    opened: list[int] = []
+    lock_files: list[int] = []
     try:
         make_private(folder)
-        opened.extend(_open(folder / f"{name}.{suffix}") for suffix in ("line", *range(MOST)))
+        lock_files.extend(_open_lock_file(folder / f"{name}.{suffix}") for suffix in ("line", *range(MOST)))
     except OSError:
-        for file in opened:
+        for file in lock_files:
             os.close(file)
         return []
-    return opened
+    return lock_files
 
 
-def _open(path: Path) -> int:
+def _open_lock_file(path: Path) -> int:
     """Return a lock file, opened, and created if missing. O_NOFOLLOW: a link is refused."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 

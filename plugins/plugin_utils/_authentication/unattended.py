@@ -80,10 +80,10 @@ def write_askpass() -> Path:
     text = f'#!/bin/sh\nexec {shlex.join([sys.executable, "-I", "-S", askpass.__file__])} "$@"\n'
     if not path.exists() or path.read_text(errors="replace") != text:
         make_private(session_folder())
-        new = path.with_name(f"askpass.{os.getpid()}")
-        new.write_text(text)
-        new.chmod(0o700)
-        new.replace(path)
+        draft = path.with_name(f"askpass.{os.getpid()}")
+        draft.write_text(text)
+        draft.chmod(0o700)
+        draft.replace(path)
     return path
 
 

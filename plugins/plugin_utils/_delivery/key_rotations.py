@@ -71,19 +71,22 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     """
     mark = outcome["evidence"].get("rotated")
     if mark:
-        where = mark["controller"] or f"the machine {mark['machine']}"
+        rotated_by = mark["controller"] or f"the machine {mark['machine']}"
         export, imported = (
             shlex.join(command_line.command_for("state", [action, "FILE"])) for action in ("export", "import")
         )
         reason = (
-            f"{where} rotated the key '{mark['secret']}' on {mark['when'][:10]}, but this machine has no record of "
-            f"that, so the key was not changed. Run {export} on that machine, then {imported} on this one; or store "
+            f"{rotated_by} rotated the key '{mark['secret']}' on {mark['when'][:10]}, but this machine has no record "
+            f"of that, so the key was not changed. Run {export} on that machine, then {imported} on this one; or store "
             f"the new key on this machine: keyring set hpc.onboard {mark['secret']}"
         )
         return {**outcome, "reason": reason}
-    copy = "hpc-onboard keeps a private copy of your file, and offboarding restores the file"
+    copy_note = "hpc-onboard keeps a private copy of your file, and offboarding restores the file"
     if outcome["capability"] == "module":
-        return {**outcome, "reason": f"{outcome['reason']}. To replace the key, set replace: true in the task ({copy})"}
+        return {
+            **outcome,
+            "reason": f"{outcome['reason']}. To replace the key, set replace: true in the task ({copy_note})",
+        }
     tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]
     replace = shlex.join(command_line.command_for("onboard", ["-l", account, *tags, "--replace"]))
-    return {**outcome, "reason": f"{outcome['reason']}. To replace the key, run: {replace} ({copy})"}
+    return {**outcome, "reason": f"{outcome['reason']}. To replace the key, run: {replace} ({copy_note})"}

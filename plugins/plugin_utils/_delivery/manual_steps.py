@@ -94,7 +94,7 @@ def _is_unproven(step: ProfileStep, signs: Signs) -> bool:
 
 
 def list_explaining_steps(
-    cluster: ProfileStep, result: AccountResult | UnreachableResult, marks: Marks, today: date
+    cluster: Mapping[str, Any], result: AccountResult | UnreachableResult, marks: Marks, today: date
 ) -> list[ManualStep]:
     """Return the open steps of the cluster's profile that may explain that result.
 
@@ -104,6 +104,7 @@ def list_explaining_steps(
     steps: list[ProfileStep] = cluster.get("human_steps", [])
     if "unreachable" in result:
         last = max((position for position, step in enumerate(steps) if step.get("done") == "reached"), default=-1)
+        # the default keeps steps without a sign, since no sign shows that they are done
         steps = [step for step in steps[: last + 1] if step.get("done", "reached") == "reached"]
         signs = Signs(reached=False)
     else:
@@ -145,7 +146,7 @@ def list_unproven_steps(variables: Mapping[str, Any]) -> list[ManualStep]:
 def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[ResourceOutcome]) -> Introduction:
     """Return the introduction after the first change of an account: paths, useful commands, and open manual steps."""
     present = [outcome for outcome in outcomes if outcome["status"] in ("ok", "missing", "different")]
-    kinds_and_paths = [outcome["identity"].partition(" ")[::2] for outcome in present]
+    kinds_and_paths = [outcome["identity"].partition(" ")[::2] for outcome in present]  # without the space
     return {
         "places": [path for kind, path in kinds_and_paths if kind in PLACES],
         "command": command_for("cheatsheet", [name]),

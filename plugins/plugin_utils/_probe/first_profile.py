@@ -87,9 +87,9 @@ def render(profile: Mapping[str, Any], account: str, day: str) -> str:
 
     day: of the observations.
     """
-    first = ("format", "id", "name", "status")
-    parts = ["".join(f"{write_yaml(key, profile[key])}\n" for key in first)]
-    parts += [f"{write_yaml(key, value)}\n" for key, value in profile.items() if key not in first]
+    first_fields = ("format", "id", "name", "status")
+    parts = ["".join(f"{write_yaml(key, profile[key])}\n" for key in first_fields)]
+    parts += [f"{write_yaml(key, value)}\n" for key, value in profile.items() if key not in first_fields]
     return HEAD.format(name=profile["id"], account=account, day=day) + "\n".join(parts)
 
 
@@ -103,7 +103,8 @@ def _describe_home(observations: Observations, user: str) -> dict[str, Any]:
     for unit in ("bytes", "files"):
         limit = next((limit for place, limit in observations.quotas(unit).items()
                       if path.startswith(place.rstrip("/") + "/") or place.strip("/") == "home"), 0)  # fmt: skip
-        home |= {unit: limit} if limit else {}
+        if limit:
+            home[unit] = limit
     return home
 
 
@@ -121,8 +122,8 @@ def _describe_scheduler(observations: Observations) -> dict[str, Any]:
         gpu_type = next(iter(with_gpus[0].gpus))
         partition = "" if with_gpus[0].partition == default else f"--partition={with_gpus[0].partition} "
         scheduler["gpu"] = f"{partition}--gres=gpu:{gpu_type + ':' if gpu_type else ''}1"
-        most = max(sum(nodes.gpus.values()) for nodes in with_gpus)
-        scheduler["gpus_per_node"] = list(range(1, most + 1))
+        most_gpus = max(sum(nodes.gpus.values()) for nodes in with_gpus)
+        scheduler["gpus_per_node"] = list(range(1, most_gpus + 1))
     if cpu_partition and default in ("", *(nodes.partition for nodes in with_gpus)):  # else the default has CPU nodes
         scheduler["cpu"] = f"--partition={cpu_partition}"
     limits = {name: observations.hours(name) for name in names}

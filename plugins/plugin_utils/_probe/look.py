@@ -51,13 +51,13 @@ def probe_account(session: AccountSession, jobs: Sequence[JobCheckResult]) -> Pr
     (outcome,) = Conversation(session, [entry], settings).fetch_outcomes(0)
     if outcome["status"] in ("blocked", "failed") or "observed" not in outcome["evidence"]:
         raise AccountError(str(outcome["reason"] or "the probe of the account returned no observations"))
-    observed = outcome["evidence"]["observed"]
+    texts = outcome["evidence"]["observed"]
     slurm: dict[str, Any] = {**outcome["evidence"].get("slurm", {})}
     result: ProbeAccount = {
         "kind": "probe_account",
         "changed": False,
-        "facts": [*compare(profile, Observations(observed, slurm), user), *compare_jobs(profile, jobs)],
-        "observed": observed,
+        "facts": [*compare(profile, Observations(texts, slurm), user), *compare_jobs(profile, jobs)],
+        "observed": texts,
         "slurm": slurm,
         "unclear": outcome["remarks"],
     }

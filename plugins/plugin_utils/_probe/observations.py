@@ -69,14 +69,17 @@ class Observations:
 
         Partitions share nodes: so the partition with the most nodes of a type gives their number.
         """
-        most: dict[str, int] = {}
+        largest_counts: dict[str, int] = {}
         for partition in self.partitions():
-            in_partition: dict[str, int] = {}
+            partition_counts: dict[str, int] = {}
             for nodes in self.nodes:
-                for name in nodes.gpus if nodes.partition == partition else ():
-                    in_partition[name] = in_partition.get(name, 0) + nodes.number
-            most |= {name: max(most.get(name, 0), number) for name, number in in_partition.items()}
-        return most
+                if nodes.partition == partition:
+                    for name in nodes.gpus:
+                        partition_counts[name] = partition_counts.get(name, 0) + nodes.number
+            largest_counts |= {
+                name: max(largest_counts.get(name, 0), number) for name, number in partition_counts.items()
+            }
+        return largest_counts
 
     def hours(self, partition: str) -> float | None:
         """Return the time limit of jobs in a partition; None without a limit, or for an unknown partition."""

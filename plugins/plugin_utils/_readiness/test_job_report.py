@@ -31,13 +31,13 @@ def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict
 
 
 def record_result(
-    job: ResourceOutcome, checks: Sequence[ResourceOutcome], planned: JobTest, is_check_run: bool
+    job: ResourceOutcome, checks: Sequence[ResourceOutcome], job_test: JobTest, is_check_run: bool
 ) -> JobTestRecord:
     """Return the result for one account. job: the outcome of the job itself.
 
     checks: the outcomes of the job's checks; empty until the job has ended.
     """
-    ways = {check["what"]: check["way"] for check in planned.checks}
+    ways = {check["what"]: check["way"] for check in job_test.checks}
     return {
         "state": _choose_state(job, checks, is_check_run),
         "text": "" if checks else str(job["reason"] or ""),
@@ -50,7 +50,7 @@ def record_result(
             }
             for check in checks
         ],
-        "skipped": [check._asdict() for check in planned.skipped],
+        "skipped": [check._asdict() for check in job_test.skipped],
     }
 
 
@@ -71,12 +71,12 @@ def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str, i
     """
     settings = read_settings(variables, value)
     rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, "tried").items()]
-    failed = sum(row["state"] not in GOOD for row in rows)
+    failed_count = sum(row["state"] not in GOOD for row in rows)
     if settings.get("test_job_output"):
         document = {"schema": SCHEMA, "finished": moment, "check": is_check_run, "accounts": rows}
         write_report("test_job_output", Path(settings["test_job_output"]), document)
-    text = f"jobs fail on {failed} of {len(rows)} accounts" if failed else "jobs work on all accounts"
-    return {"kind": "test_job_report", "changed": False, "failed": bool(failed), "msg": text, "accounts": rows}
+    text = f"jobs fail on {failed_count} of {len(rows)} accounts" if failed_count else "jobs work on all accounts"
+    return {"kind": "test_job_report", "changed": False, "failed": bool(failed_count), "msg": text, "accounts": rows}
 
 
 def _build_row(result: Mapping[str, Any]) -> Mapping[str, Any]:
