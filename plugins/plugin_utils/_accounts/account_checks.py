@@ -123,8 +123,8 @@ def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Se
         text = ""
         if "done" in site_steps.get(name, {}):
             text = (
-                f'hpc-onboard checks step "{name}" automatically, so it cannot be changed here. To add your own step, '
-                "use a different name."
+                f'hpc-onboard checks step "{name}" automatically, so the step cannot be changed here. '
+                "To add your own step, use a different name."
             )
         elif name not in site_steps and "text" not in as_mapping(step):
             text = (
