@@ -118,16 +118,18 @@ def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profi
 
 def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Sequence[Profile]) -> None:
     """Add the mistakes in the setting steps, which changes manual steps of the clusters or adds the user's own."""
-    known = {step["id"]: step for profile in clusters for step in profile.get("human_steps", ())}
+    site_steps = {step["id"]: step for profile in clusters for step in profile.get("human_steps", ())}
     for name, step in as_mapping(entry.get("steps")).items():
         text = ""
-        if "done" in known.get(name, {}):
+        if "done" in site_steps.get(name, {}):
             text = (
-                f'hpc-onboard checks step "{name}" automatically, so it cannot be changed here. To add your own step, '
-                "use a different name."
+                f'hpc-onboard checks step "{name}" automatically, so the step cannot be changed here. '
+                "To add your own step, use a different name."
             )
-        elif name not in known and "text" not in as_mapping(step):
-            text = f'unknown step "{name}"; {nearest(name, known)} To add your own step, give it "text: WHAT TO DO".'
+        elif name not in site_steps and "text" not in as_mapping(step):
+            text = (
+                f'unknown step "{name}"; {nearest(name, site_steps)} To add your own step, give it "text: WHAT TO DO".'
+            )
         elif DAY.fullmatch(str(as_mapping(step).get("due"))) and not is_day(str(step["due"])):
             text = describe_impossible_day(str(step["due"]))
         if text:
@@ -135,13 +137,13 @@ def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Se
 
 
 def unknown_variables(variables: Mapping[str, Any]) -> dict[str, str]:
-    """Return a message for each variable whose name starts with ansible_ but that Ansible does not know.
+    """Return variable -> message for each variable that starts with ansible_ but is unknown to Ansible.
 
     Connection and become plugins of other collections have unknown variables of their own. If one is set, return {}.
     """
     plugins = (("ansible_connection", "ssh", CONNECTIONS), ("ansible_become_method", "sudo", BECOME))
-    for name, default, known in plugins:
-        if str(variables.get(name, default)).removeprefix("ansible.builtin.") not in known:
+    for name, default, known_plugins in plugins:
+        if str(variables.get(name, default)).removeprefix("ansible.builtin.") not in known_plugins:
             return {}  # this plugin may know any variable
     unknown = [name for name in map(str, variables) if name.startswith(PREFIX) and name not in ANSIBLE_VARIABLES]
     return {
@@ -151,18 +153,18 @@ def unknown_variables(variables: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def misspelt_areas(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Return a message for each storage area that the profile lacks and that is one typo away from one of its areas.
+def misspelt_areas(names: Iterable[str], profile_areas: Iterable[str]) -> dict[str, str]:
+    """Return area -> message for each name that is one typo away from an area of the profile.
 
     Any other name defines an area of the account: work2 is not a typo of work, nor is an area that is set next to work.
     """
-    given, areas = set(names), set(known)
+    set_names, areas = set(names), set(profile_areas)
     messages = {}
-    for name in sorted(given - areas):
-        near = next((area for area in sorted(areas - given) if is_typo(name, area)), None)
-        if near:
+    for name in sorted(set_names - areas):
+        similar = next((area for area in sorted(areas - set_names) if is_typo(name, area)), None)
+        if similar:
             messages[name] = (
-                f'unknown area "{name}"; did you mean "{near}"? Give your own area a name that is less similar.'
+                f'unknown area "{name}"; did you mean "{similar}"? Give your own area a name that is less similar.'
             )
     return messages
 

@@ -61,34 +61,34 @@ class AccountsFile:
         if not entries:
             mistakes.raise_any()  # "accounts" is missing or invalid, so that nothing else can be checked
         catalogue = self.catalogue(mistakes)
-        shared = as_mapping(valid.get("defaults"))
-        check_entry(mistakes, ("defaults",), shared, self.roles)
+        valid_defaults = as_mapping(valid.get("defaults"))
+        check_entry(mistakes, ("defaults",), valid_defaults, self.roles)
         accounts: list[ResolvedAccount] = []
         for name, entry in entries.items():
             place: Place = ("accounts", str(name))
             profile = find_cluster(mistakes, str(name), catalogue)
             if profile is None:
                 continue
-            own = as_mapping(valid["accounts"].get(name))
-            check_entry(mistakes, place, own, self.roles)
-            check_for_cluster(mistakes, place, own, profile)
-            account = self._resolve(str(name), merge_defaults(shared, own, profile), profile)
+            valid_entry = as_mapping(valid["accounts"].get(name))
+            check_entry(mistakes, place, valid_entry, self.roles)
+            check_for_cluster(mistakes, place, valid_entry, profile)
+            account = self._resolve(str(name), merge_defaults(valid_defaults, valid_entry, profile), profile)
             accounts.append(account)
-            path = find_placeholder({part: account.cluster.get(part) for part in PATTERNS}, "project")
+            project_path = find_placeholder({part: account.cluster.get(part) for part in PATTERNS}, "project")
             # An invalid key may be a misspelt "project", which is already reported.
-            invalid_keys = (as_mapping(entry).keys() - own.keys()) | (defaults.keys() - shared.keys())
-            if path and not self._may_be_project(invalid_keys):
-                text = f'"{name}" needs "project: NAME"; on {profile["id"]} the project is part of {path}.'
+            invalid_keys = (as_mapping(entry).keys() - valid_entry.keys()) | (defaults.keys() - valid_defaults.keys())
+            if project_path and not self._may_be_project(invalid_keys):
+                text = f'"{name}" needs "project: NAME"; on {profile["id"]} the project is part of {project_path}.'
                 mistakes.add(place, text, at_key=True)
         if len(accounts) == len(entries):  # otherwise a default may apply to an account with an unknown cluster
-            check_defaults(mistakes, shared, [account.cluster for account in accounts])
+            check_defaults(mistakes, valid_defaults, [account.cluster for account in accounts])
         mistakes.raise_any()
         return accounts
 
     def _check_schema(self, mistakes: MistakeList, entries: Iterable[Any]) -> dict[str, Any]:
-        """Check the document against the schema, and return its valid part, so that this can be checked further.
+        """Add the violations of the schema to mistakes. Return the document without the invalid values.
 
-        entries: those of all accounts, and the defaults.
+        entries: of all accounts, and the defaults. Other checks need the valid rest of the document.
         """
         used = {str(key) for entry in entries for key in as_mapping(entry)}
         violations = list(Checker(accounts_schema(self.roles, used), templates=True).violations(self.document))
@@ -115,7 +115,7 @@ class AccountsFile:
         return Catalogue((*folders, self.shipped))
 
     def _resolve(self, name: str, entry: Entry, profile: Profile) -> ResolvedAccount:
-        """Return one account, with its names and paths in the profile. entry: with the defaults."""
+        """Return an account, with its user, project and paths filled into the profile. entry: with the defaults."""
         user = name.rpartition("@")[0]
         project = str(entry["project"]) if entry.get("project") else None
         names = {"user": user, **({"project": project} if project else {})}
@@ -133,7 +133,9 @@ def _remove_places(node: Any, places: Sequence[Place]) -> Any:
     if not places:
         return node  # nothing is invalid here or below
     if isinstance(node, list):
-        return [None if at in removed else _remove_places(item, _below(places, at)) for at, item in enumerate(node)]
+        return [
+            None if index in removed else _remove_places(item, _below(places, index)) for index, item in enumerate(node)
+        ]
     items = as_mapping(node).items()
     return {key: _remove_places(item, _below(places, key)) for key, item in items if key not in removed}
 

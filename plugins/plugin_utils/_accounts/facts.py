@@ -96,12 +96,14 @@ def spread_sources(document: Mapping[str, Any]) -> Tree:
 def _spread_value(node: Any, key: str, source: str | None, date: str | None) -> Tree:
     """Return the tree of one value. key: its key. source, date: those of the section around it."""
     if is_wrapped(node):
-        own = node.get("source")
+        own_source = node.get("source")
         # The date of the section is the date of its source, so it does not apply to another source.
-        return _spread_value(node["value"], key, own or source, node.get("date") or (None if own else date))
+        return _spread_value(
+            node["value"], key, own_source or source, node.get("date") or (None if own_source else date)
+        )
     if isinstance(node, dict):
-        own = node.get("source")
-        inherited = (own, None) if isinstance(own, str) else (source, date)
+        own_source = node.get("source")
+        inherited = (own_source, None) if isinstance(own_source, str) else (source, date)
         return {name: _spread_value(item, name, *inherited) for name, item in node.items() if name != "source"}
     # Other lists are one value: [x86_64, aarch64].
     if isinstance(node, list) and (key in SEVERAL_FACTS or any(isinstance(item, dict) for item in node)):

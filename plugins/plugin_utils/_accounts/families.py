@@ -103,10 +103,12 @@ def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text:
     steps = _name_steps(bare_values(tree), place)
     for length in range(len(steps), -1, -1):
         for file in files:
-            found = _index_steps(strip_sources(file.document), steps[:length])
-            if found is not None:
+            indexed_place = _index_steps(strip_sources(file.document), steps[:length])
+            if indexed_place is not None:
                 is_exact = length == len(steps)
-                return file.lines.mistake(find_written_place(file.document, found), text, at_key or not is_exact)
+                return file.lines.mistake(
+                    find_written_place(file.document, indexed_place), text, at_key or not is_exact
+                )
     raise AssertionError("unreachable: every profile file has a root")
 
 

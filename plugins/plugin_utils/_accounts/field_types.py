@@ -15,7 +15,7 @@ def one_of(*words: str | int) -> Form:
 
 
 def list_of(item: Form) -> Form:
-    """Return the form of a list that holds at least one item."""
+    """Return the form of a list with at least one item."""
     return {"type": "array", "items": item, "minItems": 1}
 
 

@@ -62,11 +62,11 @@ def build_host(account: ResolvedAccount, file: AccountsFile) -> InventoryHost:
 
 def own_variables(account: ResolvedAccount) -> dict[str, Any]:
     """Return the account's own vars, without the ssh options that ssh_options adds to its result."""
-    own = dict(account.entry.get("vars") or {})
+    variables = dict(account.entry.get("vars") or {})
     # ssh_options cannot extend a template, which Ansible evaluates later: it replaces all options.
-    if not is_template(own.get("ansible_ssh_extra_args")):
-        own.pop("ansible_ssh_extra_args", None)
-    return own
+    if not is_template(variables.get("ansible_ssh_extra_args")):
+        variables.pop("ansible_ssh_extra_args", None)
+    return variables
 
 
 def inventory_groups(cluster: Profile) -> list[str]:
@@ -108,23 +108,27 @@ def connection_variables(account: ResolvedAccount) -> dict[str, Any]:
 
 def ssh_options(account: ResolvedAccount) -> str:
     """Return the ssh options of an account. Its own options come first, because ssh uses the first of equal options."""
-    own = str((account.entry.get("vars") or {}).get("ansible_ssh_extra_args") or "")
+    own_options = str((account.entry.get("vars") or {}).get("ansible_ssh_extra_args") or "")
     forwarding = NO_FORWARDING
     if account.entry.get("forward_agent"):
         forwarding = NO_FORWARDING.replace("ForwardAgent=no", "ForwardAgent=yes")
-    ticket = DELEGATE if (account.cluster.get("auth") or {}).get("delegate") else ""
-    return " ".join(filter(None, (own, KEEPALIVE, forwarding, ticket)))
+    delegation = DELEGATE if (account.cluster.get("auth") or {}).get("delegate") else ""
+    return " ".join(filter(None, (own_options, KEEPALIVE, forwarding, delegation)))
 
 
 def role_settings(account: ResolvedAccount, file: AccountsFile) -> dict[str, Any]:
     """Return the account's settings for roles as variables, such as conda_distribution."""
-    own = {
+    settings = {
         f"{role}_{key}": value
         for role in file.roles.names() & account.entry.keys()
         for key, value in (account.entry[role] or {}).items()
     }
     links = as_mapping(account.entry.get("links"))  # the short form of storage_links: {own: ...}
-    return {**own, "storage_links_own": {**links, **as_mapping(own.get("storage_links_own"))}} if links else own
+    return (
+        {**settings, "storage_links_own": {**links, **as_mapping(settings.get("storage_links_own"))}}
+        if links
+        else settings
+    )
 
 
 def describe_sandbox(account: ResolvedAccount, folder: Path) -> dict[str, Any]:

@@ -140,12 +140,12 @@ def _render_new(name: str, answers: Mapping[str, str]) -> str:
     return HEAD.format(name=name) + "\n".join(lines) + "\n" + FURTHER
 
 
-def _render_copy(name: str, answers: Mapping[str, str], model: str, written: str) -> str:
-    """Return a copy of another profile with these answers. model: its name. written: its text.
+def _render_copy(name: str, answers: Mapping[str, str], model: str, model_text: str) -> str:
+    """Return a copy of another profile with these answers. model: its name. model_text: its text.
 
     Facts about the other profile itself, such as the day of its last comparison, are not copied.
     """
-    body = written.partition("\n---\n")[2] or written
+    body = model_text.partition("\n---\n")[2] or model_text
     body = re.sub(r"(?m)^(verified_on|closing_on|formerly):.*\n", "", body)
     for key, value in {"id": name, "name": answers.get("title", name), "status": "own"}.items():
         body = re.sub(rf"(?m)^{key}:.*$", write_yaml(key, value).replace("\\", r"\\"), body, count=1)
@@ -163,12 +163,12 @@ def _render_copy(name: str, answers: Mapping[str, str], model: str, written: str
 
 def _replace_fact(body: str, section: str, key: str, value: Any) -> str:
     """Return the text of a profile with a new value of a key, which replaces the old value and all lines below it."""
-    # group 1: the rest of the line, or the indented lines below it
-    found = re.search(rf"(?m)^{section}:[ \t]*(\n(?:[ \t#].*\n|\n(?=[ \t]))*|\S.*\n)", body)
+    # Group 1 is the value on the same line, or a newline and the indented lines below the section name.
+    section_match = re.search(rf"(?m)^{section}:[ \t]*(\n(?:[ \t#].*\n|\n(?=[ \t]))*|\S.*\n)", body)
     line = f"  {write_yaml(key, value)}\n"
-    if found is None:
+    if section_match is None:
         return f"{body.rstrip()}\n\n{section}:\n{line}"
-    if not found[1].startswith("\n"):  # written in one line
-        return body[: found.start()] + f"{section}:\n{line}" + body[found.end() :]
-    rest = re.sub(rf"(?m)^  {key}:.*\n(?:^   .*\n)*", "", found[1])
-    return body[: found.start()] + f"{section}:\n{line}" + rest[1:] + body[found.end() :]
+    if not section_match[1].startswith("\n"):  # written in one line
+        return body[: section_match.start()] + f"{section}:\n{line}" + body[section_match.end() :]
+    other_lines = re.sub(rf"(?m)^  {key}:.*\n(?:^   .*\n)*", "", section_match[1])
+    return body[: section_match.start()] + f"{section}:\n{line}" + other_lines[1:] + body[section_match.end() :]

@@ -39,9 +39,9 @@ CONTROL_PATH = re.compile(r"^\s*(controlpath|include)\b(?!.*hpc\.onboard\.conf)"
 def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the variables to add to those of an account, so that Ansible uses its session; {} if it needs none.
 
-    They may extend the variable account. session: the socket of hpc-onboard's session. lapses: the certificate or
-    ticket has expired or expires within minutes. asks_each_time: ssh asks the user at every connection; at_terminal is
-    True if the user can answer. by_hand: programs may not log in.
+    The result may add these keys to the variable account. session: the socket of hpc-onboard's session. lapses: the
+    certificate or ticket has expired or expires within minutes. asks_each_time: ssh asks the user at every connection;
+    at_terminal is True if the user can answer. by_hand: programs may not log in.
     """
     if variables.get("ansible_connection", "ssh") != "ssh":
         return {}  # no ssh: a sandbox on this machine
@@ -64,16 +64,16 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
     if open_socket:
         return {"ansible_ssh_args": shlex.join([*control_path_options(open_socket), *(NO_OTHER if asks else ())])}
     documents = {name: variables[name] for name in ("account", "cluster")}
-    marks: dict[str, Any] = {"lapses": True} if _is_expiring({**texts, **documents}) else {}
+    account_marks: dict[str, Any] = {"lapses": True} if _is_expiring({**texts, **documents}) else {}
     options = [] if can_share else control_path_options("none")
     if asks and can_share:
-        marks["session"] = str(own_socket)
-        options = [*control_path_options(marks["session"]), *NO_OTHER]
+        account_marks["session"] = str(own_socket)
+        options = [*control_path_options(account_marks["session"]), *NO_OTHER]
     elif asks:
-        marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
+        account_marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
         options += ASK_ONCE
-    added = {"ansible_ssh_args": shlex.join(options)} if options else {}
-    return {**added, "account": {**variables["account"], **marks}} if marks else added
+    result = {"ansible_ssh_args": shlex.join(options)} if options else {}
+    return {**result, "account": {**variables["account"], **account_marks}} if account_marks else result
 
 
 def is_by_hand(variables: Mapping[str, Any]) -> bool:
@@ -102,8 +102,8 @@ def _is_expiring(variables: Mapping[str, Any]) -> bool:
     from .._authentication import credential  # imported late: most accounts use a key
 
     now = datetime.now(UTC)
-    found = credential.find_credential(variables, now)
-    return found is not None and found.needs_renewal(now)
+    current = credential.find_credential(variables, now)
+    return current is not None and current.needs_renewal(now)
 
 
 def _is_at_terminal() -> bool:
@@ -130,12 +130,12 @@ def _find_user_session(arguments: list[str], cluster: str) -> str:
     The user may have opened it by the name of the cluster, if ~/.ssh/config has such a name for the same host.
     """
     settings = _effective_settings(arguments)
-    for host in dict.fromkeys((arguments[-1], cluster)):
+    for host in dict.fromkeys((arguments[-1], cluster)):  # the last argument is the host
         host_arguments = [*arguments[:-1], host]
         host_settings = _effective_settings(host_arguments)
         socket = host_settings.get("controlpath", "none")
-        is_same = all(host_settings.get(key) == settings.get(key) for key in ("hostname", "user", "port"))
-        if is_same and socket != "none" and _run_ssh("-O", "check", *host_arguments) is not None:
+        is_same_host = all(host_settings.get(key) == settings.get(key) for key in ("hostname", "user", "port"))
+        if is_same_host and socket != "none" and _run_ssh("-O", "check", *host_arguments) is not None:
             return socket
     return ""
 

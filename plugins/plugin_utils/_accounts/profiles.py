@@ -20,7 +20,6 @@ from .facts import ProfileFile, Tree, bare_values, find_written_place, spread_so
 from .source_checks import MistakeLocator, check_references, check_sources, check_wrappers
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
-
 # Parts of a profile whose strings may contain {user} and {project}.
 PATTERNS = ("storage", "home", "caches", "conda", "launchers", "sandbox_environment")
 
@@ -119,25 +118,25 @@ def fill_defaults(profile: Profile) -> Profile:
 def read_sourced(file: Path) -> SourcedProfile:
     """Return the profile in a file, merged with its family, with sources. Raises Mistakes with all mistakes in it."""
     own = parse_profile(file)
-    found = check_schema(own)
-    if found:
+    violations = check_schema(own)
+    if violations:
         from .sound_part import remove_invalid_parts
 
-        mistakes, places = [mistake for _place, mistake in found], [place for place, _mistake in found]
+        mistakes, places = [mistake for _place, mistake in violations], [place for place, _mistake in violations]
         if "extends" in own.document or "format" not in own.document or ("format",) in places:
             raise Mistakes(mistakes)  # neither the merged profile nor its sources can be checked
         try:
             files, tree = join_family(remove_invalid_parts(own, places))
             mistakes += check_consistency(files, tree)
-        except Mistakes as further:
-            mistakes += further.found
+        except Mistakes as other_mistakes:
+            mistakes += other_mistakes.found
         raise Mistakes(mistakes)
     files, tree = join_family(own)
     profile: Profile = bare_values(tree)
     mistakes = []
     if len(files) > 1:  # each file is valid, but the merged profile may lack a required field
-        violations = Checker(schema("cluster")).violations(profile)
-        mistakes = [mistake_locator(files, tree)(each.place, each.text, each.at_key) for each in violations]
+        merge_violations = Checker(schema("cluster")).violations(profile)
+        mistakes = [mistake_locator(files, tree)(each.place, each.text, each.at_key) for each in merge_violations]
     mistakes = mistakes or check_consistency(files, tree)
     if mistakes:
         raise Mistakes(mistakes)
@@ -186,17 +185,17 @@ def parse_profile(file: Path) -> ProfileFile:
 def check_schema(file: ProfileFile, is_family: bool = False) -> list[tuple[Place, Mistake]]:
     """Return the mistakes that the schema finds in one file, each with the place of the invalid value as written."""
     lines, document = file.lines, file.document
-    found: list[tuple[Place, Mistake]] = [((), mistake) for mistake in lines.duplicates()]
+    mistakes: list[tuple[Place, Mistake]] = [((), mistake) for mistake in lines.duplicates()]
     checker = Checker(_partial_schema() if is_family or "extends" in document else schema("cluster"))
     for each in checker.violations(strip_sources(document)):
         place = find_written_place(document, each.place)
         if each.at_key:  # the key itself, not the value in its wrapper
             place = (*find_written_place(document, each.place[:-1]), *each.place[-1:])
-        found.append((place, lines.mistake(place, each.text, each.at_key)))
-    found += [(place[:-1], lines.mistake(place, text, at_key)) for place, text, at_key in check_wrappers(document)]
+        mistakes.append((place, lines.mistake(place, each.text, each.at_key)))
+    mistakes += [(place[:-1], lines.mistake(place, text, at_key)) for place, text, at_key in check_wrappers(document)]
     if "mirrors" in document and lines.file.resolve().parent not in (SHIPPED.resolve(), SHIPPED.resolve() / "families"):
-        found.append((("mirrors",), lines.mistake(("mirrors",), NO_MIRRORS, at_key=True)))
-    return found
+        mistakes.append((("mirrors",), lines.mistake(("mirrors",), NO_MIRRORS, at_key=True)))
+    return mistakes
 
 
 @functools.cache
@@ -211,12 +210,15 @@ def drop_excluded(base: Tree, own: ProfileFile) -> Tree:
     """Return the facts of a family (base) except for those that the profile lists under "without"."""
     from .families import list_fact_names, remove_fact
 
-    known = set(list_fact_names(base))
+    fact_names = set(list_fact_names(base))
     names = list(own.document.get("without", []))
-    unknown = [(index, name) for index, name in enumerate(names) if name not in known]
-    if unknown:
-        advice = [(index, f'the family has no fact "{name}"; {nearest(name, known, ())}') for index, name in unknown]
-        raise Mistakes(own.lines.mistake(("without", index), text) for index, text in advice)
+    mistakes = []
+    for index, name in enumerate(names):
+        if name not in fact_names:
+            text = f'the family has no fact "{name}"; {nearest(name, fact_names, listed=())}'
+            mistakes.append(own.lines.mistake(("without", index), text))
+    if mistakes:
+        raise Mistakes(mistakes)
     for name in names:
         base = remove_fact(base, name)
     return base
@@ -247,8 +249,8 @@ def render(profile: Profile, names: dict[str, str], own: dict[str, str]) -> Prof
         move_area(area, own[area["name"]]) if area["name"] in own else resolve_variable(area)
         for area in rendered["storage"]
     ]
-    further = own.keys() - {area["name"] for area in areas}
-    areas += [{"name": name, "path": own[name], "create": False, "link": name} for name in sorted(further)]
+    own_areas = own.keys() - {area["name"] for area in areas}
+    areas += [{"name": name, "path": own[name], "create": False, "link": name} for name in sorted(own_areas)]
     return {**rendered, "storage": areas, **resolve_caches(rendered.get("caches"), areas)}
 
 

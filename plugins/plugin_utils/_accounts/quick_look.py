@@ -37,14 +37,17 @@ def list_accounts(file: Path) -> list[AccountSummary]:
     entries = document.get("accounts")
     if not isinstance(entries, dict):
         raise Mistakes([Mistake(file, 0, 'this is not an accounts file: "accounts" is missing.')])
-    listed = document.get("profiles")
-    own = [file.parent / Path(str(name)).expanduser() for name in (listed if isinstance(listed, list) else ())]
+    profile_folders = document.get("profiles")
+    own_folders = [
+        file.parent / Path(str(name)).expanduser()
+        for name in (profile_folders if isinstance(profile_folders, list) else ())
+    ]
     sites: dict[str, dict[str, Any]] = {}
     accounts = []
     for name, entry in entries.items():
         cluster = str(name).rpartition("@")[2]
         if cluster not in sites:
-            sites[cluster] = read_site(cluster, (*own, SHIPPED))
+            sites[cluster] = read_site(cluster, (*own_folders, SHIPPED))
         settings = entry if isinstance(entry, dict) else {}
         family = sites[cluster].get("family")
         groups = tuple(str(group).replace("-", "_") for group in (cluster, family) if group)

@@ -55,11 +55,11 @@ def describe_wrong_tags(playbook: str, run: Collection[str], skip: Collection[st
     return f"--tags and --skip-tags exclude everything that {playbook} does." if is_empty else ""
 
 
-def find_unknown_host(limit: str, known: Collection[str]) -> str | None:
+def find_unknown_host(limit: str, known_names: Collection[str]) -> str | None:
     """Return the first name in the value of --limit that is unknown. Wildcards, slices and files may match anything."""
     for term in re.split(r"[,:]", limit):
         name = term.strip().lstrip("!&")
-        if not name or name in known or name in ALWAYS_VALID:
+        if not name or name in known_names or name in ALWAYS_VALID:
             continue
         without_at = name.replace("@", "", 1) if name[0] != "@" else name  # user@cluster; a first @ is for a file
         if not PATTERN_CHARACTERS.search(without_at):

@@ -41,13 +41,19 @@ def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileF
 def remove_places(node: Any, places: Sequence[Place], key: str = "") -> Any:
     """Return a document without the values at these places. key: the key of node."""
     removed = {place[0] for place in places if len(place) == 1}
-    below = {step: [place[1:] for place in places if len(place) > 1 and place[0] == step] for step in _list_steps(node)}
+    places_below = {
+        step: [place[1:] for place in places if len(place) > 1 and place[0] == step] for step in _list_steps(node)
+    }
     if isinstance(node, dict):
-        return {name: remove_places(item, below[name], str(name)) for name, item in node.items() if name not in removed}
+        return {
+            name: remove_places(item, places_below[name], str(name))
+            for name, item in node.items()
+            if name not in removed
+        }
     if isinstance(node, list) and key in NAMED_BY:  # an empty item remains, so that the others keep their index
-        return [{} if at in removed else remove_places(item, below[at]) for at, item in enumerate(node)]
+        return [{} if index in removed else remove_places(item, places_below[index]) for index, item in enumerate(node)]
     if isinstance(node, list):
-        return [remove_places(item, below[at]) for at, item in enumerate(node) if at not in removed]
+        return [remove_places(item, places_below[index]) for index, item in enumerate(node) if index not in removed]
     return node
 
 

@@ -118,9 +118,9 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, locate: MistakeLocat
     if mistakes:  # references cannot be checked against an invalid list
         yield from mistakes
         return
-    known = {source["id"] for source in tree.get("sources", ())}
+    known_ids = {source["id"] for source in tree.get("sources", ())}
     for file in files:
-        yield from find_unknown_sources(file, known)
+        yield from find_unknown_sources(file, known_ids)
     if "sources" not in tree or tree.get("status") == "own":
         return
     fact_names: dict[Place, list[str]] = {}  # by section: one mistake for the section, not for each fact
@@ -137,7 +137,7 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, locate: MistakeLocat
 
 
 def check_age(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
-    """Yield a mistake if a documented profile uses a text that was too old when the profile was compared with it."""
+    """Yield a mistake if a source was too old on the day when a documented profile was compared with its sources."""
     old = find_old_facts(tree, bare_values(tree["verified_on"]), DOCUMENTED_MONTHS)
     if old:
         oldest = min(old, key=lambda fact: str(fact.date))
@@ -150,23 +150,23 @@ def check_age(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
 
 def check_source_list(file: ProfileFile) -> Iterator[Mistake]:
     """Yield the mistakes in the list of sources of one file."""
-    listed = file.document.get("sources", [])
-    for index, source in enumerate(listed):
+    sources = file.document.get("sources", [])
+    for index, source in enumerate(sources):
         subject = f'item {index + 1} of "sources"'
-        text = describe_wrong_source(subject, source, [earlier.get("id") for earlier in listed[:index]])
+        text = describe_wrong_source(subject, source, [earlier.get("id") for earlier in sources[:index]])
         if text:
             yield file.lines.mistake(("sources", index), text, True)
 
 
-def find_unknown_sources(file: ProfileFile, known: set[str]) -> Iterator[Mistake]:
-    """Yield one mistake for each source that a file refers to and that is not known, at its first reference."""
+def find_unknown_sources(file: ProfileFile, known_ids: set[str]) -> Iterator[Mistake]:
+    """Yield one mistake for each unknown source in a file, at the first reference to the source."""
     places: dict[str, list[Place]] = {}
     for place, source in find_source_references(file.document):
-        if source not in known:
+        if source not in known_ids:
             places.setdefault(source, []).append(place)
-    for source, (first, *others) in places.items():
-        times = f" ({len(others) + 1} times)" if others else ""
-        yield file.lines.mistake(first, f'unknown source "{source}"{times}; {nearest(source, known)}')
+    for source, (first, *repetitions) in places.items():
+        times = f" ({len(repetitions) + 1} times)" if repetitions else ""
+        yield file.lines.mistake(first, f'unknown source "{source}"{times}; {nearest(source, known_ids)}')
 
 
 def describe_wrong_source(subject: str, source: dict[str, Any], earlier_ids: list[str]) -> str | None:

@@ -49,11 +49,13 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
             raise CommandError(f"-i {path}: file not found")
     if inventory:
         return AccountsSource(tuple(inventory), True)
-    named = environment.get(VARIABLE)
-    if named:
-        if not Path(named).expanduser().exists():
-            raise CommandError(f"{named}: file not found. The path is from the environment variable {VARIABLE}.")
-        return AccountsSource((str(Path(named).expanduser()),), True)
+    path_from_variable = environment.get(VARIABLE)
+    if path_from_variable:
+        if not Path(path_from_variable).expanduser().exists():
+            raise CommandError(
+                f"{path_from_variable}: file not found. The path is from the environment variable {VARIABLE}."
+            )
+        return AccountsSource((str(Path(path_from_variable).expanduser()),), True)
     file = next((path for path in [*list_default_paths(environment), PRACTICE] if path.is_file()), None)
     if file is None:
         return None

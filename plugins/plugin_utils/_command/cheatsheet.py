@@ -18,6 +18,8 @@ from .._terminal.layout import Terminal, join_lines, limit_width
 from .accounts import CommandError, read_profile_folders
 from .parser import add_inventory, complete_by
 
+OLD_MONTHS = 12  # age from which the cheat sheet marks a fact as old
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand."""
@@ -35,29 +37,29 @@ def run(options: argparse.Namespace) -> int:
     cluster = options.cluster.rpartition("@")[2]
     try:
         catalogue = Catalogue((*options.profiles, *read_profile_folders(options.inventory), SHIPPED))
-        found = catalogue.sourced_profile(cluster)
+        sourced = catalogue.sourced_profile(cluster)
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
-    if found is None:
+    if sourced is None:
         raise CommandError(f'unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}')
     terminal = Terminal(width=limit_width(shutil.get_terminal_size().columns))
-    sources = summarise_sources(found, datetime.date.today().isoformat())
+    sources = summarise_sources(sourced, datetime.date.today().isoformat())
     if options.all:
-        lines = build_sheet(found.profile, sources, terminal)
+        lines = build_sheet(sourced.profile, sources, terminal)
     else:
-        words = [word for file in options.inventory for word in ("-i", file)]
-        words += [word for folder in options.profiles for word in ("--profiles", str(folder))]
-        command_for_all = f"{options.prog} {shlex.join([*words, cluster, '--all'])}"
-        lines = build_one_screen(found.profile, command_for_all, sources, terminal)
+        option_words = [word for file in options.inventory for word in ("-i", file)]
+        option_words += [word for folder in options.profiles for word in ("--profiles", str(folder))]
+        command_for_all = f"{options.prog} {shlex.join([*option_words, cluster, '--all'])}"
+        lines = build_one_screen(sourced.profile, command_for_all, sources, terminal)
     print(join_lines(lines), end="")
     return 0
 
 
-def summarise_sources(found: SourcedProfile, today: str) -> SourceSummary:
+def summarise_sources(sourced: SourcedProfile, today: str) -> SourceSummary:
     """Return the age of the sources of a profile on a day."""
-    oldest = find_oldest_date(found.tree)
+    oldest = find_oldest_date(sourced.tree)
     return SourceSummary(
-        unsourced=len(find_unsourced(found.tree)),
+        unsourced=len(find_unsourced(sourced.tree)),
         months=count_months(oldest, today) if oldest else None,
-        old=[name_fact(found.tree, fact) for fact in find_old_facts(found.tree, today, 12)],
+        old=[name_fact(sourced.tree, fact) for fact in find_old_facts(sourced.tree, today, OLD_MONTHS)],
     )

@@ -53,7 +53,7 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
     handlers = {number: signal.getsignal(number) for number in (*FROM_TERMINAL, *FORWARDED)}
     for number in FROM_TERMINAL:
         if handlers[number] is not signal.SIG_IGN:  # ignored in a background job: leave that as it is
-            signal.signal(number, lambda _number, _frame: None)
+            signal.signal(number, lambda _number, _frame: None)  # not SIG_IGN, which the child would inherit
     child = os.posix_spawn(
         command[0],
         command,

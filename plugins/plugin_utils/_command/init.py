@@ -42,7 +42,7 @@ ADOPT_QUESTION = "Check the accounts for what you have already set up, such as l
 
 
 class StoreOfAccount(argparse.Action):
-    """Keep --account USER@CLUSTER, or an option of the account before it."""
+    """Append --account USER@CLUSTER to the accounts, or an option to the options of the last account."""
 
     def __call__(self, _parser: Any, namespace: argparse.Namespace, value: Any, option: str | None = None) -> None:
         accounts = namespace.accounts = list(namespace.accounts)
@@ -151,23 +151,23 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
 
     program: the words that start hpc-onboard, which probes an unknown cluster.
     """
-    known = draft.find_accounts()
+    candidates = draft.find_accounts()
     person.print_paragraph(f"hpc-onboard writes an entry for each of your accounts to {shown_path}.")
-    if known:
+    if candidates:
         person.print_paragraph("Your ssh settings and known hosts contain these clusters:")
-        for number, account in enumerate(known, 1):
+        for number, account in enumerate(candidates, 1):
             person.print_paragraph(f"{number}  {account.name:24}{account.profile.get('name', account.cluster)}", 2)
             person.print_paragraph(f"({account.found.where})", 5)
-    others = sorted(draft.catalogue.ids() - {account.cluster for account in known})
-    person.print_paragraph(f"{'Other known clusters' if known else 'Known clusters'}: {', '.join(others)}.")
-    all_numbers = " ".join(str(number) for number in range(1, len(known) + 1))
-    forms = "numbers from the list or USER@CLUSTER" if known else "USER@CLUSTER"
+    others = sorted(draft.catalogue.ids() - {account.cluster for account in candidates})
+    person.print_paragraph(f"{'Other known clusters' if candidates else 'Known clusters'}: {', '.join(others)}.")
+    all_numbers = " ".join(str(number) for number in range(1, len(candidates) + 1))
+    forms = "numbers from the list or USER@CLUSTER" if candidates else "USER@CLUSTER"
     text = f"Where do you have accounts? Enter {forms}, separated by spaces. For an unknown cluster, enter USER@HOST."
 
     def read_accounts(answer: str) -> list[DesiredAccount]:  # each account once, in the order of the answer
         words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())
-        return [known[int(word) - 1] if word.isdigit() and 0 < int(word) <= len(known) else draft.create_account(word)
-                for word in words]  # fmt: skip
+        return [candidates[int(word) - 1] if word.isdigit() and 0 < int(word) <= len(candidates)
+                else draft.create_account(word) for word in words]  # fmt: skip
 
     def find_answer_fault(answer: str) -> str:
         try:

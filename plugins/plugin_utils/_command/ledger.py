@@ -55,7 +55,7 @@ def _verify(ledger: Ledger) -> int:
     if misfit := ledger.find_misfit():
         raise CommandError(f"line {misfit.line} of the ledger is not valid: {misfit.why}")
     if lost := describe_lost_ledger(read_all_secrets(record_key()), ledger.records()):
-        raise CommandError(f"{lost}; restore it; otherwise, the next run of that rotation asks every account")
+        raise CommandError(f"{lost}. Restore the ledger. Otherwise, the next run of that rotation checks every account")
     print(f"{len(ledger.records())} records, all unchanged")
     return 0
 

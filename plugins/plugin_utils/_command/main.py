@@ -244,7 +244,7 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
 
 
 def _find_misspelt_subcommand(options: argparse.Namespace) -> CommandError | None:
-    """Return the error if the first word resembles a subcommand: without an accounts file, it cannot be an account."""
+    """Return an error if the first name resembles a subcommand: without an accounts file, no name is an account."""
     from .._input.diagnostics import nearest
 
     advice = nearest(options.names[0], SUBCOMMANDS, ()) if options.names and not options.subcommand else ""

@@ -82,22 +82,22 @@ class CommandParser(argparse.ArgumentParser):
         import difflib  # only a mistake needs these
         import re
 
-        first = find_first_word(words)  # in the place of a subcommand
-        if first not in SUBCOMMANDS and (near := difflib.get_close_matches(first, SUBCOMMANDS, 1)):
-            return f'"{first}" is not a subcommand; did you mean "{near[0]}"?'
+        first_word = find_first_word(words)  # in the place of a subcommand
+        if first_word not in SUBCOMMANDS and (similar_words := difflib.get_close_matches(first_word, SUBCOMMANDS, 1)):
+            return f'"{first_word}" is not a subcommand; did you mean "{similar_words[0]}"?'
         if not word.startswith("-"):
             return f'unexpected word "{word}"'
         flag = word.partition("=")[0]
         owners = [name for name, options in SETTING_OPTIONS.items() if flag in [option.flag for option in options]]
         if owners:
             return f"{flag} is available only with {', '.join(owners)}"
-        listed = re.findall(r"(?<!\w)--[a-z][a-z-]+", self.format_help())
-        near = difflib.get_close_matches(flag, [*listed, *([] if self.has_parts else NAMES)], 1)
-        return f"unknown option {flag}" + (f'; did you mean "{near[0]}"?' if near else "")
+        help_options = re.findall(r"(?<!\w)--[a-z][a-z-]+", self.format_help())
+        similar_words = difflib.get_close_matches(flag, [*help_options, *([] if self.has_parts else NAMES)], 1)
+        return f"unknown option {flag}" + (f'; did you mean "{similar_words[0]}"?' if similar_words else "")
 
 
 class StoreSetting(argparse.Action):
-    """Keep an option of SETTING_OPTIONS in `given`, by its flag; repeated lists are joined."""
+    """Store an option of SETTING_OPTIONS in `given`, by its flag. Repeated lists are joined."""
 
     is_list = False
 
@@ -110,7 +110,7 @@ class StoreSetting(argparse.Action):
 
 
 class PassOption(argparse.Action):
-    """Keep an option of ansible-playbook in `passed`, as typed and in order."""
+    """Append an option of ansible-playbook to `passed`, as typed."""
 
     def __call__(self, _parser: Any, namespace: Any, value: Any, option: str | None = None) -> None:
         namespace.passed = [*namespace.passed, option, *([] if self.nargs == 0 else [str(value)])]
@@ -234,9 +234,9 @@ def _add_setting(parser: argparse.ArgumentParser, option: SettingOption) -> None
     """Add an option of the subcommand itself, with its reader and its completion."""
     names = [*([option.short] if option.short else []), option.flag]
     shape: Any = {"metavar": option.metavar, "type": _choose_reader(option)} if option.metavar else {"nargs": 0}
-    listed = f" ({', '.join(option.choices)})" if option.is_list and option.choices else ""
+    choices_text = f" ({', '.join(option.choices)})" if option.is_list and option.choices else ""
     action: Any = parser.add_argument(
-        *names, action=StoreSetting, dest="given", default={}, help=f"{option.help}{listed}", **shape
+        *names, action=StoreSetting, dest="given", default={}, help=f"{option.help}{choices_text}", **shape
     )
     action.is_list = option.is_list
     if option.choices:
@@ -248,7 +248,11 @@ def _add_setting(parser: argparse.ArgumentParser, option: SettingOption) -> None
 def _choose_reader(option: SettingOption) -> Callable[[str], Any]:
     """Return the function that converts the text of an option's value."""
     if option.is_list:
-        return lambda text: [_check_choice(word, option.choices) for word in text.split(",") if word]
+
+        def read_list(text: str) -> list[str]:
+            return [_check_choice(word, option.choices) for word in text.split(",") if word]
+
+        return read_list
     if option.choices:
         return lambda text: _check_choice(text, option.choices)
     return _read_number if option.metavar in NUMBERS else _read_path if option.metavar in PATHS else str

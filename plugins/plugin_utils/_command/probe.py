@@ -32,23 +32,23 @@ def prepare(options: argparse.Namespace) -> None:
     Accounts in the accounts file need nothing. For any other USER@CLUSTER or USER@HOST, an accounts file is written
     into the state folder, where printed commands find it again. For a host without a profile, the run then writes one.
     """
-    listed = _read_listed_names(options)
-    unlisted = [name for name in options.names if "@" in name and "*" not in name and name not in listed]
+    listed_names = _read_listed_names(options)
+    unlisted = [name for name in options.names if "@" in name and "*" not in name and name not in listed_names]
     if not unlisted:
         return
     if len(options.names) > 1:
         raise CommandError(f"{unlisted[0]} is not in the accounts file. Probe this account in a separate run")
-    user, _at, place = unlisted[0].rpartition("@")
+    user, _at, cluster_or_host = unlisted[0].rpartition("@")
     try:
         folders = accounts.read_profile_folders(options.inventory)
-        cluster = place if place in Catalogue((*folders, SHIPPED)).ids() else ""
+        cluster = cluster_or_host if cluster_or_host in Catalogue((*folders, SHIPPED)).ids() else ""
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
-    name = cluster or options.given.get("--name") or suggest_name(place)
+    name = cluster or options.given.get("--name") or suggest_name(cluster_or_host)
     file = state_folder() / "probe" / name / "accounts.yml"
     make_private(file.parent)
     output = Path(options.given.pop("--output", "") or choose_folder(options.inventory, folders)).absolute()
-    entry = {} if cluster else _write_minimal_profile(place, name, output, file.parent)
+    entry = {} if cluster else _write_minimal_profile(cluster_or_host, name, output, file.parent)
     entry["vars"] = {"probe_folder": str(output), "probe_new": not cluster}
     document = {
         "plugin": "hpc.onboard.accounts",

@@ -131,8 +131,8 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
         raise CommandError(
             f"{display_path(file.absolute())} already exists. To check the profile, run: {options.prog} check {file}"
         )
-    given = {question.name: getattr(options, question.name) for question in new_profile.QUESTIONS}
-    answers = {name: value for name, value in given.items() if value is not None}
+    option_values = {question.name: getattr(options, question.name) for question in new_profile.QUESTIONS}
+    answers = {name: value for name, value in option_values.items() if value is not None}
     text = new_profile.render_profile(options.name, _ask_missing(answers, f"{options.prog} new {options.name}"), model)
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("x", encoding="utf-8") as stream:

@@ -33,18 +33,18 @@ def build_environment(given: Mapping[str, str]) -> dict[str, str]:
     configuration = _read_configuration(file)
     defaults = {name: value for name, section, key, value in UNLESS_SET if not configuration.has_option(section, key)}
     environment = {**defaults, **given, **CONSOLE}
-    in_file = configuration.get("inventory", "enable_plugins", fallback=DEFAULT_PLUGINS)
-    plugins = map(str.strip, given.get("ANSIBLE_INVENTORY_ENABLED", in_file).split(","))
+    configured_plugins = configuration.get("inventory", "enable_plugins", fallback=DEFAULT_PLUGINS)
+    plugins = map(str.strip, given.get("ANSIBLE_INVENTORY_ENABLED", configured_plugins).split(","))
     environment["ANSIBLE_INVENTORY_ENABLED"] = ",".join(dict.fromkeys([ACCOUNTS, *plugins]))
-    others = _find_collections(given, configuration, file)
-    environment["ANSIBLE_COLLECTIONS_PATH"] = os.pathsep.join([str(COLLECTIONS_ROOT), others])
+    other_collections = _find_collections(given, configuration, file)
+    environment["ANSIBLE_COLLECTIONS_PATH"] = os.pathsep.join([str(COLLECTIONS_ROOT), other_collections])
     return environment
 
 
 def find_configuration(given: Mapping[str, str]) -> Path | None:
     """Return the ansible.cfg that Ansible will read: the first readable one, in Ansible's order."""
-    named = Path(given.get("ANSIBLE_CONFIG") or "/nowhere").expanduser()
-    candidates = [named / "ansible.cfg" if named.is_dir() else named]
+    file_from_variable = Path(given.get("ANSIBLE_CONFIG") or "/nowhere").expanduser()
+    candidates = [file_from_variable / "ansible.cfg" if file_from_variable.is_dir() else file_from_variable]
     is_writable_by_all = Path.cwd().stat().st_mode & stat.S_IWOTH
     candidates += [] if is_writable_by_all else [Path("ansible.cfg")]  # any user could have written it
     candidates += [Path("~/.ansible.cfg").expanduser(), Path("/etc/ansible/ansible.cfg")]

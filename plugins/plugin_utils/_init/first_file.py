@@ -41,7 +41,7 @@ class AccountsDraft:
     def create_account(self, name: str) -> DesiredAccount:
         """Return the account with a name, USER@CLUSTER or CLUSTER, with its ssh settings. Raises ValueError."""
         user, at, cluster = name.rpartition("@")
-        # A path could lead to a file outside of the folders with profiles.
+        # A name with a slash could be the path of a file outside the folders with profiles.
         profile = self.catalogue.profile(cluster) if "/" not in cluster else None
         if profile is None:
             raise ValueError(f'unknown cluster "{cluster}"; {nearest(cluster, self.catalogue.ids())}')

@@ -15,7 +15,7 @@ HASHED = "|1|"  # salt and HMAC-SHA1 of the name follow, both in base64: sshd(8)
 def is_known(text: str, host: str, port: int = 22) -> bool:
     """Return True if a line of known_hosts contains this host as text or hash. Other lines do not show a visit.
 
-    text: of the file. Skipped are comments and lines with a marker, such as @cert-authority; patterns never match.
+    text: of the file. Comments and lines with a marker, such as @cert-authority, are skipped. Patterns never match.
     """
     name = host.lower() if port == 22 else f"[{host.lower()}]:{port}"
     return any(_names_host(line.split()[0], name) for line in text.splitlines() if line.strip() and line[0] not in "#@")

@@ -68,11 +68,11 @@ class SshHistory:
         for name, settings in self.settings.items():
             if name in names or _first_value(settings, "hostname") in hosts:
                 # The name must be set only if it connects in another way than the host name in the profile.
-                is_same = all(settings.get(key) == host_settings.get(key) for key in CONNECTION_SETTINGS)
-                ssh = "" if is_same or name in hosts else name
+                is_same_connection = all(settings.get(key) == host_settings.get(key) for key in CONNECTION_SETTINGS)
+                ssh = "" if is_same_connection or name in hosts else name
                 return SshTraces(self._find_user(settings), ssh, jump_user, f"{name} in your ssh settings")
-        visited = next((host for host in hosts if is_known(self.known_hosts, host, int(login.get("port", 22)))), "")
-        where = f"{visited} in your known hosts" if visited else ""
+        known_host = next((host for host in hosts if is_known(self.known_hosts, host, int(login.get("port", 22)))), "")
+        where = f"{known_host} in your known hosts" if known_host else ""
         return SshTraces(self._find_user(host_settings), "", jump_user, where)
 
     def _find_user(self, settings: dict[str, list[str]]) -> str:
@@ -98,8 +98,8 @@ def _list_hosts(file: Path, folder: Path, depth: int = 0) -> Iterator[str]:
     folder: ~/.ssh, to which included paths are relative.
     """
     for line in _read_text(file).splitlines() if depth < MAX_DEPTH else ():
-        found = HOST_OR_INCLUDE.match(line)
-        keyword, values = (found[1].lower(), found[2].replace('"', " ").split()) if found else ("", [])
+        line_match = HOST_OR_INCLUDE.match(line)
+        keyword, values = (line_match[1].lower(), line_match[2].replace('"', " ").split()) if line_match else ("", [])
         for value in values:
             if keyword == "include":
                 pattern = folder / Path(value).expanduser()

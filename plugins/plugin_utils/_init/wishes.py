@@ -70,10 +70,10 @@ def list_questions(account: DesiredAccount, local_user: str) -> Iterator[Account
 
     local_user: the user's name on this machine, the default if the ssh settings contain no other.
     """
-    profile, found = account.profile, account.found
+    profile, traces = account.profile, account.found
     if not account.user:
         option = f"--account USER@{account.cluster}"
-        yield AccountQuestion("user", "Your user name on the cluster", option, found.user or local_user)
+        yield AccountQuestion("user", "Your user name on the cluster", option, traces.user or local_user)
     path = find_placeholder({part: profile.get(part) for part in PATTERNS}, "project")
     if path and "project" not in account.entry:
         yield AccountQuestion("project", f"Your project, which is part of {path}", "--project NAME")
@@ -85,7 +85,7 @@ def list_questions(account: DesiredAccount, local_user: str) -> Iterator[Account
     jump = (profile["login"].get("jump") or {}).get("host")
     if jump and not {"jump_user", "ssh"} & account.entry.keys():
         text = f"Your user name on the jump host {jump}"
-        default = found.jump_user or account.user or "USER"
+        default = traces.jump_user or account.user or "USER"
         yield AccountQuestion("jump_user", text, "--jump-user NAME", default, is_required=False)
 
 

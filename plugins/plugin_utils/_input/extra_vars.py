@@ -30,8 +30,8 @@ def read_settings(
     for name in map(str, variables):
         if name.startswith(prefix) and name not in readers:
             raise AccountError(f"{name} is not a setting of {owner}; {nearest(name, readers)}")
-    given = {name: value(name) for name in readers}
-    return {name: readers[name](name, setting) for name, setting in given.items() if setting is not None}
+    given_values = {name: value(name) for name in readers}
+    return {name: readers[name](name, setting) for name, setting in given_values.items() if setting is not None}
 
 
 def read_text(_name: str, value: Any) -> str:

@@ -31,7 +31,7 @@ TYPE_NAMES = {
 
 @dataclass(frozen=True)
 class SchemaViolation:
-    """One violation of the schema. at_key: True if the key is wrong, not its value. lacks: the missing key."""
+    """One violation of the schema. at_key: True if the key is wrong, not its value. lacks: the missing key, if any."""
 
     place: Place
     text: str

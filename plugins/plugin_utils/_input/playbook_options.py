@@ -205,17 +205,17 @@ class TypedOption(NamedTuple):
 
 
 def read_options(words: Sequence[str]) -> Iterator[TypedOption]:
-    """Yield all options and other words in their order. An unknown option counts as a flag."""
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
+    """Yield all options and other words in their order. An unknown option is read as a flag."""
+    remaining_words = list(words)
+    while remaining_words:
+        word = remaining_words.pop(0)
         if word == "--":
-            yield from (TypedOption("", argument, (argument,)) for argument in rest)
+            yield from (TypedOption("", argument, (argument,)) for argument in remaining_words)
             return
         if word.startswith("--"):
-            yield _read_long(word, rest)
+            yield _read_long(word, remaining_words)
         elif word.startswith("-") and word != "-":
-            yield from _read_short(word, rest)
+            yield from _read_short(word, remaining_words)
         else:
             yield TypedOption("", word, (word,))
 
@@ -245,27 +245,27 @@ def _read_short(word: str, rest: list[str]) -> Iterator[TypedOption]:
 def to_variables(subcommand: str, words: Sequence[str]) -> list[str]:
     """Return the words with each option of the subcommand as `-e VARIABLE=VALUE`, for ansible-playbook."""
     options = {option.flag: option for option in SETTING_OPTIONS.get(subcommand, ()) if option.variable}
-    rest, out = list(words), list[str]()
-    while rest:
-        word = rest.pop(0)
+    remaining_words, playbook_words = list(words), list[str]()
+    while remaining_words:
+        word = remaining_words.pop(0)
         if option := options.get(word):
-            out += ["-e", _assign(option.variable, rest.pop(0) if option.metavar else True)]
+            playbook_words += ["-e", _assign(option.variable, remaining_words.pop(0) if option.metavar else True)]
         else:
-            out.append(word)
-    return out
+            playbook_words.append(word)
+    return playbook_words
 
 
 def to_options(subcommand: str, settings: Mapping[str, Any]) -> list[str]:
     """Return the options of the subcommand that set these variables; `-e` for a setting without an option."""
     options = {option.variable: option for option in SETTING_OPTIONS.get(subcommand, ())}
-    out: list[str] = []
+    option_words: list[str] = []
     for name, value in settings.items():
         option = options.get(name)
         if option and option.metavar:
-            out += [option.flag, _to_text(value)]
+            option_words += [option.flag, _to_text(value)]
         else:
-            out += [option.flag] if option and value is True else ["-e", _assign(name, value)]
-    return out
+            option_words += [option.flag] if option and value is True else ["-e", _assign(name, value)]
+    return option_words
 
 
 def _assign(variable: str, value: Any) -> str:

@@ -25,7 +25,7 @@ def run_program(
 ) -> LocalOutput:
     """Run a program and return its output. environment: additional variables. text: its standard input."""
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command,
             input=text,
             capture_output=True,
@@ -37,10 +37,10 @@ def run_program(
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return LocalOutput(None, "", "")
-    return LocalOutput(done.returncode, done.stdout, done.stderr)
+    return LocalOutput(result.returncode, result.stdout, result.stderr)
 
 
 def ssh_settings(arguments: Sequence[str], seconds: float) -> dict[str, list[str]]:
     """Return the settings that ssh would use with these arguments ('ssh -G'); {} if ssh refuses them."""
-    done = run_program(["ssh", "-G", *arguments], seconds, {"LC_ALL": "C"})
-    return parse_settings(done.output) if done.code == 0 else {}
+    result = run_program(["ssh", "-G", *arguments], seconds, {"LC_ALL": "C"})
+    return parse_settings(result.output) if result.code == 0 else {}

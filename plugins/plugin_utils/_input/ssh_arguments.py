@@ -60,18 +60,18 @@ def find_login(values: Mapping[str, str], name: str) -> tuple[str, str]:
 
 def typed_arguments(values: Mapping[str, str], name: str) -> str:
     """Return the arguments, as short as possible, with which a user types ssh to connect to the account."""
-    kept: list[str] = []
+    typed_words: list[str] = []
     for word in ssh_arguments(values, name)[:-1]:
         option, _equals, value = word.partition("=")
-        before = kept[-1] if kept else ""
-        if before == "-l":
-            kept.pop()  # the user is in USER@HOST
-        elif before == "-o" and option in SHORTER:
-            kept.pop()
-            kept += [*SHORTER[option], *([value] if option == "ProxyJump" else [])]
+        previous_word = typed_words[-1] if typed_words else ""
+        if previous_word == "-l":
+            typed_words.pop()  # the user is in USER@HOST
+        elif previous_word == "-o" and option in SHORTER:
+            typed_words.pop()
+            typed_words += [*SHORTER[option], *([value] if option == "ProxyJump" else [])]
         else:
-            kept.append(word)
-    return shlex.join([*kept, "@".join(filter(None, find_login(values, name)))])
+            typed_words.append(word)
+    return shlex.join([*typed_words, "@".join(filter(None, find_login(values, name)))])
 
 
 def scp_arguments(values: Mapping[str, str], name: str) -> str:

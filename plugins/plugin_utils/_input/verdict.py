@@ -32,20 +32,20 @@ class RunTotals(NamedTuple):
 
 def send_totals(totals: RunTotals) -> None:
     """Send the totals to the command that started this run, if any."""
-    handle = os.environ.get(HANDLE, "")
-    if handle.isdigit():
+    descriptor = os.environ.get(HANDLE, "")
+    if descriptor.isdigit():
         content = json.dumps(totals).encode()
         if len(content) > MOST:
             content = json.dumps(totals._replace(replaceable=())).encode()
         with suppress(OSError):  # a program in between may have closed the pipe
-            os.write(int(handle), content)
+            os.write(int(descriptor), content)
 
 
-def receive_totals(handle: int) -> RunTotals | None:
+def receive_totals(descriptor: int) -> RunTotals | None:
     """Return the totals of a run that has ended; None if it sent none."""
-    os.set_blocking(handle, False)  # other processes may keep the pipe open, so reading could wait for ever
+    os.set_blocking(descriptor, False)  # other processes may keep the pipe open, so reading could wait for ever
     try:
-        totals = RunTotals(*json.loads(os.read(handle, MOST)))
+        totals = RunTotals(*json.loads(os.read(descriptor, MOST)))
         return totals._replace(replaceable=tuple(totals.replaceable))
     except (OSError, ValueError, TypeError):
         return None

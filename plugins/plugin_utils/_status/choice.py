@@ -34,17 +34,17 @@ def read_accounts(file: Path) -> list[AccountSummary]:
         raise CommandError(str(mistakes)) from None
 
 
-def select_accounts(every: Sequence[AccountSummary], words: Sequence[str], file: Path) -> list[AccountSummary]:
+def select_accounts(all_accounts: Sequence[AccountSummary], words: Sequence[str], file: Path) -> list[AccountSummary]:
     """Return the accounts that match a name, cluster, site or pattern in words; all of them without words.
 
     file: for the error. Raises CommandError for a word that matches no account.
     """
     terms = [term for word in words for term in word.split(",") if term]
     for term in terms:
-        if not any(_matches(account, term) for account in every):
-            near = nearest(term, {name for account in every for name in (account.name, *account.groups)})
+        if not any(_matches(account, term) for account in all_accounts):
+            near = nearest(term, {name for account in all_accounts for name in (account.name, *account.groups)})
             raise CommandError(f'"{term}" is not an account or a cluster in {display_path(file)}; {near}')
-    return [account for account in every if not terms or any(_matches(account, term) for term in terms)]
+    return [account for account in all_accounts if not terms or any(_matches(account, term) for term in terms)]
 
 
 def _matches(account: AccountSummary, term: str) -> bool:

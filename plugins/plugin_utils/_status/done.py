@@ -116,29 +116,29 @@ def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
 def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
     """Return the lines of all steps of an account, each with its state, and the indents of the lines."""
     memory = read_memories()(account, ())
-    marks, done = memory.marks, {step["id"] for step in split_steps(account, memory, date.today())[1]}
-    out = []
+    marks, done_ids = memory.marks, {step["id"] for step in split_steps(account, memory, date.today())[1]}
+    lines = []
     for step in account.steps:
         mark = marks.get(step["id"])
         detail = (
-            (f"{mark['by']} marked this step as done on {mark['at'][:10]}")
-            if mark
-            else _describe_sign(step.get("done"))
+            f"{mark['by']} marked this step as done on {mark['at'][:10]}" if mark else _describe_sign(step.get("done"))
         )
-        state = "done" if step["id"] in done else "open"
-        due, own = due_day(step, mark), own_day(step, mark)
-        if due and own:
-            detail = f"due on {due}" + (f"; {detail}" if mark else "; open until you mark the step as done")
-        elif due:
-            detail += f", until {due}" if due > date.today() else f"; the step has been due again since {due}"
+        state = "done" if step["id"] in done_ids else "open"
+        due_date, own_date = due_day(step, mark), own_day(step, mark)
+        if due_date and own_date:
+            detail = f"due on {due_date}" + (f"; {detail}" if mark else "; open until you mark the step as done")
+        elif due_date:
+            detail += (
+                f", until {due_date}" if due_date > date.today() else f"; the step has been due again since {due_date}"
+            )
         elif state == "done" and not mark:
             detail = "hpc-onboard has detected that this step is done"
-        out += [
+        lines += [
             (f"{state}  {step['id']}  {step['text']}", 0),
             *([(step["url"], 4)] if "url" in step else []),
             (detail, 4),
         ]
-    return out
+    return lines
 
 
 def _describe_sign(sign: str | None) -> str:

@@ -137,12 +137,12 @@ def _step_lines(accounts: Iterable[AccountStatus], is_open: bool, terminal: Term
             key = (step["id"], step["text"], step.get("url", ""), step.get("due", ""))
             names_by_step.setdefault(key, []).append(account["name"])
     mark, style = (terminal.mark("open"), "note") if is_open else (terminal.mark("good"), "ok")
-    out: list[Line] = []
+    lines: list[Line] = []
     for (step_id, text, url, due), names in names_by_step.items():
         details = ", ".join([step_id, *names, *([f"due {due}"] if due else [])])
-        out += list_item(mark, f"{text.rstrip('.')} ({details})", 2, terminal, style)
-        out += indented_lines(url, 4, terminal, "faint") if url and is_open else []
-    return out
+        lines += list_item(mark, f"{text.rstrip('.')} ({details})", 2, terminal, style)
+        lines += indented_lines(url, 4, terminal, "faint") if url and is_open else []
+    return lines
 
 
 def _key_lines(key: KeyStatus, terminal: Terminal) -> list[Line]:

@@ -52,11 +52,11 @@ def read_memories() -> Callable[[AccountSummary, Sequence[str]], Memory]:
 
 def choose_next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeyStatus], are_all: bool) -> list[str]:
     """Return the words of the most urgent command; without names if it is needed for all accounts of the file."""
-    waiting = [account for account in accounts if account["next"]]
-    if not waiting:
+    unfinished = [account for account in accounts if account["next"]]
+    if not unfinished:
         return []
-    subcommand = min((account["next"] for account in waiting), key=URGENCY.index)
-    names = [account["name"] for account in waiting if account["next"] == subcommand]
+    subcommand = min((account["next"] for account in unfinished), key=URGENCY.index)
+    names = [account["name"] for account in unfinished if account["next"] == subcommand]
     if subcommand == "rotate":
         return next(key["command"] for key in keys if key["open"]).split()
     return command_line.command_for(subcommand, [] if are_all and len(names) == len(accounts) else names)

@@ -100,8 +100,8 @@ class Memory(NamedTuple):
 
 def build_account_status(account: AccountSummary, memory: Memory, now: datetime) -> AccountStatus:
     """Return the status of an account."""
-    runs: dict[str, Any] = {verb: _read_run_end(memory.runs.get(verb)) for verb in RECORDED_RUNS}
-    steps, done = split_steps(account, memory, now.date())
+    runs: dict[str, Any] = {subcommand: _read_run_end(memory.runs.get(subcommand)) for subcommand in RECORDED_RUNS}
+    open_steps, done_steps = split_steps(account, memory, now.date())
     status: AccountStatus = {
         "name": account.name,
         "cluster": account.cluster,
@@ -111,8 +111,8 @@ def build_account_status(account: AccountSummary, memory: Memory, now: datetime)
         "offboard": runs["offboard"],
         "audit": runs["audit"],
         "rotations": list(memory.rotations),
-        "steps": steps,
-        "steps_done": done,
+        "steps": open_steps,
+        "steps_done": done_steps,
         "next": "",
     }
     if memory.slurm:
@@ -127,13 +127,13 @@ def split_steps(account: AccountSummary, memory: Memory, today: date) -> tuple[l
     """
     if account.sandbox:
         return [], []
-    open_ = filter_open_steps(account.steps, _find_signs(memory), memory.marks, today)
+    open_steps = filter_open_steps(account.steps, _find_signs(memory), memory.marks, today)
     was_onboarded = "onboard" in memory.runs
-    known = [
+    decided_steps = [
         step for step in account.steps if was_onboarded or step["id"] in memory.marks or step.get("done") == "reached"
     ]
-    done = [step for step in known if step not in open_]
-    return list(map(describe_step, open_)), list(map(describe_step, done))
+    done_steps = [step for step in decided_steps if step not in open_steps]
+    return list(map(describe_step, open_steps)), list(map(describe_step, done_steps))
 
 
 def _read_run_end(run: RunRecord | None) -> RunEnd | None:
@@ -149,10 +149,10 @@ def _read_run_end(run: RunRecord | None) -> RunEnd | None:
 def _find_signs(memory: Memory) -> Signs:
     """Return what runs have found out about the manual steps of the account."""
     reached = memory.has_receipt or any(run.get("reached") for run in memory.runs.values())
-    last = memory.runs.get("onboard")
-    if last is None:  # no run has looked for keys and areas
+    last_onboarding = memory.runs.get("onboard")
+    if last_onboarding is None:  # no run has looked for keys and areas
         return Signs(reached)
-    return Signs(reached, last.get("missing_keys", ()), last.get("unknown_areas", ()))
+    return Signs(reached, last_onboarding.get("missing_keys", ()), last_onboarding.get("unknown_areas", ()))
 
 
 def choose_next_subcommand(account: AccountStatus, today: date) -> str:

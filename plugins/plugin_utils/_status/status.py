@@ -45,9 +45,9 @@ def _print_status(options: argparse.Namespace, program: str) -> int:
     if file is None:
         print(f"No accounts file found. To write an accounts file, run:\n  {program} init", file=sys.stderr)
         return 2
-    every, now = choice.read_accounts(file), datetime.now(UTC)
-    selected = choice.select_accounts(every, options.names, file)
-    status = memory.build_status(_shorten(file), selected, len(selected) == len(every), now)
+    accounts, now = choice.read_accounts(file), datetime.now(UTC)
+    selected = choice.select_accounts(accounts, options.names, file)
+    status = memory.build_status(_shorten(file), selected, len(selected) == len(accounts), now)
     if options.json:
         print(json.dumps(status, indent=1))
         return 0
