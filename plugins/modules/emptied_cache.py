@@ -13,16 +13,16 @@ short_description: Empty the cache of a container tool
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- 'Removes what enroot or Apptainer can download again: the image layers that enroot keeps under
-  their digests, or the folders that C(apptainer cache clean) empties. Everything else in the
-  folder stays.'
-- The size is reported, also in check mode. A running pull fails and must be repeated.
+- 'Removes the files that enroot or Apptainer can download again: enroot''s image layers, or
+  the folders that C(apptainer cache clean) empties. All other files in the folder stay unchanged.'
+- Reports the size of the removed files, also in check mode. If an image is being pulled, the
+  pull fails and must be repeated.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
   path:
-    description: The folder of the cache, from E(ENROOT_CACHE_PATH), or C(cache) in the folder
-      from E(APPTAINER_CACHEDIR).
+    description: The cache, which is the folder E(ENROOT_CACHE_PATH), or the subfolder C(cache)
+      of E(APPTAINER_CACHEDIR).
     type: str
     required: true
   runtime:

@@ -11,10 +11,12 @@ from typing import Iterator, Tuple
 from .._formats.condarc import SETTINGS
 from .._formats.lines import split_lines
 
+UNVERIFIED = "this line turns off the verification of servers"
+
 _HTTP = r"http://(?!localhost|127\.|\[::1)"  # a connection to another machine without encryption
 OFF = r"[\"']?(?:false|no|off|0)\b"
 _OF_SSH = r".*(?:StrictHostKeyChecking[\s=](?:no|off)\b|UserKnownHostsFile[\s=]/dev/null\b)"  # as an option of ssh
-_GIT = r"(?i)\s*(?:sslVerify\s*=\s*%s|sshCommand\s*=%s)" % (OFF, _OF_SSH)
+_GIT = r"(?i)\s*(?:sslVerify\s*=\s*%s|sshCommand\s*=%s|\[url\s+[\"']%s)" % (OFF, _OF_SSH, _HTTP)
 _CONDA = r"(?i)ssl_verify\s*:\s*[<]?%s|(?:channel_alias\s*:|\s*-)\s*[\"']?%s" % (OFF, _HTTP)
 _PIP = r"(?i)\s*(?:trusted[-_]host\s*[=:]|(?:extra[-_])?index[-_]url\s*[=:]\s*%s)" % _HTTP
 _SSH = r"(?i)\s*(?:StrictHostKeyChecking[\s=]+(?:no|off)\b|UserKnownHostsFile[\s=]+/dev/null\b)"
@@ -57,6 +59,7 @@ BY_FILE: Tuple[Tuple[str, str], ...] = (  # file, and its lines that turn a chec
     (".lftprc", _LFTP),
     (".lftp/rc", _LFTP),
     (".Rprofile", _R),
+    (".config/wandb/settings", r"\s*(?:base_url\s*=\s*%s|insecure_disable_ssl\s*=\s*true\b)" % _HTTP),
     (".s3cfg", r"(?i)\s*check_ssl_certificate\s*=\s*" + OFF),
 )
 BY_FOLDER = (  # folder, ending of its files, and lines of these files
@@ -76,12 +79,12 @@ VARIABLES = (
     r"[^#]*\b(?:GIT_SSL_NO_VERIFY[= ]+[\"']?(?:1|true)|(?:NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY)[= ]+[\"']?0"
     r"|(?:(?:APPTAINER|SINGULARITY)_NOHTTPS|ENROOT_ALLOW_HTTP)[= ]+[\"']?(?:1|[ty])"
     r"|(?:PIP_TRUSTED_HOST|UV_INSECURE_HOST|JULIA_SSL_NO_VERIFY_HOSTS)[= ]+[\"']?[\w*]|GIT_SSH_COMMAND%s"
-    r"|(?:RCLONE_NO_CHECK_CERTIFICATE|WANDB_INSECURE_DISABLE_SSL)[= ]+[\"']?(?:1|[ty])"
+    r"|(?:RCLONE_NO_CHECK_CERTIFICATE|WANDB_INSECURE_DISABLE_SSL)[= ]+[\"']?(?:1|[ty])|WANDB_BASE_URL[= ]+[\"']?%s"
     r"|(?:CONDA_SSL_VERIFY|NPM_CONFIG_STRICT_SSL|npm_config_strict_ssl)[= ]+%s"
     r"|(?:PERL_LWP_SSL_VERIFY_HOSTNAME[= ]+[\"']?0|CURL_CA_BUNDLE(?:=| +)(?:\"\"|'')?\s*$)"
     r"|alias\s+\w+[= ].*(?:curl\s[^|;]*(?:-k\b|--insecure)|wget\s[^|;]*--no-check-certificate"
     r"|\b(?:ssh|scp|sftp|rsync)\b%s|git\s[^|;]*http\.sslVerify=false|pip3?\s[^|;]*--trusted-host))"
-    % (_OF_SSH, OFF, _OF_SSH)
+    % (_OF_SSH, _HTTP, OFF, _OF_SSH)
 )
 """Lines of start-up files with the same effect."""
 

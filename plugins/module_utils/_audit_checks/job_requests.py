@@ -32,6 +32,7 @@ from .audit_check import (
     read_text,
     traversal_bits,
 )
+from .insecure_settings import UNVERIFIED, VARIABLES, find_insecure
 from .missing_paths import VSCODE, check_project_settings
 
 SCRIPT_ENDINGS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
@@ -112,6 +113,8 @@ class JobRequests(AuditCheck):
             self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
         for number, why in job_lines.find_refused(text) if path.endswith(SCRIPT_ENDINGS) else ():
             self.report("JOB-006", "%s:%d" % (shown, number), why)
+        for number in find_insecure(VARIABLES, text) if has_directives else ():
+            self.report("SEC-012", "%s:%d" % (shown, number), UNVERIFIED)
         if path.endswith(SCRIPT_ENDINGS) or name in SHELL_FILES or has_directives:
             return [*_placed(job_lines.find_in_script(text), shown), *_placed(job_lines.find_submitted(text), shown)]
         return list(_placed(job_lines.find_in_settings(text), shown))
@@ -196,8 +199,8 @@ class JobRequests(AuditCheck):
         longest = 0 if any(not limits[name] for name in named) else max(limits[name] for name in named)
         minutes = parse_minutes(times[0].name) or 0
         if longest and minutes > longest:
-            text = "this line requests %d minutes, but partition %s allows at most %d"
-            self.report("JOB-006", times[0].place, text % (minutes, ", ".join(sorted(named)), longest))
+            text = "this line requests %d minutes, but the limit of partition %s is %d minutes"
+            self.report("JOB-006", times[0].place, text % (minutes, " or ".join(sorted(named)), longest))
 
     def _check_paths(self, requests: List[PlacedRequest], host: Host) -> None:
         """Report the missing paths that a job requires: Slurm ends such a job, usually without a message."""

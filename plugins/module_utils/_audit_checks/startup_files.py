@@ -39,6 +39,7 @@ SANDBOX_ERRORS = re.compile(
 """Errors that may be caused by the sandbox or by the missing terminal."""
 CERTAIN_ERRORS = re.compile(
     r"(?i)command not found|syntax error|: no.such file|readonly variable|unknown command|missing end"
+    r"|^(?!(?:TERM|DISPLAY|SSH_\w+|TMUX|STY|COLUMNS|LINES|PROMPT)\b)\w+: undefined variable"  # tcsh
 )
 """Errors that also occur in a shell at a terminal."""
 SHELL_OPTIONS = (  # letter of $-, rule, description

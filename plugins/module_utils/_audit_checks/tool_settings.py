@@ -30,7 +30,15 @@ from .audit_check import (
     read_text,
 )
 from .effect_places import find_read_files
-from .insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, VARIABLES, blank_host_sections, find_insecure
+from .insecure_settings import (
+    BY_FILE,
+    BY_FOLDER,
+    BY_POINTER,
+    UNVERIFIED,
+    VARIABLES,
+    blank_host_sections,
+    find_insecure,
+)
 from .missing_paths import (
     LARGE_FOLDERS,
     MOST,
@@ -161,9 +169,7 @@ class ToolSettings(AuditCheck):
 
     def _report_insecure(self, path: str, lines: Iterator[int], host: Host) -> None:
         for number in lines:
-            self.report(
-                "SEC-012", "%s:%d" % (host.shown(path), number), "this line turns off the verification of servers"
-            )
+            self.report("SEC-012", "%s:%d" % (host.shown(path), number), UNVERIFIED)
 
     def _unused_content(self, name: str, folder: str, host: Host) -> str:
         """Return the folder with content to which a variable points, as shown; empty without content."""

@@ -103,8 +103,8 @@ SERVICES = (
     (".config/autostart", (".desktop",)),
 )
 OPEN_LOGINS = (  # file, the line by which it lets other users act as the account, and why
-    (".rhosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets users of any host log in as you"),
-    (".shosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets users of any host log in as you"),
+    (".rhosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets users on any host log in as you"),
+    (".shosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets users on any host log in as you"),
     *(
         (
             ".jupyter/jupyter_%s_config.%s" % (name, end),

@@ -17,7 +17,7 @@ ADVICE = {
     "EBUSY": "the path is in use: end the program that uses it (lsof) or unmount the path (findmnt), then run again",
     "ESTALE": "the file handle is stale: run again",
     "EXDEV": "the path is not on the file system of your home directory: move it away yourself, then run again",
-    "EMFILE": "too many open files on the login node: run again later",
+    "EMFILE": "too many open files in one process: raise the limit (ulimit -n), then run again",
     "ENOMEM": "the login node is out of memory: run again later",
 }
 

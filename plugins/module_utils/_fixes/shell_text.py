@@ -106,7 +106,7 @@ def _why_not_removable(text: str, command: ShellCommand) -> str:
         return "line %d is in a block (if, for, case, a function)"
     if "\n" in text[command.words[0][0] : command.words[-1][1]]:
         return "line %d continues on the next line"
-    return "" if command.is_independent else "line %d is joined to another command"
+    return "" if command.is_independent else "the command on line %d is combined with another command (&&, ||, | or &)"
 
 
 def _read_sh_assignments(text: str, command: ShellCommand) -> List[Assignment]:

@@ -17,8 +17,8 @@ PIECE = 256 * 1024  # bytes
 LARGEST = 1024**3  # bytes; ten times the largest published installer
 LONGEST = 3600.0  # seconds for one file, with all attempts
 REDIRECTED = (
-    "%s: the server redirects in a loop, or to an address that is private or does not use https. Nothing was"
-    " downloaded. Set the final address of the file in conda_installers"
+    "%s: the server redirects in a loop, to a private address, or to an address without https. Nothing was downloaded."
+    " Set a public https address that does not redirect in conda_installers"
 )
 
 ReportBytes = Callable[[int, Optional[int]], None]  # of the bytes done, and of all bytes if known

@@ -96,13 +96,14 @@ class ContainerImageOptions(Options):
 class EmptiedCacheOptions(Options):
     """Empty the cache of a container tool.
 
-    Removes what enroot or Apptainer can download again: the image layers that enroot keeps under their digests, or the
-    folders that C(apptainer cache clean) empties. Everything else in the folder stays.
+    Removes the files that enroot or Apptainer can download again: enroot's image layers, or the folders that
+    C(apptainer cache clean) empties. All other files in the folder stay unchanged.
 
-    The size is reported, also in check mode. A running pull fails and must be repeated.
+    Reports the size of the removed files, also in check mode. If an image is being pulled, the pull fails and must be
+    repeated.
 
     Options:
-        path: The folder of the cache, from E(ENROOT_CACHE_PATH), or C(cache) in the folder from E(APPTAINER_CACHEDIR).
+        path: The cache, which is the folder E(ENROOT_CACHE_PATH), or the subfolder C(cache) of E(APPTAINER_CACHEDIR).
         runtime: The program that uses the cache.
         state: With C(absent), the cache is neither examined nor changed.
 

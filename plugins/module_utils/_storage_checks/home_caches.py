@@ -156,7 +156,7 @@ class HomeCaches(AuditCheck):
         preferred = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
         is_big = size >= self.options["big_bytes"] or files >= self.options["big_files"]
         least = max(self.options["least_bytes"], 0 if cache.variable else UNKNOWN_BYTES)
-        if size and ((preferred and size >= least) or is_big or walk.cut == "entries"):
+        if files and ((preferred and size >= max(least, 1)) or is_big or walk.cut == "entries"):
             amount = format_walked(files, "file", walk)
             amount += " (too many to count in time)" if walk.cut == "time" else ", " + format_size(size)
             verb = "contain" if cache.content.endswith("s") else "contains"

@@ -251,7 +251,7 @@ FIELDS = (
           {"opp": "At most 50 jobs; other jobs may preempt them."}),
     Field("scheduler.budget", TEXT, "How users see their remaining budget.", PEOPLE,
           "https://portal.example.org shows the node hours of your projects.", label="budget"),
-    Field("scheduler.jobs", POSITIVE, "Maximum number of jobs of one user at a time.", "_terminal", 10),
+    Field("scheduler.jobs", POSITIVE, "Maximum number of jobs that each user may have at a time.", "_terminal", 10),
     Field("scheduler.notes", list_of(TEXT), "What users should know.", PEOPLE,
           ["Jobs in normal may last 24 hours, in debug 30 minutes. Nodes are not shared."]),
     Field("quota_command", QUOTA_COMMAND, "Read-only command that shows quotas, without quotes or pipes. Its program "

@@ -24,7 +24,7 @@ AGREEMENT = Agreement(
     "fix",
     {"fix_sure": extra_vars.read_bool},
     "fix_sure",
-    "Apply the fixes listed above? Nothing else is changed. [y/N] ",
+    "Apply the fixes listed above? Nothing else will be changed. [y/N] ",
     "nothing was fixed",
 )
 

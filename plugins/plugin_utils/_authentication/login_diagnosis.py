@@ -187,8 +187,8 @@ class FailedLogin:
     def _key_advice(self) -> str:
         """A sentence, and a space, on how to install keys at the site; empty if the profile does not describe it."""
         auth = self.cluster.get("auth") or {}
-        instructions = [str(auth[name]) for name in ("keys_by", "keys_url") if auth.get(name)]
-        return f"To install a public key: {', '.join(instructions)}. " if instructions else ""
+        instructions = [str(auth[name]).rstrip(".") for name in ("keys_by", "keys_url") if auth.get(name)]
+        return f"The site's instructions for public keys: {', '.join(instructions)}. " if instructions else ""
 
     def _is_login_host(self, hop: str) -> bool:
         """Return True if a host is the account's own, not a jump host before it. hop: as ssh names it, or empty."""

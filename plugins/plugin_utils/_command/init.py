@@ -32,7 +32,7 @@ from .probe import suggest_name
 OPTIONS = {  # option of an account -> the field of its entry, the name of its value, and its help
     "--project": ("project", "NAME", "your project, group or Slurm account"),
     "--storage": ("storage", "AREA=PATH", "path of a storage area, such as dss=/dss/...; can be repeated"),
-    "--jump-user": ("jump_user", "NAME", "user name on the jump host, if different"),
+    "--jump-user": ("jump_user", "NAME", "user name on the jump host, if it differs from the account's"),
     "--ssh": ("ssh", "NAME", "host in your ssh settings that connects to the account"),
     "--auth": ("auth", "key|ask", "key: an SSH key is enough; ask: ssh asks for a password or code"),
     "--without": ("without", "ROLE", "role to skip; can be repeated"),
@@ -226,9 +226,9 @@ def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
 def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_interactive: bool) -> None:
     """Raise CommandError if no account was given, or required values are missing: all of them at once."""
     if not desired:
-        known = ", ".join(account.name for account in draft.find_accounts()) or "no known cluster"
+        known = ", ".join(account.name for account in draft.find_accounts()) or "none"
         text = "without a terminal, hpc-onboard cannot ask for accounts. Name each account with --account USER@CLUSTER"
-        raise CommandError(f"{text}\nYour ssh settings contain {known}. Nothing was written.")
+        raise CommandError(f"{text}\nAccounts found in your ssh settings: {known}. Nothing was written.")
     missing = [
         f"    {account.name}: {question.option}   {question.text}"
         for account in desired

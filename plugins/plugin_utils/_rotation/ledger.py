@@ -176,9 +176,7 @@ class Ledger:
         return signed_record.verify_lines(_complete_lines(content).split(b"\n")[:-1], head, self._key)
 
     def _lock(self, folder: int) -> AbstractContextManager[None]:
-        return durable_files.hold_lock(
-            folder, LOCK, "another run is writing to the ledger and has not finished", WAIT_SECONDS
-        )
+        return durable_files.hold_lock(folder, LOCK, "another run is still writing to the ledger", WAIT_SECONDS)
 
     def _repair_tail(self, folder: int, handle: int) -> Head:
         """Remove an incomplete line, write the head if it is one record behind, and return the last record.

@@ -174,7 +174,7 @@ def _explain_magic(line: bytes) -> str:
     """Return what is wrong with a first line: a newer version, or not a keyring file."""
     version = re.fullmatch(re.escape(MAGIC[:-1]) + rb"([1-9][0-9]{0,3})", line)
     schema = f"hpc.onboard/keyring/{version[1].decode()}.0" if version else SCHEMA
-    return document_version.refusal(schema, SCHEMA, "the file", "") or "the file is not a keyring file of hpc-onboard"
+    return document_version.refusal(schema, SCHEMA, "the file", "") or "the file is not an hpc-onboard keyring file"
 
 
 _NO_ARGON2ID = (

@@ -81,7 +81,7 @@ class VersionStore:
 
     def _change(self, change: Callable[[Secret | None], Secret]) -> Secret:
         """Write and return the versions that `change` returns for the stored versions, or for None, under the lock."""
-        holder = f"another run is changing the versions of '{self.name}' and has not finished"
+        holder = f"another run is still changing the versions of '{self.name}'"
         with (
             durable_files.as_state_error(self._file),
             durable_files.open_folder(BELOW) as folder,
@@ -104,7 +104,7 @@ class VersionStore:
     def lock_rotation(self) -> Iterator[None]:
         """Lock out other rotations of the secret while the block runs. Raise StateError if another is running."""
         end_with_parent()  # else a worker that survives its run would keep the lock
-        holder = f"another rotation of '{self.name}' is running and has not finished"
+        holder = f"another rotation of '{self.name}' is still running"
         with (
             durable_files.open_folder(BELOW) as folder,
             durable_files.hold_lock(folder, f"{self.name}.rotation.lock", holder, wait_seconds=0.0),

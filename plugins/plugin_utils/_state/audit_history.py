@@ -119,7 +119,7 @@ def merge(other: Document) -> tuple[int, int, list[str]]:
 @contextmanager
 def _locked_folder() -> Iterator[int]:
     """Yield the descriptor of the folder, under the lock that lets one audit at a time write. Raise StateError."""
-    holder = "another audit is writing its results and has not finished"
+    holder = "another audit is still writing its results"
     with as_state_error(FOLDER), open_folder(FOLDER) as folder, hold_lock(folder, LOCK, holder, WAIT_SECONDS):
         yield folder
 

@@ -181,7 +181,7 @@ def hold_lock(folder: int, name: str, holder: str, wait_seconds: float) -> Itera
     except LockBusy as error:
         advice = "Wait until this process has finished, or end it, then try again"
         if error.orphan:  # the id of a process that no longer has a run, and would never finish
-            advice = f"The run that started this process has ended. Run `kill {error.orphan}`, then try again"
+            advice = f"The run that started process {error.orphan} has ended. Run `kill {error.orphan}`, then try again"
         raise StateError(f"{holder} ({error}). {advice}") from None
     except OSError as error:
         raise make_state_error(error, _describe_place(name)) from None

@@ -20,7 +20,7 @@ LOGIN_STATES = {  # state of a login -> its text
     "open": "a session is open",
     "opened": "a session is open now, also for later runs",
     "entered": "connected",
-    "renewed": "the certificate or ticket is renewed",
+    "renewed": "the certificate or ticket was renewed",
     "closed": "needs an interactive login",
     "ended": "expired",
     "refused": "login refused",

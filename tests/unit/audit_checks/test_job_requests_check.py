@@ -50,6 +50,7 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ("a.py", '#!/usr/bin/env python3\nT = """\n#SBATCH -p gpu\n"""\n', ""),
         ("a.job", HEAD + "--container-mounts=/home:/h,/home/gone:/x\n", "JOB-006 ~/a.job:2"),
         ("a.job", HEAD + "--chdir=/home/gone\n", "JOB-006 ~/a.job:2"),
+        ("a.job", HEAD + "-p gpu\nexport GIT_SSL_NO_VERIFY=1\n", "SEC-012 ~/a.job:3"),
         ("p/a.job", HEAD + "--output=logs/%j.out\n", "JOB-006 ~/p/a.job:2"),
         ("logs/a.job", HEAD + "--output=logs/%j.out\n", ""),
         ("a/b/c/d/a.job", HEAD + "-p gone\n", "JOB-002 ~/a/b/c/d/a.job:2"),

@@ -10,7 +10,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._fixes.shell_text impo
 from hypothesis import given
 from hypothesis import strategies as st
 
-BLOCK, JOINED = "is in a block", "is joined"
+BLOCK, JOINED = "is in a block", "is combined"
 FILES = {"sh": ".bashrc", "csh": ".cshrc", "fish": "config.fish"}
 TABLE = [  # claim, dialect, text, what is left, or None where it stays, and why
     ("a line of its own", "sh", "a=1\nexport KEY=s3cret\nalias x=y\n", "a=1\nalias x=y\n", ""),

@@ -275,7 +275,7 @@ def test_a_second_rotation_waits_for_the_end_of_the_first(state: Path) -> None:
     with (
         pytest.raises(
             StateError,
-            match=rf"another rotation of 'ngc' is running and has not finished "
+            match=rf"another rotation of 'ngc' is still running "
             rf"\(.*process {pid},",
         ),
         store.lock_rotation(),

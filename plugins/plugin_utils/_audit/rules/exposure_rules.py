@@ -158,8 +158,9 @@ EXPOSURE_RULES = {
         " are start-up files, the programs that they run, hpc-onboard's own files, programs on your PATH, job scripts,"
         " files in `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other user can run"
         " commands as you and read all your keys. This rule also reports setuid and setgid programs that belong to"
-        " you, a `~/.rhosts` or `~/.shosts` file that lets users of any host log in, and settings of a Jupyter or VNC"
-        " server that turn off its token or password. The other user's access may come from the owner, the mode or an"
+        " you in the upper levels of your home directory and storage areas, a `~/.rhosts` or `~/.shosts` file that"
+        " lets users on any host log in, and settings of a Jupyter or VNC server that turn off its token or password."
+        " The other user's access may come from the owner, the mode or an"
         " access control list (ACL) of the file, or of a folder above it. The rule does not report access for a group"
         " that has no other members, or a data file or folder that every user can change, if no program runs or trusts"
         " it.",
@@ -191,11 +192,11 @@ EXPOSURE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="A setting of a program turns off the verification of certificates or host keys, or uses an unencrypted"
-        " connection (http). The audit checks the settings of Git, conda, pip, uv, npm, yarn, curl, wget, lftp,"
-        " aria2, rclone, s3cmd, Node.js, Python, Perl, R, Julia, Ruby, wandb and container tools, and those settings of"
-        " ssh that apply to every host (`Host *`). Unencrypted connections to a proxy (`http_proxy`) or to the same"
-        " machine are not reported. An attacker on the network can read the keys that you send to an"
-        " unverified server, and change the files that you download.",
+        " connection (http). In settings files, start-up files and job scripts, the audit checks the settings of Git,"
+        " conda, pip, uv, npm, yarn, curl, wget, lftp, aria2, rclone, s3cmd, Node.js, Python, Perl, R, Julia, Ruby,"
+        " wandb and container tools, and those settings of ssh that apply to every host (`Host *`). Unencrypted"
+        " connections to a proxy (`http_proxy`) or to the same machine are not reported. An attacker on the network"
+        " can read the keys that you send to an unverified server, and change the files that you download.",
         fix="Remove the setting that turns off the verification of servers. If a server's certificate comes from a"
         " private certificate authority, set the file with that authority's certificate instead (`http.sslCAInfo`,"
         " `ssl_verify: FILE`, `cert = FILE`).",

@@ -198,14 +198,14 @@ PLACE_RULES = {
         severity="medium",
         reported_by="the Ansible role `shell_environment`",
         why="hpc-onboard's settings file for shells (such as `~/.config/hpc.onboard/env.sh`) does not exist, or no"
-        " line in a start-up file reads this file. The line is the first line of `~/.bashrc` (bash), `~/.zshenv` (zsh),"
-        " `~/.config/fish/config.fish` (fish), `~/.tcshrc` or `~/.cshrc` (tcsh), or `~/.profile` (other shells)."
-        " For bash, the line must also be in the file that bash reads at a login (`~/.bash_profile`, `~/.bash_login` or"
-        " `~/.profile`), unless this file reads `~/.bashrc`. The rule therefore reports a new `~/.bash_profile` that"
-        " hides your `~/.bashrc`."
-        " Without hpc-onboard's settings, caches are in the home directory, and your scripts are not on PATH.",
-        fix="Run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which writes hpc-onboard's settings file and"
-        " adds the line to the start-up file that reads these settings.",
+        " start-up file reads it. The line that reads the settings file must be the first line of `~/.bashrc` (bash),"
+        " `~/.zshenv` (zsh), `~/.config/fish/config.fish` (fish), `~/.tcshrc` or `~/.cshrc` (tcsh), or `~/.profile`"
+        " (other shells). For bash, the line must also be in the file that bash reads at a login (`~/.bash_profile`,"
+        " `~/.bash_login` or `~/.profile`), unless that login file reads `~/.bashrc`. Therefore, the rule also reports"
+        " a new `~/.bash_profile` that hides your `~/.bashrc`. Without hpc-onboard's settings, caches are in the home"
+        " directory, and your scripts are not on PATH.",
+        fix="Run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which writes hpc-onboard's settings file, and"
+        " adds the line that reads the settings file to your shell's start-up file.",
     ),
     "ENV-007": Rule(
         title="A variable of hpc-onboard is missing or different in a shell",
@@ -243,16 +243,16 @@ PLACE_RULES = {
         title="A setting conflicts with a setting of hpc-onboard",
         severity="low",
         reported_by=CHECKS,
-        why="You or the site set a variable (such as `HF_HOME`, `TRANSFORMERS_CACHE`, `XDG_CACHE_HOME` or"
-        " `SINGULARITY_CACHEDIR`), but a variable of hpc-onboard takes precedence. Programs then do not find earlier"
-        " downloads. The rule also reports a setting whose folder differs from hpc-onboard's folder, does not exist,"
-        " or is in the home directory although the site does not want caches there. The audit checks such settings in"
-        " start-up files, settings files of tools (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`,"
-        " `.condarc`, `.npmrc`), files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job scripts, and project"
-        " settings (`.env`, `uv.toml`, `.vscode`, `~/.edf`). The rule also reports a variable such as `CARGO_HOME`"
-        " or `NETRC` whose path does not exist and cannot be created, and a `TMPDIR` that does not exist, because"
-        " programs do not create this folder. In addition, the rule reports a systemd service, a Jupyter"
-        " kernel or a script in `~/bin` whose program does not exist.",
+        why="You or the site set a variable (such as `HF_HOME`, `TRANSFORMERS_CACHE` or `XDG_CACHE_HOME`), but a"
+        " different variable of hpc-onboard takes precedence. Programs then do not find earlier downloads. The rule"
+        " also reports a setting whose folder differs from hpc-onboard's folder, does not exist, or is in the home"
+        " directory although the site does not want caches there. The audit checks such settings in start-up files,"
+        " settings files of tools (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`, `.condarc`, `.npmrc`),"
+        " files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job scripts, and project settings (`.env`,"
+        " `uv.toml`, `.vscode`, `~/.edf`). The rule also reports a variable such as `CARGO_HOME` or `NETRC` whose path"
+        " does not exist and cannot be created, and a `TMPDIR` that does not exist, because programs do not create"
+        " this folder. In addition, the rule reports a systemd service, a Jupyter kernel or a script in `~/bin` whose"
+        " program does not exist.",
         fix="Remove the line that conflicts with a setting of hpc-onboard. If you want to keep your own folder,"
         " declare it in the accounts file instead (`tool_caches_paths: {huggingface: /data/ada/hf}`), then run"
         " `hpc-onboard onboard ACCOUNT`. To find such folders, run `hpc-onboard adopt ACCOUNT`. If a path no"

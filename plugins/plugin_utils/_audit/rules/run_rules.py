@@ -13,8 +13,9 @@ RUN_RULES = {
         title="A certificate or a ticket expires soon",
         severity="medium",
         reported_by=CHECKS,
-        why="A certificate or a ticket is missing, has expired, or expires within an hour. Without a valid certificate"
-        " or ticket, jobs lose access to the home directory, or the next login is refused.",
+        why="A certificate or a ticket that your machine uses to log in to the account is missing, has expired, or"
+        " expires within an hour. Without a valid certificate or ticket, jobs lose access to the home directory, or the"
+        " next login is refused.",
         fix="Get a new certificate or ticket: run `kinit`, `cscs-key sign`, or the command that the site recommends."
         " Then run `hpc-onboard audit ACCOUNT` again.",
         found_class="at_risk",
@@ -85,10 +86,11 @@ RUN_RULES = {
         " created. The receipt is damaged, was written by a newer version of hpc-onboard, or is not a regular"
         " file. Until you fix the problem, onboarding creates nothing on the account, and offboarding removes"
         " nothing.",
-        fix="Follow the advice in the finding: install a newer version of hpc-onboard (`pip install -U hpc-onboard`),"
-        " or restore the receipt from a backup. If you have no backup, move the receipt away on the account: `mv"
-        " -n ~/.config/hpc.onboard/receipt.json ~/receipt.json.damaged`. Then run hpc-onboard again, which uses"
-        " the copy of the receipt on your machine. Resources that this copy does not list are treated as yours.",
+        fix="Follow the advice in the finding: either install a newer version of hpc-onboard (`pip install -U"
+        " hpc-onboard`), or restore the receipt from a backup. If you have no backup, rename the receipt on the account"
+        " (`mv -n ~/.config/hpc.onboard/receipt.json ~/receipt.json.damaged`), then run hpc-onboard again. That run"
+        " uses the copy of the receipt on your machine. hpc-onboard assumes that you created every resource that is not"
+        " in this copy.",
         advice="Follow the advice in the finding, or restore the receipt from a backup.",
     ),
     "RUN-004": Rule(

@@ -59,7 +59,8 @@ SOFTWARE_RULES = {
         severity="medium",
         reported_by="the Ansible role `conda`",
         why="The version or the checksum of the installed conda differs from your settings, or a conda environment"
-        " was created from a different file. As a result, an environment may differ between two clusters.",
+        " was created from a different file than the file in your settings. As a result, the same environment may"
+        " differ between clusters.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags conda` to install the declared version of conda. Alternatively,"
         " declare the installed version in the accounts file.",
     ),
@@ -200,7 +201,8 @@ SOFTWARE_RULES = {
         why="The tag of a container image now has a different digest in the registry, the image file was changed, old"
         " versions of the image still exist, or the registry no longer gives your key access to the image.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images`, which imports the new version of the image and"
-        " keeps the old one. To keep using one version, declare the image with its digest"
+        " keeps the old version. Remove old versions that you no longer need. If the registry refuses your key, replace"
+        " the key with `hpc-onboard rotate`. To always use the same version, declare the image with its digest"
         " (`pytorch:24.03-py3@sha256:…`).",
     ),
     "IMG-003": Rule(
@@ -219,10 +221,10 @@ SOFTWARE_RULES = {
         title="Containers are in the home directory",
         severity="medium",
         reported_by=CHECKS,
-        why="enroot's folder for containers (`~/.local/share/enroot`), or another folder in the home directory,"
-        " contains unpacked containers. These containers take up gigabytes in many files, and no program can create"
-        " them again. If no variable points to a folder with containers, the container program cannot find the"
-        " containers.",
+        why="Unpacked containers are in the home directory, in enroot's default folder (`~/.local/share/enroot`) or in"
+        " another folder. These containers take up gigabytes in many files. hpc-onboard does not remove them, because"
+        " your changes in a container are not in its image. If `ENROOT_DATA_PATH` names a different folder, enroot"
+        " cannot find the containers.",
         fix="Move each container to a storage area with the container's own program. For enroot, run `enroot export -o"
         " NAME.sqsh NAME`, set `ENROOT_DATA_PATH` to a folder in a storage area, and run `enroot create -n NAME"
         " NAME.sqsh`. Then remove the old folder.",
