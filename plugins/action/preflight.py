@@ -48,7 +48,7 @@ class ActionModule(AccountAction):
         return preflight.explain_failure(failure.output, login, connection.unanswered)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the state of an account that gave no answer, or the error in a setting."""
+        """Return the state of an account that gave no answer. The other parts fail only because of a setting."""
         if arguments["part"] == "account":
             return preflight.account_result("not_ready", message)
         return {"kind": "preflight_settings", "failed": True, "msg": message}

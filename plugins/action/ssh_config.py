@@ -55,7 +55,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             result["diff"] = render_diffs([result["outcome"]])
         return result
 
-    def _value(self, name: str) -> Any:
+    def _read_variable(self, name: str) -> Any:
         """Return the value of a variable, or None."""
         return self._templar.template(self._variables[name]) if name in self._variables else None
 
@@ -65,22 +65,22 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         The result has "cancelled" if the user does not agree.
         """
         agreement = run.AGREEMENT
-        if not agreement.is_needed(self._variables, self._value):  # no question is necessary
+        if not agreement.is_needed(self._variables, self._read_variable):  # no question is necessary
             return {**run.DONE}
         must_ask = part == "ask" and (self._variables.get(SHOWN) or {}).get("changed")
         cannot_ask_later = part == "settings" and not IS_AT_TERMINAL
         if not (must_ask or cannot_ask_later):
             return {**run.DONE}
         answer = prompt.ask_to_agree(agreement.question) if must_ask else None
-        is_given = agreement.is_given(answer, self._variables, self._value, context.CLIARGS)
+        is_given = agreement.is_given(answer, self._variables, self._read_variable, context.CLIARGS)
         return {**run.DONE} if is_given else {**run.DONE, "cancelled": True}
 
     def _write(self, part: str, state: str | None) -> dict[str, Any]:
         """Write the names, or remove those of offboarded accounts; in the part show and in check mode, preview it."""
         agreement = offboarding.AGREEMENT if state == "offboarded" else run.AGREEMENT
-        if part == "show" and not agreement.is_needed(self._variables, self._value):
+        if part == "show" and not agreement.is_needed(self._variables, self._read_variable):
             return {**run.DONE}
         is_preview = part == "show" or bool(self._task.check_mode)
         if state == "offboarded":
-            return {**run.remove_names(self._variables, self._value, is_preview)}
-        return {**run.keep_names(self._variables, self._value, state, is_preview)}
+            return {**run.remove_names(self._variables, self._read_variable, is_preview)}
+        return {**run.keep_names(self._variables, self._read_variable, state, is_preview)}

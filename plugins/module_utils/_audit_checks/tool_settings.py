@@ -240,10 +240,12 @@ class ToolSettings(AuditCheck):
         """Report a line that overrides a variable of hpc-onboard, or starts a program that does not exist."""
         text = read_text(self, host, path)
         for number, program in find_started_programs(text):
+            # a path that belongs to one node may exist on the node where the program is started
             if not is_node_local(program, host) and is_missing(program, host):
                 where = "%s:%d" % (host.shown(path), number)
                 self.report("ENV-009", where, "this file starts %s, which does not exist" % host.shown(program))
         for number, name, value in find_assignments(text):
+            # "in": the value may be a list of folders, or a folder below hpc-onboard's folder
             if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
                 why = "this line sets %s to a different folder than hpc-onboard does" % name
                 self.report("ENV-009", "%s:%d" % (host.shown(path), number), why)

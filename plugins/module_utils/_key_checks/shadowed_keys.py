@@ -140,11 +140,11 @@ def _join(host: Host, paths: List[str]) -> str:
 
 
 def _resolve(host: Host, path: str) -> Optional[str]:
-    """Return the real path; None for a circular link."""
+    """Return the real path; None for a circular link; the path itself if its links cannot be read."""
     try:
         return host.resolve(path)
     except AccountError:
-        return path  # without permission, so not a file of the account
+        return path  # it is in a folder that the account cannot read, so the path is no file of the account
 
 
 def _place_of(name: str, exports: Dict[str, VariableExport]) -> str:

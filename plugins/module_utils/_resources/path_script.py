@@ -37,7 +37,10 @@ class PathScript(PathScriptOptions, OwnFile):
         return None if has_mark(text) else FOREIGN
 
     def remarks(self, host: Host) -> List[str]:
-        """Return the answer of 'sbatch --test-only' for an existing script, if the options ask for this check."""
+        """Return the answer of 'sbatch --test-only' for an existing script, if the option "asks" is set.
+
+        A sandbox (host.root) has no Slurm.
+        """
         if not self.options.get("asks") or host.root or host.resolved_kind(self.options["path"]) != "file":
             return super().remarks(host)
         from .._slurm.submission import check_submission

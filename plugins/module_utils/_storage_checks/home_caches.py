@@ -152,6 +152,7 @@ class HomeCaches(AuditCheck):
     def _check_cache(self, cache: Cache, location: CacheLocation, host: Host, walk: Walk) -> None:
         """Report a cache that is large, or that the site wants elsewhere."""
         files, size = _measure(location.folder, walk)
+        # the path with the home directory as the user knows it, not its real path
         shown = host.shown(host.home + location.folder[len(real_home(host)) :])
         preferred = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
         is_big = size >= self.options["big_bytes"] or files >= self.options["big_files"]
@@ -159,7 +160,7 @@ class HomeCaches(AuditCheck):
         if files and ((preferred and size >= max(least, 1)) or is_big or walk.cut == "entries"):
             amount = format_walked(files, "file", walk)
             amount += " (too many to count in time)" if walk.cut == "time" else ", " + format_size(size)
-            verb = "contain" if cache.content.endswith("s") else "contains"
+            verb = "contain" if cache.content.endswith("s") else "contains"  # such as "packages"
             text = "the %s %s %s %s%s" % (cache.tool, cache.content, verb, amount, location.note)
             text += "; this site wants the %s in %s" % (cache.content, preferred) if preferred else ""
             fix = None

@@ -41,14 +41,16 @@ NOES = ("n", "no")
 PRACTICE = COLLECTION / "inventory" / "practice.yml"
 
 
-def ask_what_to_keep(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> AdoptChosen | AdoptPart:
+def ask_what_to_keep(
+    variables: Variables, read_variable: extra_vars.ReadVariable, ask: Ask | None
+) -> AdoptChosen | AdoptPart:
     """Ask about each existing resource that differs, and return the changed accounts file. Raise AccountError.
 
     ask: None without a terminal. Such resources are then skipped, and counted in "left". With --yes and in check mode,
     all existing resources are kept without a question.
     """
     uses = _list_uses(variables)
-    is_asking = AGREEMENT.is_needed(variables, value)
+    is_asking = AGREEMENT.is_needed(variables, read_variable)
     settings: dict[str, AccountSettings] = {}
     left = 0
     for account, use in uses:
@@ -74,7 +76,7 @@ def ask_what_to_keep(variables: Variables, value: extra_vars.Value, ask: Ask | N
 
 
 def write_accounts_file(
-    variables: Variables, value: extra_vars.Value, options: Mapping[str, Any], ask: Ask
+    variables: Variables, read_variable: extra_vars.ReadVariable, options: Mapping[str, Any], ask: Ask
 ) -> AdoptWritten | AdoptPart:
     """Write the changed accounts file that was shown, if the user agrees. Raise AccountError.
 
@@ -83,8 +85,8 @@ def write_accounts_file(
     chosen = variables.get(CHOSEN) or {}
     if not chosen.get("changed") or variables.get("ansible_check_mode"):
         return NOTHING
-    is_needed = AGREEMENT.is_needed(variables, value)
-    if is_needed and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, value, options):
+    is_needed = AGREEMENT.is_needed(variables, read_variable)
+    if is_needed and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, read_variable, options):
         return {**NOTHING, "cancelled": True}
     write_file(_find_file(variables), chosen["after"], chosen["before"])
     limit = ["-l", str(options["subset"])] if options.get("subset") else []

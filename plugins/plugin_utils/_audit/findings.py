@@ -65,7 +65,11 @@ def resource_findings(
 
 
 def check_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDifference]:
-    """Return the findings of an audit check. Each field of its state is named by a rule and a place."""
+    """Return the findings of an audit check. Each field of its state is named by a rule and a place: "ENV-001 ~/.npm".
+
+    The evidence has further facts about a field: its severity, the case of its advice, and the fix that is offered.
+    """
+    # a remark says what the check could not examine
     breaks = [RuleBreak("RUN-001", "unknown", text, cause="unknown") for text in outcome["remarks"]]
     breaks += _find_unmeasured(outcome)
     for field, problem in outcome["before"].items():
@@ -80,7 +84,19 @@ def check_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDiff
         case = evidence.get("cases", {}).get(field, "")
         cause = _find_check_cause(rule, place, case)
         found_class = RULES[rule].found_class
-        breaks.append(RuleBreak(rule, found_class, text, (field,), severity, place, cause, auto_fix=fix, case=case))
+        breaks.append(
+            RuleBreak(
+                rule,
+                found_class,
+                text,
+                fields=(field,),
+                severity=severity,
+                place=place,
+                cause=cause,
+                auto_fix=fix,
+                case=case,
+            )
+        )
     return [_build_finding(entry, outcome, broken, broken.cause or "unknown") for broken in breaks]
 
 

@@ -12,7 +12,7 @@ from ...module_utils._core.errors import AccountError
 from ...module_utils._core.resource import FAILURES
 from .._input import command_line, extra_vars
 from .._input.agreement import Agreement
-from .._input.extra_vars import Value
+from .._input.extra_vars import ReadVariable
 from .._state.durable_files import StateError
 from . import offered_fixes, run
 
@@ -29,7 +29,7 @@ AGREEMENT = Agreement(
 )
 
 
-def show_fixes(variables: Variables, read_variable: Value, call: run.AnsibleCall) -> FixShown | RefusedResult:
+def show_fixes(variables: Variables, read_variable: ReadVariable, call: run.AnsibleCall) -> FixShown | RefusedResult:
     """Return the fixes that the last audits of these accounts offer. Accounts without an audit are an error.
 
     read_variable: returns the value of a variable of Ansible. call: how the user called Ansible.
@@ -52,7 +52,7 @@ def show_fixes(variables: Variables, read_variable: Value, call: run.AnsibleCall
 
 
 def ask_to_fix(
-    variables: Variables, read_variable: Value, call: run.AnsibleCall, ask: Callable[[str], str | None]
+    variables: Variables, read_variable: ReadVariable, call: run.AnsibleCall, ask: Callable[[str], str | None]
 ) -> FixAsked | RefusedResult:
     """Return a result that is cancelled if the user declines. Without a terminal, fix_sure must be set.
 
@@ -69,7 +69,11 @@ def ask_to_fix(
 
 
 def report_fixes(
-    variables: Variables, read_variable: Value, call: run.AnsibleCall, warn: Callable[[str], None], started_at: float
+    variables: Variables,
+    read_variable: ReadVariable,
+    call: run.AnsibleCall,
+    warn: Callable[[str], None],
+    started_at: float,
 ) -> AuditReported | RefusedResult:
     """Return the report after the fixes. A fix that failed fails the run, whatever its severity.
 

@@ -15,7 +15,7 @@ from ...module_utils._core.errors import AccountError
 from .._input import command_line, extra_vars
 from .._input.collection import read_version
 from .._input.diagnostics import Mistakes, YamlText
-from .._input.extra_vars import Reader, Value
+from .._input.extra_vars import Reader, ReadVariable
 from .._roles.collect import refuse_unknown_settings
 from .._state import audit_history
 from .._state.durable_files import StateError
@@ -63,7 +63,7 @@ class AnsibleCall(NamedTuple):
     version: str
 
 
-def read_settings(variables: Iterable[object], read_variable: Value) -> dict[str, Any]:
+def read_settings(variables: Iterable[object], read_variable: ReadVariable) -> dict[str, Any]:
     """Return all settings, with defaults. Raises AccountError for an unknown setting or value."""
     # An empty value, as in -e audit_output=, counts as not set.
     given = extra_vars.read_settings("the audit", SETTINGS, variables, lambda name: read_variable(name) or None)
@@ -76,7 +76,7 @@ def read_settings(variables: Iterable[object], read_variable: Value) -> dict[str
     return settings
 
 
-def check_settings(variables: Variables, read_variable: Value) -> AuditSettings | RefusedResult:
+def check_settings(variables: Variables, read_variable: ReadVariable) -> AuditSettings | RefusedResult:
     """Return the result of the settings part. It fails for unknown settings and unusable files, before any login."""
 
     def work() -> AuditSettings:
@@ -92,7 +92,7 @@ def check_settings(variables: Variables, read_variable: Value) -> AuditSettings 
 
 
 def report_audit(
-    variables: Variables, read_variable: Value, call: AnsibleCall, warn: Callable[[str], None], started_at: float
+    variables: Variables, read_variable: ReadVariable, call: AnsibleCall, warn: Callable[[str], None], started_at: float
 ) -> AuditReported | RefusedResult:
     """Return the result of the report part, which fails if the report contains reasons to fail.
 

@@ -28,7 +28,7 @@ def hold_place(host: str) -> Iterator[None]:
     """Wait for a place at a login node, and hold it during the block. Without locks, do not wait."""
     files = _open_files(host)
     try:
-        if files:
+        if files:  # empty if the files cannot be created; the first file is the queue's
             with suppress(OSError):  # a file system without locks
                 _take_place(queue=files[0], places=files[1:])
         yield

@@ -172,7 +172,7 @@ class AccountConnection:
         return send
 
     def _record_unanswered(self, send: Callable[[], CommandOutput]) -> Callable[[], CommandOutput]:
-        """Return a function that calls send while ssh cannot ask the user, for any host. Its questions are recorded."""
+        """Return a function that calls send and records the questions of ssh, because ssh cannot ask the user."""
         if mentions_proxy(self.variables):  # otherwise, ssh does not print the messages of its jump host
             self._action._connection.set_option("verbosity", 1)
 

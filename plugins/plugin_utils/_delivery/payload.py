@@ -243,8 +243,9 @@ def load_engine() -> engine_parts.EngineParts:
     cached = engine_parts.read_cache(digest)
     if cached:
         return cached
-    from . import packing
+    from . import packing  # needed only once for each version of the engine, and slow to import
 
-    parts = packing.pack_engine(engine_parts.MODULE_UTILS, digest.decode())
+    version = digest.decode()
+    parts = packing.pack_engine(engine_parts.MODULE_UTILS, version)
     packing.write_cache(engine_parts.cache_file(), engine_parts.add_digests(digest, json.dumps(parts).encode()))
     return parts

@@ -26,7 +26,7 @@ WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/
 }
 FORESEEN: dict[Status, str] = {"missing": "to create", "different": "to change", "extra": "to remove"}  # in a preview
 CHANGES = tuple(FORESEEN)
-QUERIES = ("scheduler",)  # resource types that query the account and change nothing
+QUERIES = ("scheduler",)  # identities of the resources that query the account and change nothing
 PRIVATE = {"mode": "0600", "folder mode": "0700"}  # of a file with a key, and of its folder
 FAILURES: tuple[Status, ...] = ("blocked", "failed", "unknown")
 
@@ -107,9 +107,9 @@ def drop_absent(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
 
 
 def drop_queries(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
-    """Return the outcomes without those of queries. Of several queries with the same remarks, the first one is kept.
+    """Return the outcomes without the queries that have no remarks or repeat the remarks of an earlier query.
 
-    A query that the user declares ("resources") is kept, too.
+    A query that the user declares in the setting "resources" is kept.
     """
     queries = [
         outcome for outcome in outcomes if outcome["identity"] in QUERIES and outcome["capability"] != "resources"

@@ -43,20 +43,24 @@ class Agreement(NamedTuple):
     not_done: str
     prefix_words: int = 1
 
-    def settings(self, variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
+    def settings(self, variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
         """Return the settings that the user gave for this run. Raise AccountError for an unknown name."""
-        return extra_vars.read_settings(self.owner, self.readers, variables, value, self.prefix_words)
+        return extra_vars.read_settings(self.owner, self.readers, variables, read_variable, self.prefix_words)
 
     def check_names(self, variables: Mapping[str, Any]) -> None:
         """Raise AccountError for an unknown setting: Ansible would ignore a misspelt name."""
         self.settings(variables, lambda _name: None)
 
-    def is_needed(self, variables: Mapping[str, Any], value: extra_vars.Value) -> bool:
+    def is_needed(self, variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> bool:
         """Return True if the user must be asked: not in check mode, and not if the user has agreed in advance."""
-        return not (variables.get("ansible_check_mode") or self.settings(variables, value).get(self.sure))
+        return not (variables.get("ansible_check_mode") or self.settings(variables, read_variable).get(self.sure))
 
     def is_given(
-        self, answer: str | None, variables: Mapping[str, Any], value: extra_vars.Value, options: Mapping[str, Any]
+        self,
+        answer: str | None,
+        variables: Mapping[str, Any],
+        read_variable: extra_vars.ReadVariable,
+        options: Mapping[str, Any],
     ) -> bool:
         """Return True if the answer agrees. Without an answer, raise AccountError with the command that does not ask.
 
@@ -66,7 +70,7 @@ class Agreement(NamedTuple):
             return is_yes(answer)
         subcommand = self.sure.removesuffix("_sure").replace("_", "-")
         limit = ["-l", str(options["subset"])] if options.get("subset") else []
-        settings = {**self.settings(variables, value), self.sure: True}
+        settings = {**self.settings(variables, read_variable), self.sure: True}
         command = command_line.repeat_command(options, sys.argv[1:], options.get("args") or ())
         command += f" {shlex.join([*limit, *command_line.setting_options(subcommand, settings)])}"
         raise AccountError(describe_no_answer(self.not_done, command))

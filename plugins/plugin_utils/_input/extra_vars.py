@@ -14,12 +14,16 @@ from .diagnostics import nearest
 
 Reader = Callable[[str, Any], Any]
 """Converts a given value: gets the name and the value, and raises AccountError if the value is invalid."""
-Value = Callable[[str], Any]
+ReadVariable = Callable[[str], Any]
 """Returns the value of a variable; None if it is not set."""
 
 
 def read_settings(
-    owner: str, readers: Mapping[str, Reader], variables: Iterable[object], value: Value, prefix_words: int = 1
+    owner: str,
+    readers: Mapping[str, Reader],
+    variables: Iterable[object],
+    read_variable: ReadVariable,
+    prefix_words: int = 1,
 ) -> dict[str, Any]:
     """Return the given settings by name, converted. Raise AccountError for an unknown setting or an invalid value.
 
@@ -30,7 +34,7 @@ def read_settings(
     for name in map(str, variables):
         if name.startswith(prefix) and name not in readers:
             raise AccountError(f"{name} is not a setting of {owner}; {nearest(name, readers)}")
-    given_values = {name: value(name) for name in readers}
+    given_values = {name: read_variable(name) for name in readers}
     return {name: readers[name](name, setting) for name, setting in given_values.items() if setting is not None}
 
 

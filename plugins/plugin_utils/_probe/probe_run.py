@@ -41,17 +41,17 @@ NOTHING: ProbePart = {"kind": "probe_part", "changed": False}
 POLICIES = ("allowed", "discouraged", "refused")
 
 
-def read_settings(variables: Variables, value: extra_vars.Value) -> dict[str, Any]:
+def read_settings(variables: Variables, read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
     """Return the settings of the run. Raise AccountError for an unknown setting."""
-    return extra_vars.read_settings("probe", SETTINGS, variables, value)
+    return extra_vars.read_settings("probe", SETTINGS, variables, read_variable)
 
 
-def write(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> ProbeWritten | ProbePart:
+def write(variables: Variables, read_variable: extra_vars.ReadVariable, ask: Ask | None) -> ProbeWritten | ProbePart:
     """Store the differences for the audit, and write profiles if the settings request this. Raise AccountError.
 
     ask: None without a terminal.
     """
-    settings = read_settings(variables, value)
+    settings = read_settings(variables, read_variable)
     results = {host: variables["hostvars"][host].get(PROBED) for host in variables["ansible_play_hosts_all"]}
     probed: dict[str, ProbeAccount] = {host: result for host, result in results.items() if "observed" in (result or {})}
     if variables.get("ansible_check_mode") or not probed:  # a preview, or no account was reached
@@ -72,9 +72,9 @@ def write(variables: Variables, value: extra_vars.Value, ask: Ask | None) -> Pro
         raise AccountError(str(error)) from None
 
 
-def read_jobs(variables: Variables, value: extra_vars.Value) -> list[JobCheckResult]:
+def read_jobs(variables: Variables, read_variable: extra_vars.ReadVariable) -> list[JobCheckResult]:
     """Return the results of a test job on this account, from the file of the setting probe_jobs. Raise AccountError."""
-    file = read_settings(variables, value).get("probe_jobs")
+    file = read_settings(variables, read_variable).get("probe_jobs")
     if not file:
         return []
     try:
@@ -94,7 +94,7 @@ def read_jobs(variables: Variables, value: extra_vars.Value) -> list[JobCheckRes
 def _choose_folder(variables: Variables) -> Path:
     """Return the first folder of profiles in the accounts file, or else USUAL_FOLDER next to the accounts file."""
     files = {str(variables["hostvars"][host].get("inventory_file")) for host in variables["ansible_play_hosts_all"]}
-    file = Path(min(files))
+    file = Path(min(files))  # always the same file if the accounts are from several accounts files
     folders = AccountsFile.parse(file, read_text(file)).document.get("profiles") or [USUAL_FOLDER]
     return file.parent / Path(str(folders[0])).expanduser()
 
@@ -114,7 +114,7 @@ def _write_first(
     before = read_text(file) if file.exists() else None
     write_file(file, first_profile.render(profile, host, day), before)
     read_sourced(file)  # raises Mistakes if the profile is invalid
-    return _build_result({abbreviate_home(file): []}, ["plan"])  # []: no single fact was changed
+    return _build_result({abbreviate_home(file): []}, next_command=["plan"])  # []: no single fact was changed
 
 
 def _ask_questions(observations: Observations, name: str, ask: Ask | None) -> dict[str, str]:
@@ -141,7 +141,7 @@ def _patch_all(
 ) -> ProbeWritten | ProbePart:
     """Write the certain differences into the profiles, and return the result of the task.
 
-    A profile of the collection is copied into the folder first.
+    A profile of the collection is copied into the folder first. Of several accounts on a cluster, the last one counts.
     """
     files: dict[str, list[str]] = {}
     clusters = {variables["hostvars"][host]["cluster"]["id"]: result for host, result in probed.items()}
@@ -155,9 +155,10 @@ def _patch_all(
             write_file(file, changed_text, text if file.exists() else None)
             read_sourced(file)  # raises Mistakes if the profile is invalid
             files[abbreviate_home(file)] = changed_facts
-    return _build_result(files, ["probe"]) if files else NOTHING
+    return _build_result(files, next_command=["probe"]) if files else NOTHING  # a second probe finds no differences
 
 
-def _build_result(files: dict[str, list[str]], words: Sequence[str]) -> ProbeWritten:
-    """Return the result of a run that wrote profiles. words: of the command to run next."""
-    return {"kind": "probe_written", "changed": bool(files), "files": files, "next": command_line.command_for(*words)}
+def _build_result(files: dict[str, list[str]], next_command: Sequence[str]) -> ProbeWritten:
+    """Return the result of a run that wrote profiles. next_command: the subcommand to run next, and its options."""
+    command = command_line.command_for(*next_command)
+    return {"kind": "probe_written", "changed": bool(files), "files": files, "next": command}

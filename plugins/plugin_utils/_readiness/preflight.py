@@ -37,9 +37,9 @@ SECONDS = 20  # for the home and the quotas
 NOT_CHECKED = {"state": "not_ready", "text": "the account was not checked", "next": "run the command again with -vv"}
 
 
-def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
+def read_settings(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
     """Return the settings of this run. Raise AccountError."""
-    return extra_vars.read_settings("preflight", SETTINGS, variables, value)
+    return extra_vars.read_settings("preflight", SETTINGS, variables, read_variable)
 
 
 def check_credential(variables: Mapping[str, Any]) -> PreflightAccount | None:
@@ -79,12 +79,12 @@ def account_result(state: State, text: str, next_step: str = "") -> PreflightAcc
     return {"kind": "preflight_account", "changed": False, "state": state, "text": text, "next": next_step}
 
 
-def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str) -> PreflightReport:
+def report(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable, moment: str) -> PreflightReport:
     """Return the report on all accounts of the play, and write it to a file if the settings name one.
 
     moment: the end of the run, ISO 8601. Raise AccountError.
     """
-    settings = read_settings(variables, value)
+    settings = read_settings(variables, read_variable)
     rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, "looked").items()]
     failures = sum(row["state"] != "open" for row in rows)
     if settings.get("preflight_output"):

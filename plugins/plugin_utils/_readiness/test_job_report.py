@@ -25,9 +25,9 @@ SETTINGS: dict[str, extra_vars.Reader] = {
 GOOD: tuple[JobTestState, ...] = ("works", "foreseen")  # foreseen: a job can be submitted (check mode)
 
 
-def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
+def read_settings(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
     """Return the settings of this run. Raise AccountError."""
-    return extra_vars.read_settings("test-job", SETTINGS, variables, value)
+    return extra_vars.read_settings("test-job", SETTINGS, variables, read_variable)
 
 
 def record_result(
@@ -64,12 +64,14 @@ def _choose_state(job: ResourceOutcome, checks: Sequence[ResourceOutcome], is_ch
     return "foreseen" if is_check_run and not is_refused else "no_job"
 
 
-def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str, is_check_run: bool) -> JobTestReport:
+def report(
+    variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable, moment: str, is_check_run: bool
+) -> JobTestReport:
     """Return the report on all accounts of the play, and write it to a file if the settings name one.
 
     moment: the end of the run, ISO 8601. Raise AccountError.
     """
-    settings = read_settings(variables, value)
+    settings = read_settings(variables, read_variable)
     rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, "tried").items()]
     failed_count = sum(row["state"] not in GOOD for row in rows)
     if settings.get("test_job_output"):

@@ -20,7 +20,7 @@ from .table import COMMON_KINDS, ROLES, find_options_class, load_role
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, Note, PlanEntry, ResourceEntry
 
-Value = Callable[[str], Any]  # returns the value of a variable, or None
+ReadVariable = Callable[[str], Any]  # returns the value of a variable, or None
 Tolerated = tuple[type[AccountError], ...]
 """Classes of errors in a role's settings that are recorded in `refused`; all other errors are raised."""
 
@@ -70,7 +70,7 @@ def collect_resources(
     names: Iterable[str],
     without: Iterable[str],
     resources: Sequence[object],
-    value: Value,
+    read_variable: ReadVariable,
     tolerated: Tolerated = (),
 ) -> DeclaredResources:
     """Return all that the named roles declare, and the given resources of a playbook. Raise AccountError.
@@ -87,12 +87,12 @@ def collect_resources(
         if name not in ROLES:
             raise AccountError(f"unknown role {name!r}; available: {', '.join(sorted(ROLES))}")
         try:
-            declaration = _declare(name, value)
+            declaration = _declare(name, read_variable)
         except tolerated as error:
             declared.refused[name] = remove_role_prefix(name, error)
             continue
         entries = _complete_entries(name, declaration["resources"])
-        is_optional = _skips_missing_keys(name, value)
+        is_optional = _skips_missing_keys(name, read_variable)
         declared.resources.extend({**entry, "is_unasked": True} if is_optional else entry for entry in entries)
         declared.notes.extend({**note, "capability": name} for note in declaration["notes"])
     _add_copies(declared, names)
@@ -142,10 +142,10 @@ def plain_values(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _declare(name: str, value: Value) -> Declaration:
+def _declare(name: str, read_variable: ReadVariable) -> Declaration:
     """Return what a role declares. Look up each of its settings once, check it and fill in the defaults."""
     role = role_settings(name)
-    values = {option: plain_values(value(option)) for option in role.spec}
+    values = {option: plain_values(read_variable(option)) for option in role.spec}
     given = {option: setting for option, setting in values.items() if setting is not None}
     checked = check_settings({option: role.spec[option] for option in given}, given)
     if checked.violations:
@@ -170,13 +170,13 @@ def _complete_entries(name: str, resources: Iterable[ResourceEntry]) -> list[Pla
     return [{"kind": entry["kind"], "options": entry["options"], "capability": name} for entry in resources]
 
 
-def _skips_missing_keys(name: str, value: Value) -> bool:
+def _skips_missing_keys(name: str, read_variable: ReadVariable) -> bool:
     """Return True if the role stores keys only because of the site: the user set no setting that asks for keys.
 
     A key that is not in the keyring is then skipped, not an error.
     """
     asked_by = ROLES[name].asked_by
-    return bool(asked_by) and all(value(f"{name}_{setting}") is None for setting in asked_by)
+    return bool(asked_by) and all(read_variable(f"{name}_{setting}") is None for setting in asked_by)
 
 
 def _add_copies(declared: DeclaredResources, names: Iterable[str]) -> None:

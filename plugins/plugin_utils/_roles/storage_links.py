@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 def declare(settings: Settings) -> Declaration:
     """Declare the folders and links.
 
-    settings: areas [{name, path?, root?, create?, link?, ask?}], by ('us' or 'site'), why, state; own {link: folder}:
-    the user's own links, which replace an area's link of the same name.
+    settings: areas, dictionaries with name; path, if it is known; ask, how to find the path; root, the site's folder
+    above the path; create, to create the path; link, the name of the link. by: who creates the links, 'us' or 'site'.
+    why: the reason for 'site'. state. own {link: folder}: the user's links, which replace area links of the same name.
     """
     own, state = settings["own"], settings["state"]
     declaration = _links_to_areas({**settings, "areas": [_remove_link(area, own) for area in settings["areas"]]})

@@ -30,9 +30,10 @@ KEYS = {
 def declare(settings: Settings) -> Declaration:
     """Declare the token of each program.
 
-    settings: programs [{program, secret?, path?}], state.
+    settings: programs [{program, secret?, path?}], state. secret: the name of the key in the keyring, by default the
+    program's name. path: of the token's file, if not the program's own.
     """
-    is_present = settings["state"] == "present"
+    is_present = settings["state"] == "present"  # to remove a token, no key is needed
     entries = [
         resource(
             **TOKENS[entry["program"]],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._formats.key_forms import NGC
-from .._roles.collect import DeclaredResources, Value, collect_resources
+from .._roles.collect import DeclaredResources, ReadVariable, collect_resources
 from .._roles.table import ROLES, default_path, find_options_class, key_files
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class SecretFile(NamedTuple):
     places: list[dict[str, str]]
 
 
-def collect_key_entries(without: list[str], value: Value) -> list[PlanEntry]:
+def collect_key_entries(without: list[str], read_variable: ReadVariable) -> list[PlanEntry]:
     """Return the entries of an account's resources that contain a key. Raise AccountError for invalid settings."""
-    declared = collect_resources(KEY_ROLES, without, [], value).resources
+    declared = collect_resources(KEY_ROLES, without, [], read_variable).resources
     return [entry for entry in declared if entry["options"].get("secret")]
 
 

@@ -20,7 +20,7 @@ from ...module_utils._core.host import Host
 from ...module_utils._core.resource import CHANGES, reconcile
 from .._input import extra_vars
 from .._input.agreement import Agreement
-from .._input.extra_vars import Value
+from .._input.extra_vars import ReadVariable
 from .._state.fingerprint_key import make_private, state_folder
 from . import entries, texts
 from .ssh_names import SshNames
@@ -50,22 +50,26 @@ class DesiredNames(NamedTuple):
     removed: list[str]
 
 
-def keep_names(variables: Variables, value: Value, state: str | None, is_preview: bool) -> SshConfigResult:
+def keep_names(
+    variables: Variables, read_variable: ReadVariable, state: str | None, is_preview: bool
+) -> SshConfigResult:
     """Write the names of all accounts, or remove all names, or preview that. Raise AccountError.
 
     state: present or absent, if the task sets it.
     """
-    state = state or str(AGREEMENT.settings(variables, value).get("ssh_config_state", "present"))
+    state = state or str(AGREEMENT.settings(variables, read_variable).get("ssh_config_state", "present"))
     host, config, sections = _read_files()
     absent = DesiredNames({}, [], list(sections))
     desired = absent if state == "absent" else _choose_desired_names(variables, sections, config)
     return _apply(host, desired, is_preview, config)
 
 
-def remove_names(variables: Variables, value: Value, is_preview: bool) -> SshConfigResult | SshConfigPart:
+def remove_names(
+    variables: Variables, read_variable: ReadVariable, is_preview: bool
+) -> SshConfigResult | SshConfigPart:
     """Remove the names of the accounts that this run offboards as a whole, or preview that. Raise AccountError."""
-    extent = (value("offboard_only") or "everything", value("offboard_capabilities"))
-    tags = [list(value(f"ansible_{option}_tags") or ()) for option in ("run", "skip")]
+    extent = (read_variable("offboard_only") or "everything", read_variable("offboard_capabilities"))
+    tags = [list(read_variable(f"ansible_{option}_tags") or ()) for option in ("run", "skip")]
     if extent != ("everything", None) or tags not in ([["all"], []], [[], []]):  # only a part is offboarded
         return DONE
     host, config, sections = _read_files()

@@ -19,7 +19,7 @@ from .._text.profile_words import (
     INTERNET,
     KINDS,
     SIGNING,
-    describe_longest,
+    describe_longest_job,
     describe_share,
     first_sentence,
     join_phrases,
@@ -267,7 +267,7 @@ def _scheduler_rows(scheduler: Part) -> Rows:
     account = "a job must name its Slurm account" if scheduler.get("account_required") else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
     yield SheetRow(
-        "jobs", join_phrases(KINDS.get(scheduler.get("kind", "")), describe_longest(scheduler), jobs, account)
+        "jobs", join_phrases(KINDS.get(scheduler.get("kind", "")), describe_longest_job(scheduler), jobs, account)
     )
     if scheduler.get("kind") == "slurm":
         yield SheetRow(

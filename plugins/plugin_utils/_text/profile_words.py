@@ -86,12 +86,13 @@ def list_partitions(scheduler: Part) -> str:
     return ", ".join(f"{name} ({hours[name]:g} h)" if name in hours else name for name in ordered)
 
 
-def describe_longest(scheduler: Part) -> str:
-    """Return the time limit of a job with the profile's options: of its QOS or partition, else of the cluster."""
+def describe_longest_job(scheduler: Part) -> str:
+    """Return the time limit of a job with the profile's options: of its QOS, else of its partition or the cluster."""
     options = scheduler.get("gpu") or scheduler.get("cpu", "")
-    partition, qos = ("".join(re.findall(rf"(?:{name})(\S+)", options)) for name in ("--partition=|-p ", "--qos="))
-    hours = scheduler.get("partition_hours", {}).get(partition, scheduler.get("hours"))
-    hours = scheduler.get("qos_hours", {}).get(qos, hours)
+    partition = "".join(re.findall(r"(?:--partition=|-p )(\S+)", options))
+    qos = "".join(re.findall(r"--qos=(\S+)", options))
+    hours_of_partition = scheduler.get("partition_hours", {}).get(partition, scheduler.get("hours"))
+    hours = scheduler.get("qos_hours", {}).get(qos, hours_of_partition)
     return f"at most {hours:g} hours" if hours else ""
 
 

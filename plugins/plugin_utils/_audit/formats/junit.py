@@ -88,7 +88,7 @@ def _finding_case(account: AuditedAccount, finding: Finding, fail_on: str) -> El
 
 
 def _is_unmeasured_check(finding: Finding) -> bool:
-    """Return True for an audit check that could not run, which is only information and does not fail an audit."""
+    """Return True for an audit check (capability "watch") that could not run: such a finding does not fail an audit."""
     return finding["class"] == "unknown" and finding["severity"] == "info" and finding["capability"] == "watch"
 
 
