@@ -141,7 +141,8 @@ def test_names_lead_to_accounts_and_go_with_them(bed: Any, home: Path) -> None:
     assert person.ssh(f"{two.user}-dfki", "id -un") == two.user
     assert [person.ssh("-G", host) for host in hosts] == mine
     told = said(person.types("doctor"))
-    assert f"ssh wilson, ssh daint, ssh {one.user}-dfki" in told, told[told.index("ssh names") :][:300]
+    names = f"`ssh wilson`, `ssh daint`, `ssh {one.user}-dfki`"
+    assert names in told, told[told.index("ssh names") :][:300]
     config = person.home / ".ssh/config"
     accepted = config.read_bytes()
     config.write_bytes(b"Hosts wilson\n" + accepted)
