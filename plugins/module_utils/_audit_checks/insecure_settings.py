@@ -6,12 +6,11 @@ The names are from the documentation of the tools.
 """
 
 import re
-from typing import Iterator, Tuple
+from typing import Tuple
 
 from .._formats.condarc import SETTINGS
 from .._formats.lines import split_lines
-
-UNVERIFIED = "this line turns off the verification of servers"
+from .audit_check import AuditCheck
 
 _HTTP = r"http://(?!localhost|127\.|\[::1)"  # a connection to another machine without encryption
 OFF = r"[\"']?(?:false|no|off|0)\b"
@@ -89,14 +88,16 @@ VARIABLES = (
 """Lines of start-up files with the same effect."""
 
 
-def find_insecure(pattern: str, text: str) -> Iterator[int]:
-    """Yield the numbers of the lines that turn a check off; in ssh's settings only those that apply to every host.
+def report_insecure(check: AuditCheck, shown: str, pattern: str, text: str) -> None:
+    """Report the lines that turn off the verification of servers; in ssh's settings only those for every host.
 
-    pattern: of BY_FILE, BY_FOLDER or VARIABLES.
+    shown: the path of the file, for messages. pattern: of BY_FILE, BY_FOLDER, BY_POINTER or VARIABLES.
     """
     lines = split_lines(blank_host_sections(text) if pattern is _SSH else text)
     # a pattern is compiled only if its file has lines: most accounts have few of these files
-    yield from (number for number, line in enumerate(lines, 1) if re.match(pattern, line))
+    for number, line in enumerate(lines, 1):
+        if re.match(pattern, line):
+            check.report("SEC-012", "%s:%d" % (shown, number), "this line turns off the verification of servers")
 
 
 def blank_host_sections(text: str) -> str:

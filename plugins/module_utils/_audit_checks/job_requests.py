@@ -32,7 +32,7 @@ from .audit_check import (
     read_text,
     traversal_bits,
 )
-from .insecure_settings import UNVERIFIED, VARIABLES, find_insecure
+from .insecure_settings import VARIABLES, report_insecure
 from .missing_paths import VSCODE, check_project_settings
 
 SCRIPT_ENDINGS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
@@ -113,8 +113,8 @@ class JobRequests(AuditCheck):
             self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
         for number, why in job_lines.find_refused(text) if path.endswith(SCRIPT_ENDINGS) else ():
             self.report("JOB-006", "%s:%d" % (shown, number), why)
-        for number in find_insecure(VARIABLES, text) if has_directives else ():
-            self.report("SEC-012", "%s:%d" % (shown, number), UNVERIFIED)
+        if has_directives:
+            report_insecure(self, shown, VARIABLES, text)
         if path.endswith(SCRIPT_ENDINGS) or name in SHELL_FILES or has_directives:
             return [*_placed(job_lines.find_in_script(text), shown), *_placed(job_lines.find_submitted(text), shown)]
         return list(_placed(job_lines.find_in_settings(text), shown))

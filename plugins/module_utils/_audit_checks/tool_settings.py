@@ -30,15 +30,7 @@ from .audit_check import (
     read_text,
 )
 from .effect_places import find_read_files
-from .insecure_settings import (
-    BY_FILE,
-    BY_FOLDER,
-    BY_POINTER,
-    UNVERIFIED,
-    VARIABLES,
-    blank_host_sections,
-    find_insecure,
-)
+from .insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, VARIABLES, blank_host_sections, report_insecure
 from .missing_paths import (
     LARGE_FOLDERS,
     MOST,
@@ -75,7 +67,7 @@ class ToolSettings(AuditCheck):
             text = read_text(self, host, path)
             self._check_variables(path, text, ours, host)
             self._check_line_ends(path, text, host)
-            self._report_insecure(path, find_insecure(VARIABLES, text), host)
+            report_insecure(self, host.shown(path), VARIABLES, text)
         self._check_site(ours, host)
         self._check_insecure(host)
         for file in [*self._settings_files(host), *self._pointed_files]:
@@ -105,8 +97,7 @@ class ToolSettings(AuditCheck):
             if setting.name in tool_places.POINTERS and value:
                 self._pointed_files.append(SettingsFile(value, tool_places.POINTERS[setting.name]))
             if setting.name in BY_POINTER and value:
-                lines = find_insecure(BY_POINTER[setting.name], read_text(self, host, value))
-                self._report_insecure(value, lines, host)
+                report_insecure(self, host.shown(value), BY_POINTER[setting.name], read_text(self, host, value))
             if setting.name == tool_places.CONDARC and value:
                 self._condarcs.append(value)
             if setting.name in ours:
@@ -160,16 +151,12 @@ class ToolSettings(AuditCheck):
         for name, pattern in BY_FILE:
             path = host.home + "/" + name
             text = read_text(self, host, path)
-            self._report_insecure(path, find_insecure(pattern, text), host)
+            report_insecure(self, host.shown(path), pattern, text)
             for included in find_included(name, blank_host_sections(text) if name == ".ssh/config" else text, host):
-                self._report_insecure(included, find_insecure(pattern, read_text(self, host, included)), host)
+                report_insecure(self, host.shown(included), pattern, read_text(self, host, included))
         for folder, ending, pattern in BY_FOLDER:
             for path in files_in(self, folder, (ending,), host):
-                self._report_insecure(path, find_insecure(pattern, read_text(self, host, path)), host)
-
-    def _report_insecure(self, path: str, lines: Iterator[int], host: Host) -> None:
-        for number in lines:
-            self.report("SEC-012", "%s:%d" % (host.shown(path), number), UNVERIFIED)
+                report_insecure(self, host.shown(path), pattern, read_text(self, host, path))
 
     def _unused_content(self, name: str, folder: str, host: Host) -> str:
         """Return the folder with content to which a variable points, as shown; empty without content."""
