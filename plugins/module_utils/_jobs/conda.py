@@ -15,7 +15,7 @@ from .._core.host import Host
 from .._formats import condarc, origin_mark
 from .conda_spec import CondaSpec
 from .download import check_sha256, download_file
-from .job import CREATED_BY_OTHERS, MARK, NOT_UNFINISHED, Job, JobFailed, write_small_file
+from .job import CREATED_BY_OTHERS, NOT_UNFINISHED, Job, JobFailed, write_small_file
 from .made import FINISHED_MARK, UNFINISHED_NOTE
 from .programs import ProgramFailed, ProgramJob, read_if_exists, simulate_file
 
@@ -203,13 +203,10 @@ class CondaJob(ProgramJob):
 
         conda must not accept a channel's terms of service for the user.
         """
-        environment = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
-        environment.update(render_proxy_variables(self._spec.proxies))
+        environment = self.clean_environment(REMOVED_VARIABLES, self._spec.proxies)
         environment.update(variables)
-        environment[MARK] = self.mark
         environment["CONDA_PLUGINS_AUTO_ACCEPT_TOS"] = "false"
         environment["PIP_CACHE_DIR"] = os.path.join(self.folder, "pip")
-        environment["PYTHONNOUSERSITE"] = "1"
         return environment
 
 
@@ -232,9 +229,3 @@ class CondaRemovalJob(Job):
 
     def simulate(self, host: Host) -> None:
         host.remove_folder(self._prefix)
-
-
-def render_proxy_variables(proxies: Mapping[str, str]) -> Dict[str, str]:
-    """Return the environment variables that name the proxies, in lower and upper case: programs read either."""
-    variables = {"%s_proxy" % scheme: value for scheme, value in proxies.items()}
-    return dict(variables, **{name.upper(): value for name, value in variables.items()})

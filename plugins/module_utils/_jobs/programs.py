@@ -4,11 +4,11 @@
 
 import os
 import subprocess
-from typing import List, Mapping, Optional
+from typing import Container, Dict, List, Mapping, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .job import Job, read_small_file
+from .job import MARK, Job, read_small_file
 
 LAST = 400  # characters of the output in an error
 LOG_END = 4000  # bytes of the log that are read for these
@@ -46,6 +46,18 @@ class ProgramJob(Job):
             return
         output = read_last_lines(log)
         raise ProgramFailed(describe_end(title, code, output), output)
+
+    def clean_environment(self, removed: Container[str], proxies: Mapping[str, str]) -> Dict[str, str]:
+        """Return the account's environment with the job's mark and the proxies, without the removed variables.
+
+        proxies: scheme -> address. Programs read the variables of proxies in lower or in upper case.
+        """
+        environment = {name: value for name, value in os.environ.items() if name not in removed}
+        for scheme, address in proxies.items():
+            environment["%s_proxy" % scheme] = environment["%s_PROXY" % scheme.upper()] = address
+        environment[MARK] = self.mark
+        environment["PYTHONNOUSERSITE"] = "1"
+        return environment
 
     def _check_parent(self, path: str) -> None:
         """Raise AccountError if the parent folder of a path is no longer the one that the job has opened."""

@@ -14,9 +14,8 @@ from typing import Dict, List
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.search_path import find_program
-from .conda import render_proxy_variables
 from .env_spec import LOCK, EnvSpec, read_packages
-from .job import CREATED_BY_OTHERS, MARK, NOT_UNFINISHED, write_small_file
+from .job import CREATED_BY_OTHERS, NOT_UNFINISHED, write_small_file
 from .made import FINISHED_MARK, UNFINISHED_NOTE
 from .modules import wrap_with_modules
 from .programs import ProgramJob, read_if_exists, simulate_file
@@ -206,12 +205,9 @@ class PythonEnvJob(ProgramJob):
 
     def _build_environment(self) -> Dict[str, str]:
         """Return the account's environment without variables that confuse pip, and with caches in the job's folder."""
-        environment = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
-        environment.update(render_proxy_variables(self._spec.options["proxies"]))
-        environment[MARK] = self.mark
+        environment = self.clean_environment(REMOVED_VARIABLES, self._spec.options["proxies"])
         environment["PIP_CACHE_DIR"] = environment["UV_CACHE_DIR"] = os.path.join(self.folder, "cache")
         environment["VIRTUALENV_OVERRIDE_APP_DATA"] = os.path.join(self.folder, "virtualenv")
-        environment["PYTHONNOUSERSITE"] = "1"
         return environment
 
     # -- files that the user sources -----------------------------------------------------------
