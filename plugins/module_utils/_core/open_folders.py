@@ -79,10 +79,7 @@ class OpenFolders:
         return self._open[path]
 
     def _open_in_parent(self, path: str) -> int:
-        """Open a folder through the handle of its parent. If it is a link that may be followed, open its target.
-
-        PASS: the flags of a handle that is only used to reach what is below, and that opens no link.
-        """
+        """Open a folder through the handle of its parent. If it is a link that may be followed, open its target."""
         above, name = os.path.split(path)
         parent = self._open_all(above)
         real = self._real_path(above, name)

@@ -37,7 +37,7 @@ class Usage(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What was parsed from the output of a quota command."""
+    """The limits in the output of a quota command."""
 
     usages: List[Usage]
     unread: List[str]  # rows of a table in a known format that could not be parsed
@@ -238,9 +238,7 @@ def smaller_quota(first: QuotaLeft, second: QuotaLeft) -> QuotaLeft:
 
 def _smaller(first: Optional[int], second: Optional[int]) -> Optional[int]:
     """Return the smaller number; None means no limit."""
-    if first is None or second is None:
-        return second if first is None else first
-    return min(first, second)
+    return min((number for number in (first, second) if number is not None), default=None)
 
 
 def _amount_left(used: int, soft: int, hard: int) -> Optional[int]:

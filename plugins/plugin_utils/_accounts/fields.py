@@ -9,7 +9,7 @@ the cheat sheet read it, too. A field is named by its path in the file: storage[
 from __future__ import annotations
 
 # ruff: noqa: F403, F405
-# pylint: disable=wildcard-import, undefined-variable
+# pylint: disable=wildcard-import, undefined-variable  # the table uses nearly all names of field_types
 from .field_types import *
 
 # fmt: off

@@ -124,11 +124,9 @@ def role_settings(account: ResolvedAccount, file: AccountsFile) -> dict[str, Any
         for key, value in (account.entry[role] or {}).items()
     }
     links = as_mapping(account.entry.get("links"))  # the short form of storage_links: {own: ...}
-    return (
-        {**settings, "storage_links_own": {**links, **as_mapping(settings.get("storage_links_own"))}}
-        if links
-        else settings
-    )
+    if links:
+        settings["storage_links_own"] = {**links, **as_mapping(settings.get("storage_links_own"))}
+    return settings
 
 
 def describe_sandbox(account: ResolvedAccount, folder: Path) -> dict[str, Any]:

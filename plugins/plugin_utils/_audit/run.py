@@ -57,7 +57,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 class AnsibleCall(NamedTuple):
-    """How the user called Ansible: the options of its command line, and its version."""
+    """The options of the command line with which the user called Ansible, and Ansible's version."""
 
     options: Mapping[str, Any]
     version: str

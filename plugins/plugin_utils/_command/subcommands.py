@@ -151,8 +151,8 @@ SUBCOMMANDS = {
             ("hpc-onboard fix --yes", "do not ask"),
         ),
         (
-            "the fixes were applied, and no finding has the --fail-on severity",
-            "a fix was not applied, or a finding has the --fail-on severity",
+            "the fixes were applied, and no finding reaches the severity of --fail-on",
+            "a fix was not applied, or a finding reaches the severity of --fail-on",
         ),
         ("--check",),
     ),

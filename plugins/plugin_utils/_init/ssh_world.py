@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._accounts.profiles import Catalogue, Profile
-from .._input.programs import run_program
-from .._input.ssh_arguments import parse_settings
+from .._input.programs import ssh_settings
 from .known_hosts import is_known
 
 SECONDS = 5  # time limit of ssh -G
@@ -83,8 +82,7 @@ class SshHistory:
 
 def effective_settings(host: str) -> dict[str, list[str]]:
     """Return the settings that ssh would use for a host: keyword -> values. {} if ssh refuses the settings."""
-    result = run_program(["ssh", "-G", "--", host], SECONDS)
-    return parse_settings(result.output) if result.code == 0 else {}
+    return ssh_settings(["--", host], SECONDS)
 
 
 def _first_value(settings: dict[str, Any], keyword: str) -> str:

@@ -8,7 +8,7 @@ runs, so the same specs and defaults are applied here to all roles, before anyth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,8 +19,8 @@ from .table import COMMON_KINDS, ROLES, find_options_class, load_role
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, Note, PlanEntry, ResourceEntry
+    from .._input.extra_vars import ReadVariable
 
-ReadVariable = Callable[[str], Any]  # returns the value of a variable, or None
 Tolerated = tuple[type[AccountError], ...]
 """Classes of errors in a role's settings that are recorded in `refused`; all other errors are raised."""
 

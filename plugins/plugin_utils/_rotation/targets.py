@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._formats.key_forms import NGC
-from .._roles.collect import DeclaredResources, ReadVariable, collect_resources
+from .._roles.collect import DeclaredResources, collect_resources
 from .._roles.table import ROLES, default_path, find_options_class, key_files
 
 if TYPE_CHECKING:
     from .._documents.declaration import Note, Options, PlanEntry
     from .._documents.rotation import RegistryQuestion
+    from .._input.extra_vars import ReadVariable
 
 KEYS = key_files()  # read once, before Ansible forks a process for each account
 KEY_ROLES = [name for name, role in ROLES.items() if role.holds_keys]

@@ -160,10 +160,9 @@ EXPOSURE_RULES = {
         " commands as you and read all your keys. This rule also reports setuid and setgid programs that belong to"
         " you in the upper levels of your home directory and storage areas, a `~/.rhosts` or `~/.shosts` file that"
         " lets users on any host log in, and settings of a Jupyter or VNC server that turn off its token or password."
-        " The other user's access may come from the owner, the mode or an"
-        " access control list (ACL) of the file, or of a folder above it. The rule does not report access for a group"
-        " that has no other members, or a data file or folder that every user can change, if no program runs or trusts"
-        " it.",
+        " The other user's access may come from the owner, the mode or an access control list (ACL) of the file, or of"
+        " a folder above it. The rule does not report access for a group that has no other members, or a data file or"
+        " folder that every user can change, if no program runs or trusts it.",
         fix="To remove the write permission of other users, run `hpc-onboard fix ACCOUNT`, or run `chmod go-w FILE`"
         " on the account. If the file belongs to another user, check its content and replace the file with your own"
         " copy. For a setuid or setgid program, run `chmod ug-s FILE`. If the finding reports settings that let other"
