@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, OffboardPart
 
 IS_AT_TERMINAL = prompt.is_at_terminal()  # here, because the processes of the tasks have no terminal
-SHOWN = "foreseen"
+SHOWN = "previewed"
 """The variable in which playbooks/offboard.yml registers the result of the part show, for each account."""
-SHOWN_NAMES = "foreseen_names"
+SHOWN_NAMES = "preview_names"
 """The variable in which playbooks/offboard.yml registers which short names for ssh would be removed."""
 DONE: OffboardPart = {"kind": "offboard_part", "changed": False}  # of a part that has nothing to do or report
 

@@ -131,9 +131,9 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
 
     def send_files(files: list[targets.SecretFile], keyring_name: str, work: Work) -> list[ResourceOutcome]:
         """Send the files with this key, and the search for leftovers of the old key, in one session."""
-        registry = {} if work == "foresee" else lead["registry"]  # a registry does not know the key of a preview
+        registry = {} if work == "preview" else lead["registry"]  # a registry does not know the key of a preview
         entries = targets.rotation_entries(files, keyring_name, registry, sorted(marks.values()))
-        password = PREVIEW_KEY if work == "foresee" else session.key(keyring_name)
+        password = PREVIEW_KEY if work == "preview" else session.key(keyring_name)
         outcomes = _send_entries([*entries, *search.entries()], password, work, session)
         effects.leftovers = search.read_outcome(outcomes[len(files) :])
         return outcomes[: len(files)]
@@ -205,7 +205,7 @@ def _preview_share(
     keyring_name = versions.keyring_name(secret, version or recorded.current.id)
     entries = targets.rotation_entries(files, keyring_name, {}, sorted(marks.values()))
     try:
-        outcomes = _send_entries(entries, session.key(keyring_name) if version else PREVIEW_KEY, "foresee", session)
+        outcomes = _send_entries(entries, session.key(keyring_name) if version else PREVIEW_KEY, "preview", session)
     except (TargetUnreachable, OutcomeUnknown):
         return {"kind": "rotation_share", "changed": False, "failed": True, "msg": STATE_TEXTS["unreachable"]}
     return results.preview_result(secret, files, outcomes)

@@ -22,7 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.texts import FILE
 
 IS_AT_TERMINAL = prompt.is_at_terminal()  # here, because the processes of the tasks have no terminal
-SHOWN = "foreseen_names"
+SHOWN = "preview_names"
 """The variable in which playbooks register the result of the part show."""
 ARGUMENTS = {
     "part": {"type": "str", "choices": ["settings", "show", "ask", "keep"], "default": "keep"},

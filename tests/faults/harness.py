@@ -152,7 +152,7 @@ class Writer:
         """The plan for this sandbox."""
         return {
             "resources": [{"capability": "faults", **entry} for entry in resources],
-            "work": "foresee" if check else "reconcile",
+            "work": "preview" if check else "reconcile",
             "fingerprint_key": FINGERPRINT_KEY,
             "keys": {"ngc": {"sequence": 0, "known": [], "mark": None, "versions": [shown(one) for one in VERSIONS]}},
             "sandbox": {"root": str(self.root), "home": "/home/me", "shell": shell, "environment": {}, "folders": []},

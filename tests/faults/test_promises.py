@@ -111,7 +111,7 @@ def test_no_key_is_said_whether_it_goes_well_or_not(writer: Writer) -> None:
     for fault in ("unlinkat:error=ENOENT:when=1", "write:error=EIO:when=1", "renameat:error=EIO:when=1"):
         put(writer.fresh() / FILE, OURS % OLD_SECRET, 0o600)
         plan = writer.plan([credential()])
-        said.append(str(writer.run({**plan, "work": "foresee"})))
+        said.append(str(writer.run({**plan, "work": "preview"})))
         said.append(str(writer.work(plan, fault).outcomes))
     assert len(said) == 6
     assert not [text for text in said if SECRET in text or OLD_SECRET in text or "status" not in text]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What people see of real accounts: a rotation from its foreseeing to its end, and an account that is looked at."""
+"""What people see of real accounts: a rotation from its previewing to its end, and an account that is looked at."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_rotation_and_an_audit() -> None:
         new, bad = new_key(), new_key()
         stage.registry.allow(new, [PRIVATE])
         see(stage, "rotate-bad-key", "rotate_ngc.yml", *stage.wanted(bad, "bad", {}))
-        see(stage, "rotate-foreseen", "rotate_ngc.yml", "--check", *stage.wanted(new, "new", {}))
+        see(stage, "rotate-preview", "rotate_ngc.yml", "--check", *stage.wanted(new, "new", {}))
         see(stage, "rotate", "rotate_ngc.yml", *stage.wanted(new, "new", {}))
         see(stage, "rotate-too-early", "rotate_ngc.yml", *stage.wanted(None, "", RESUMED))
         stage.registry.revoke(stage.old)

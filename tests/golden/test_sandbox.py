@@ -99,7 +99,7 @@ def desk() -> Iterator[Desk]:
 
 
 def test_the_life_of_practice_accounts(desk: Desk) -> None:
-    hold("onboard-foreseen.txt", desk.play("onboard.yml", "--check", "--diff"))
+    hold("onboard-preview.txt", desk.play("onboard.yml", "--check", "--diff"))
     hold("onboard-first.txt", desk.play("onboard.yml"))
     hold("onboard-second.txt", desk.play("onboard.yml", "-v"))
     hold("onboard-stock.txt", desk.play("onboard.yml", "-v", ANSIBLE_STDOUT_CALLBACK="ansible.builtin.default"))
@@ -112,7 +112,7 @@ def test_the_life_of_practice_accounts(desk: Desk) -> None:
     further_drift(desk)
     hold("audit-since.txt", desk.play("audit.yml", "-e", "audit_since=last"))
     hold("onboard-drifted.txt", desk.play("onboard.yml"))
-    hold("offboard-foreseen.txt", desk.play("offboard.yml", "--check"))
+    hold("offboard-preview.txt", desk.play("offboard.yml", "--check"))
     hold("offboard.txt", desk.play("offboard.yml", "-e", "offboard_sure=true"))
     hold("offboard-again.txt", desk.play("offboard.yml", "-e", "offboard_sure=true"))
 

@@ -125,7 +125,7 @@ class Scene:
         sandbox = {"root": str(self.root), "home": HOME, "shell": self.shell, "environment": self.environment}
         return {
             "resources": entries,
-            "work": "foresee" if check else "reconcile",
+            "work": "preview" if check else "reconcile",
             "fingerprint_key": KEY,
             "sandbox": sandbox,
             "replace": self.replaces,
@@ -138,12 +138,12 @@ class Scene:
         return [{k: v for k, v in outcome.items() if k != "seconds"} for outcome in said["outcomes"]]
 
     def life(self, *resources: dict[str, Any]) -> list[dict[str, Any]]:
-        """Foresee, take, and take again; what was foreseen must come, and the second run must touch nothing."""
+        """Preview, take, and take again; what was previewed must come, and the second run must touch nothing."""
         untouched = self.footprints()
-        foreseen = self.run(*resources, check=True)
+        preview = self.run(*resources, check=True)
         assert self.footprints() == untouched
         taken = self.run(*resources)
-        assert taken == foreseen
+        assert taken == preview
         settled = self.footprints()
         again = self.run(*resources)
         for first, second in zip(taken, again, strict=True):

@@ -33,8 +33,8 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
 
     plan: schema, resources [{kind, capability, options}], work, fingerprint_key (hex), and where given:
     sandbox: {root, home, shell, environment, folders}. seconds: for one resource.
-    work: reconcile changes what differs; foresee previews that; examine only compares; follow examines until a
-    background job reaches its next step, for follow_seconds at most.
+    work: reconcile changes what differs; preview reports those changes and makes none; examine only compares; follow
+    examines until a background job reaches its next step, for follow_seconds at most.
     receipt (true): note what is created, for cluster (its id), and return the notes. What cannot be noted is not
     created. notes: the sender's copy of the receipt, used if the account has no receipt.
     only_made: for offboarding, keep what hpc-onboard did not create, or also created for another cluster.
@@ -113,7 +113,7 @@ def _apply_fixes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tup
 
     plan_of_fixes = dict(plan, resources=plan["resources"][:number])
     task = make_task(plan_of_fixes, kinds, account)
-    outcomes = apply_fixes(task.resources, task.make_host, task.seconds, plan.get("fixes_work") == "foresee")
+    outcomes = apply_fixes(task.resources, task.make_host, task.seconds, plan.get("fixes_work") == "preview")
     return _public_outcomes(plan_of_fixes, outcomes), dict(plan, resources=plan["resources"][number:])
 
 
@@ -222,7 +222,7 @@ def _follow(task: Task) -> Observation:
     return latest
 
 
-WORKS = {"reconcile": _reconcile, "foresee": _preview, "examine": _examine, "follow": _follow}
+WORKS = {"reconcile": _reconcile, "preview": _preview, "examine": _examine, "follow": _follow}
 
 
 # -- the receipt -------------------------------------------------------------------------------

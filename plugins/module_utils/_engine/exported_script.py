@@ -42,7 +42,7 @@ class RunRequest(NamedTuple):
     """What the command line requests."""
 
     part: str  # onboard, audit or offboard
-    work: str  # the engine's: reconcile, foresee or examine
+    work: str  # the engine's: reconcile, preview or examine
     is_confirmed: bool  # by --sure
 
 
@@ -78,7 +78,7 @@ def parse_arguments(arguments: Sequence[str], name: str, account: str) -> RunReq
     if options.audit:
         return RunRequest("audit", "examine", False)
     return RunRequest(
-        "offboard" if options.offboard else "onboard", "foresee" if options.check else "reconcile", options.sure
+        "offboard" if options.offboard else "onboard", "preview" if options.check else "reconcile", options.sure
     )
 
 
@@ -111,7 +111,7 @@ class ScriptRun:
         has_failed = self.output.print_account(
             script["account"], request.part, request.work, answer, time.time() - started
         )
-        if request.work == "foresee":
+        if request.work == "preview":
             self.output.print_line("Nothing was changed.")
         else:
             self._write_result(request, answer)
@@ -123,8 +123,8 @@ class ScriptRun:
             raise AccountError(
                 "this script needs a terminal to confirm. Nothing was removed. To skip the question, add --sure"
             )
-        preview = self._run_plan(dict(plan, work="foresee"), {})
-        self.output.print_account(self._script["account"], "offboard", "foresee", preview, 0.0)
+        planned = self._run_plan(dict(plan, work="preview"), {})
+        self.output.print_account(self._script["account"], "offboard", "preview", planned, 0.0)
         return input("Remove the items listed above? [y/N] ").strip().lower() in ("y", "yes")
 
     # -- keys --------------------------------------------------------------------------------------

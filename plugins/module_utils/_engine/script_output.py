@@ -22,7 +22,7 @@ WORDS = {  # the statuses as the user reads them, after a run
 }
 PLANNED = {"missing": "to create", "different": "to change", "extra": "to remove"}  # in a preview
 FOUND = {"missing": "missing", "different": "different", "extra": "found"}  # in an audit
-WORDS_OF_WORK = {"foresee": dict(WORDS, **PLANNED), "examine": dict(WORDS, **FOUND)}  # by the engine's work
+WORDS_OF_WORK = {"preview": dict(WORDS, **PLANNED), "examine": dict(WORDS, **FOUND)}  # by the engine's work
 MARKS = {"ok": "=", "missing": "+", "different": "~", "extra": "-", "unknown": "?"}
 GRAVE = ("critical", "high")  # severities that make an audit fail
 WATCH = "watch"  # the capability of audit checks

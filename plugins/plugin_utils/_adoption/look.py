@@ -30,7 +30,7 @@ def inspect_account(session: AccountSession) -> AdoptAccount:
     declared = skip_missing_keys(every.of(session.select(list(ROLES))), session.key)
     plan = Plan.of(declared.resources, session.key)
     inspection = inspection_entry(session.variables.get("cluster") or {}, declared.resources)
-    settings = {"work": "foresee", "receipt": True, "seconds": SECONDS}
+    settings = {"work": "preview", "receipt": True, "seconds": SECONDS}
     entries = [inspection, *plan.entries]  # first, because a preview simulates its changes for the entries after it
     observed, *outcomes = Conversation(session, entries, settings).fetch_outcomes(0)
     named = list(map(_name_as_planned, declared.resources, plan.add_unmet(outcomes)))

@@ -59,8 +59,8 @@ class AccountSession:
 
     @property
     def work(self) -> str:
-        """The work of the engine with a plan: "foresee" previews the changes, "reconcile" makes them."""
-        return "foresee" if self.is_check_run else "reconcile"
+        """The work of the engine with a plan: "preview" previews the changes, "reconcile" makes them."""
+        return "preview" if self.is_check_run else "reconcile"
 
     def value(self, name: str) -> Any:
         """Return the value of a variable of this account, or None."""

@@ -84,7 +84,7 @@ class Conversation:
         self.receipt = answer["receipt"] or self.receipt
         self.seconds += answer["seconds"]
         offers = [outcome["evidence"]["slurm"] for outcome in answer["outcomes"] if "slurm" in outcome["evidence"]]
-        if offers and self._asks_slurm and self._plan["work"] != "foresee":
+        if offers and self._asks_slurm and self._plan["work"] != "preview":
             slurm_offers.keep_offers(self._session.name, offers[0])
         if all(KEPT_KEYS.isdisjoint(outcome["evidence"]) for outcome in answer["outcomes"]):
             return answer["outcomes"]  # no outcome needs an explanation of a kept key

@@ -24,8 +24,8 @@ WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/
     "failed": "failed",
     "unknown": "unknown",
 }
-FORESEEN: dict[Status, str] = {"missing": "to create", "different": "to change", "extra": "to remove"}  # in a preview
-CHANGES = tuple(FORESEEN)
+PLANNED: dict[Status, str] = {"missing": "to create", "different": "to change", "extra": "to remove"}  # in a preview
+CHANGES = tuple(PLANNED)
 QUERIES = ("scheduler",)  # identities of the resources that query the account and change nothing
 PRIVATE = {"mode": "0600", "folder mode": "0700"}  # of a file with a key, and of its folder
 FAILURES: tuple[Status, ...] = ("blocked", "failed", "unknown")
@@ -33,7 +33,7 @@ FAILURES: tuple[Status, ...] = ("blocked", "failed", "unknown")
 
 def count_statuses(outcomes: Sequence[ResourceOutcome], is_preview: bool) -> str:
     """Return how many outcomes have each status, failures first: '3 created, 12 unchanged'."""
-    words = {**WORDS, **FORESEEN} if is_preview else WORDS
+    words = {**WORDS, **PLANNED} if is_preview else WORDS
     counts = Counter(outcome["status"] for outcome in outcomes)
     return ", ".join(f"{counts[status]} {words[status]}" for status in reversed(WORDS) if counts[status])
 

@@ -188,10 +188,10 @@ class SshConfigPart(TypedDict):
 
 
 class SshConfigResult(TaskResult):
-    """Result of the task that writes names for ssh on this machine. foreseen: True for a preview."""
+    """Result of the task that writes names for ssh on this machine. previewed: True for a preview."""
 
     kind: Literal["ssh_config"]
-    foreseen: bool
+    previewed: bool
     outcome: ResourceOutcome
     names: list[SshName]
 
@@ -225,7 +225,7 @@ class PreflightReport(TaskResult):
     accounts: list[dict[str, str]]
 
 
-JobTestState = Literal["works", "fails", "waiting", "no_job", "foreseen", "not_tried"]
+JobTestState = Literal["works", "fails", "waiting", "no_job", "previewed", "not_tried"]
 
 
 class JobCheckResult(TypedDict):

@@ -22,7 +22,7 @@ SETTINGS: dict[str, extra_vars.Reader] = {
     "test_job_wait": extra_vars.read_number,
     "test_job_output": extra_vars.read_text,
 }
-GOOD: tuple[JobTestState, ...] = ("works", "foreseen")  # foreseen: a job can be submitted (check mode)
+GOOD: tuple[JobTestState, ...] = ("works", "previewed")  # previewed: a job can be submitted (check mode)
 
 
 def read_settings(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _choose_state(job: ResourceOutcome, checks: Sequence[ResourceOutcome], is_ch
     if "left" in job:  # the job was submitted, and continues after the run
         return "waiting"
     is_refused = job["status"] in ("blocked", "failed", "unknown")
-    return "foreseen" if is_check_run and not is_refused else "no_job"
+    return "previewed" if is_check_run and not is_refused else "no_job"
 
 
 def report(

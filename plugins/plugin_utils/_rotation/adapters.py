@@ -34,7 +34,7 @@ from .targets import SecretFile
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
 
-    Work = Literal["foresee", "examine", "reconcile"]  # of the engine; "foresee" is done with a random key
+    Work = Literal["preview", "examine", "reconcile"]  # of the engine; "preview" is done with a random key
     RoundTrip = Callable[[list[SecretFile], str, Work], list[ResourceOutcome]]
 
 DAY = re.compile(r"20\d\d-[01]\d-[0-3]\d")
@@ -169,7 +169,7 @@ class AccountEffects(RotationEffects):
 
     def probe(self, target: str) -> EffectReport:
         """Check that a new key could be written to the file. Nothing is changed."""
-        return self._effect_report(self._find_outcome(target, self._current, "foresee"))
+        return self._effect_report(self._find_outcome(target, self._current, "preview"))
 
     def install(self, target: str, version: str) -> EffectReport:
         """Write the version, read the file again, and test the key there. After a failure the file is unchanged."""

@@ -87,7 +87,7 @@ class Coordinator:
         ]
         targets = [target for target in included if target not in by_hand]
         version = self._previewed_version(situation)
-        return self._result(checks, {"name": "foresee", "version": version, "targets": targets})
+        return self._result(checks, {"name": "preview", "version": version, "targets": targets})
 
     def _previewed_version(self, situation: Situation) -> str:
         """Return the version that this run would write; empty for a version without a key yet."""

@@ -112,7 +112,7 @@ def preview_result(secret: str, files: list[SecretFile], outcomes: list[Resource
         "kind": "rotation_share",
         "changed": any(outcome["status"] in CHANGES for outcome in reported),
         "failed": bool(failed),
-        "msg": "; ".join(f"{outcome['identity']}: {outcome['reason']}" for outcome in failed) or "foreseen",
+        "msg": "; ".join(f"{outcome['identity']}: {outcome['reason']}" for outcome in failed) or "previewed",
         "outcomes": reported,
         "notes": [],
         "remarks": remarks,

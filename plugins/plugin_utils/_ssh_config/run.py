@@ -97,7 +97,7 @@ def _apply(host: Host, desired: DesiredNames, is_preview: bool, config: str) -> 
         "changed": outcome["status"] in CHANGES,
         "failed": bool(outcome["reason"]),
         "msg": str(outcome["reason"] or ""),
-        "foreseen": is_preview,
+        "previewed": is_preview,
         "outcome": cast(Any, {**outcome, "capability": "ssh_config"}),
         "names": _report_overridden(desired, outcome["after"].get(texts.FILE, ""), config),
     }

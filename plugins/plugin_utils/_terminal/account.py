@@ -10,7 +10,7 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._delivery.result import CHANGES, FAILURES, FORESEEN, WORDS, count_statuses, name_keys
+from .._delivery.result import CHANGES, FAILURES, PLANNED, WORDS, count_statuses, name_keys
 from .layout import Line, Span, Terminal, aligned_line, indented_lines, labelled_lines, list_item, sentence_with_command
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ STYLES = {
     "unknown": ("?", "error"),
 }
 BAD = ("unreachable", "failed")  # states of accounts
-PLANNED = ("account", "offboard_shown")  # kinds of results whose preview is part of a plan
+PREVIEWED_KINDS = ("account", "offboard_shown")  # kinds of results whose preview is part of a plan
 MANY = 10  # accounts; of more than this, only the exceptions are shown
 
 
@@ -113,7 +113,7 @@ class Renderer:
     def is_planned(self, result: Result, view: View) -> bool:
         """Return True for a preview that is shown in one plan with those of all other accounts."""
         has_details = view.detail is Detail.EVERYTHING or "diff" in result  # shown with each account
-        return view.check and not has_details and "outcomes" in result and result.get("kind") in PLANNED
+        return view.check and not has_details and "outcomes" in result and result.get("kind") in PREVIEWED_KINDS
 
     def is_hidden(self, result: Result, view: View) -> bool:
         """Return True if the result is not shown: among many accounts, those that are up to date."""
@@ -258,7 +258,7 @@ def _introduction_lines(introduction: Introduction, terminal: Terminal) -> list[
 def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:
     """Yield the lines of a resource: its action, then reason, former target, progress and differences, if any."""
     status = outcome["status"]
-    word = FORESEEN.get(status, WORDS[status]) if view.check else WORDS[status]
+    word = PLANNED.get(status, WORDS[status]) if view.check else WORDS[status]
     mark, style = STYLES[status]
     size = outcome["before"].get("size") if status in CHANGES else ""
     text = outcome["identity"] + (f", {size}" if size else "")

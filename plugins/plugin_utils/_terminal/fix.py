@@ -23,7 +23,7 @@ EFFECTS = {  # the option "what" of a fix, or else its kind -> the effect of the
     "cache": "empties the cache; its program fills it again",
 }
 WORDS = {"ok": "gone", "extra": "fixed", "blocked": "left", "failed": "failed", "unknown": "unknown"}
-FORESEEN = {**WORDS, "extra": "to fix"}
+PLANNED_FIXES = {**WORDS, "extra": "to fix"}
 STYLES = {"ok": ("=", "ok"), "extra": ("-", "changed")}
 
 
@@ -64,7 +64,7 @@ class FixedAccountRenderer(PartRenderer):
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         """Return a heading with totals, and each fix with the reason if it failed."""
-        words = FORESEEN if view.check else WORDS
+        words = PLANNED_FIXES if view.check else WORDS
         numbers = Counter(outcome["status"] for outcome in result["outcomes"])
         text = ", ".join(f"{number} {words[status]}" for status, number in numbers.items())
         out = heading(name, result, text, view)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import shlex
 from pathlib import PurePath
 
-from .._delivery.result import FORESEEN, WORDS
+from .._delivery.result import PLANNED, WORDS
 from .._text.amounts import count
 from .account import Renderer, Result, View, heading
 from .audit import PartRenderer
@@ -126,26 +126,26 @@ class PreflightRenderer(PartRenderer):
 
 
 WRITTEN = {**WORDS, "missing": "written"}
-TO_WRITE = {**WRITTEN, **FORESEEN, "missing": "to write"}
+TO_WRITE = {**WRITTEN, **PLANNED, "missing": "to write"}
 
 
 class SshConfigRenderer(PartRenderer):
     """The entries for ssh: the changes of the file if the user must confirm them, and the name of each account."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
-        return "outcome" not in result or (result["foreseen"] and not result["changed"] and not view.check)
+        return "outcome" not in result or (result["previewed"] and not result["changed"] and not view.check)
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         """Return the change of the file, its differences if asked for, and the ssh command of each account."""
         outcome, terminal = result["outcome"], view.terminal
-        words = TO_WRITE if result["foreseen"] else WRITTEN
+        words = TO_WRITE if result["previewed"] else WRITTEN
         lines = heading(
             outcome["identity"],
             {**result, "outcomes": [outcome]},
             words[outcome["status"]],
-            view._replace(check=result["foreseen"]),
+            view._replace(check=result["previewed"]),
         )
-        if result["foreseen"] or "diff" in result:
+        if result["previewed"] or "diff" in result:
             lines += difference_lines(outcome["before"], outcome["after"], terminal, every=True)
         commands = {row["account"]: f"ssh {row['name']}" if row["name"] else "" for row in result["names"]}
         column = max(map(len, commands.values()), default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was foreseen is done when a person says so, and by nobody else's word."""
+"""What was previewed is done when a person says so, and by nobody else's word."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def answered(desk: Desk, answer: Callable[[Any], object], *words: str) -> Any:
     return run
 
 
-def test_a_yes_does_what_was_foreseen_and_nothing_else(bed: Any) -> None:
+def test_a_yes_does_what_was_previewed_and_nothing_else(bed: Any) -> None:
     account, other = bed.new_account("wilson"), bed.new_account("wilson")
     desk = Desk(bed, account, other)
     run = answered(desk, lambda run: run.sendline("y"), account.name, "--tags", "registry_auth")
@@ -69,7 +69,7 @@ def test_without_an_answer_the_command_that_does_not_ask_is_named(bed: Any, name
 
 
 @pytest.mark.parametrize("words", [[], ["--check", "--yes"]])
-def test_without_a_terminal_or_with_check_it_only_foresees(bed: Any, words: list[str]) -> None:
+def test_without_a_terminal_or_with_check_it_only_previews(bed: Any, words: list[str]) -> None:
     account = bed.new_account("wilson")
     done = Desk(bed, account).types("plan", *words)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -49,7 +49,7 @@ def test_the_life_of_an_account_as_status_tells_it(bed: Any) -> None:
     assert {"account", "export_control", "vpn"} < {step["id"] for step in of(before, account.name)["steps"]}
 
     assert desk.types("plan").returncode == 4
-    assert status(desk)["accounts"] == before["accounts"], "what was only foreseen is no run"
+    assert status(desk)["accounts"] == before["accounts"], "what was only previewed is no run"
 
     first = desk.types("onboard").stdout
     assert f"Manual steps left: 2. hpc-onboard done {account.name}" in " ".join(first.split())

@@ -98,13 +98,13 @@ class History:
         }  # fmt: skip
 
     def _check(self, machine: int) -> None:
-        """I3: --check changes nothing, and foresees what the run does."""
+        """I3: --check changes nothing, and previews what the run does."""
         before = {name: look(home.account) for name, home in self.homes.items()}
-        foreseen = self._run(machine, *self.lab.order("onboard"), "--check")
+        preview = self._run(machine, *self.lab.order("onboard"), "--check")
         assert {name: look(home.account) for name, home in self.homes.items()} == before, "--check changed something"
         done = self._onboard(machine)
         for name in self.homes:
-            assert foreseen.statuses(name) == done.statuses(name), f"--check foresaw another thing for {name}"
+            assert preview.statuses(name) == done.statuses(name), f"--check previewed another thing for {name}"
 
     def _again(self, machine: int) -> None:
         """I3: a second run changes nothing."""

@@ -59,8 +59,8 @@ def test_a_queue_that_does_not_start_is_left_politely_and_the_job_is_gone_on_wit
             reason = next(one for one in ran.of(here.account.name)["outcomes"] if one["identity"] == IDENTITY)["reason"]
             assert "is queued) and continues on the account: run again" in reason.replace(": PartitionDown", ""), reason
             assert len(here.submitted()) == 1
-        foreseen = here.run("--check")
-        assert len(here.submitted()) == 1, foreseen.text
+        preview = here.run("--check")
+        assert len(here.submitted()) == 1, preview.text
     finally:
         here.slurm.resume("lrz-cpu")
     assert here.run().code == 0
@@ -183,7 +183,7 @@ def test_a_job_that_was_cancelled_is_said_and_a_new_one_goes_on(scene: Callable[
         ("300k", os.urandom(200_000).hex(), "temporarily needs about"),
         ("1m", "0" * 5_000_000, "No space left"),
     ],
-    ids=["foreseen", "in the import"],
+    ids=["previewed", "in the import"],
 )
 def test_a_full_disk_is_said_and_the_next_run_goes_on(
     scene: Callable[..., Scene], size: str, content: str, reason: str

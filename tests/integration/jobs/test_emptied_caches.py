@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cache of a container tool over real ssh: emptied when somebody asks for it, foreseen before, else left alone."""
+"""The cache of a container tool over real ssh: emptied when somebody asks for it, previewed before, else left alone."""
 
 from __future__ import annotations
 

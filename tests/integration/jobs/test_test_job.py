@@ -116,7 +116,7 @@ def test_what_was_found_is_a_document_too(bed: Any, tmp_path: Path) -> None:
     person.account.ssh("chmod 600 .apptainer/docker-config.json")
     said = person.document(tmp_path / "c.json")
     assert (said["code"], said["state"], said["text"]) == (0, "works", "")
-    assert person.document(tmp_path / "d.json", "--check")["state"] == "foreseen"
+    assert person.document(tmp_path / "d.json", "--check")["state"] == "previewed"
     said = person.document(tmp_path / "e.json", "-e", "ansible_port=9")
     assert (said["code"], said["state"], said["checks"]) == (2, "not_tried", [])
     wrong = person.runs("test_job.yml", "-e", "test_job_outptu=x")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every kind of resource through its own module and through converge: the same outcome, foreseen and taken."""
+"""Every kind of resource through its own module and through converge: the same outcome, previewed and taken."""
 
 from __future__ import annotations
 
@@ -139,8 +139,8 @@ def test_both_ways_give_the_same_outcomes(bed: Any, kind: str, tmp_path: Path) -
     assert module == shared
     assert len(module) == 3 * len(life(kind))
     for number in range(len(life(kind))):
-        foreseen, taken, again = module[3 * number : 3 * number + 3]
-        assert foreseen == taken
+        preview, taken, again = module[3 * number : 3 * number + 3]
+        assert preview == taken
         assert again["status"] == ("ok" if taken["reason"] is None else taken["status"])
 
 

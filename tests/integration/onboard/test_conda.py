@@ -264,8 +264,8 @@ def test_without_waiting_it_goes_on_and_nothing_is_said_to_be_done(bed: Any) -> 
         ran = onboard(bed, account, more=(*ONLY, "-e", "converge_wait=0"), settings=said)
         assert ran.code == 2
         assert "continues on the account: run again to wait for it" in ran.of(account.name)["outcomes"][0]["reason"]
-        foreseen = onboard(bed, account, more=(*ONLY, "--check"), settings=said)
-        assert foreseen.of(account.name)["outcomes"][0]["progress"]["step"].startswith("installing")
+        preview = onboard(bed, account, more=(*ONLY, "--check"), settings=said)
+        assert preview.of(account.name)["outcomes"][0]["progress"]["step"].startswith("installing")
         assert onboard(bed, account, more=ONLY, settings=said).code == 0
     assert_whole(account)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every cluster as a practice account: a run makes what is foreseen, the next changes nothing, the audit is content."""
+"""Every cluster as a practice account: a run does what its preview says, the next changes nothing, audit included."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ accounts:
 """.replace("%s", "1" * 64)
 
 
-def test_it_is_set_up_once_as_foreseen_and_then_in_order(tmp_path: Path, say: Callable[[str], None]) -> None:
+def test_it_is_set_up_once_as_previewed_and_then_in_order(tmp_path: Path, say: Callable[[str], None]) -> None:
     text = EVERYTHING
     for cluster in CLUSTERS:
         storage = f", storage: {PATHS[cluster]}" if cluster in PATHS else ""
@@ -37,11 +37,11 @@ def test_it_is_set_up_once_as_foreseen_and_then_in_order(tmp_path: Path, say: Ca
     (tmp_path / "accounts.yml").write_text(text)
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "condarc").write_text("auto_activate: false\n")
-    foreseen, _seconds = _play("onboard.yml", tmp_path, "-v", "--check")
-    assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} would change" in foreseen
+    preview, _seconds = _play("onboard.yml", tmp_path, "-v", "--check")
+    assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} would change" in preview
     first, took = _play("onboard.yml", tmp_path, "-v")
     assert any("conda /" in thing for thing in _things(first, "created"))
-    assert _things(first, "created") == _things(foreseen, "to create")
+    assert _things(first, "created") == _things(preview, "to create")
     assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} changed" in first
     second, again = _play("onboard.yml", tmp_path)
     assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} unchanged" in second

@@ -43,9 +43,9 @@ def test_keywords_of_a_task_mean_what_they_mean_for_any_module(bed: Any, tmp_pat
         {ENTRY: {"machine": "late.org"}, "async": 60, "poll": 0},
     ]
     ran = played(bed, account, tasks, tmp_path, other, vars={"my_key": KEY}, module_defaults={ENTRY: password})
-    foreseen, looped, delegated, unseen, below, become, here, late = (one["result"] for one in ran.results)
-    assert foreseen["changed"]
-    assert "one.org" in foreseen["diff"][0]["before_header"]
+    preview, looped, delegated, unseen, below, become, here, late = (one["result"] for one in ran.results)
+    assert preview["changed"]
+    assert "one.org" in preview["diff"][0]["before_header"]
     assert [one["changed"] for one in looped["results"]] == [True, True]
     assert b"one.org" in account.read(".netrc")
     assert b"two.org" in account.read(".netrc")
@@ -153,8 +153,8 @@ def test_a_key_that_is_not_its_own_a_module_replaces_by_consent_and_offboarding_
         return {f"hpc.onboard.{kind}": {**options, "password": key, **more}}
 
     tasks = [task(KEY), {**task(KEY), "check_mode": True}]
-    refused, foreseen = (one["result"] for one in played(bed, account, tasks, tmp_path).results)
-    assert refused["outcome"]["status"] == foreseen["outcome"]["status"] == "blocked"
+    refused, preview = (one["result"] for one in played(bed, account, tasks, tmp_path).results)
+    assert refused["outcome"]["status"] == preview["outcome"]["status"] == "blocked"
     assert refused["outcome"]["evidence"]["unknown_key"]
     assert "To replace the key, set replace: true in the task" in refused["msg"]
     assert account.read(file) == before

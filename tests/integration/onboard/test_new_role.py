@@ -93,8 +93,8 @@ def test_it_keeps_the_rules_of_the_house(copy: Copy) -> None:
 
 
 def test_an_account_is_onboarded_with_it_and_audited(copy: Copy) -> None:
-    foreseen = copy.play("onboard.yml", "--check", "--diff", "--tags", "motd_files")
-    assert "motd_file ~/motd" in foreseen
+    preview = copy.play("onboard.yml", "--check", "--diff", "--tags", "motd_files")
+    assert "motd_file ~/motd" in preview
     assert not list(copy.accounts.parent.glob(".sandbox/**/motd"))
     copy.play("onboard.yml", "--tags", "motd_files")
     (file,) = copy.accounts.parent.glob(".sandbox/**/motd")

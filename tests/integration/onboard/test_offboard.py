@@ -106,8 +106,8 @@ def test_what_was_made_is_taken_out_and_what_was_there_stays(scene: Scene) -> No
     ran = scene.onboard()
     assert ran.code == 0, ran.text
     onboarded = {one.name: one.tree() for one in scene.accounts}
-    foreseen = offboard(scene, "--check")
-    assert foreseen.code == 0, foreseen.text
+    preview = offboard(scene, "--check")
+    assert preview.code == 0, preview.text
     assert {one.name: one.tree() for one in scene.accounts} == onboarded, "check mode wrote"
     for one in scene.accounts:
         one.reset_sessions()
@@ -116,7 +116,7 @@ def test_what_was_made_is_taken_out_and_what_was_there_stays(scene: Scene) -> No
         events = witness.seen()
     assert done.code == 0, done.text
     for name, came in outcomes(done).items():
-        pairs = zip(came, outcomes(foreseen)[name], strict=True)
+        pairs = zip(came, outcomes(preview)[name], strict=True)
         assert [(a["identity"], key, a[key], b[key]) for a, b in pairs for key in a if a[key] != b[key]] == [], name
     assert_as_before(scene, before)
     assert_keys_first(events, scene)

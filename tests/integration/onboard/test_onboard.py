@@ -78,15 +78,15 @@ def test_the_launcher_says_where_srun_is_missing_and_passes_arguments_on(bed: An
 
 @turns(2)
 @pytest.mark.parametrize("cluster", CLUSTERS)
-def test_check_mode_foresees_exactly_what_the_run_does(bed: Any, cluster: str) -> None:
+def test_check_mode_previews_exactly_what_the_run_does(bed: Any, cluster: str) -> None:
     account = bed.new_account(cluster)
     before = account.tree()
-    foreseen = onboard(bed, account, more=("--check", "--diff"))
-    assert foreseen.code == 0, foreseen.text
+    preview = onboard(bed, account, more=("--check", "--diff"))
+    assert preview.code == 0, preview.text
     assert account.tree() == before, "check mode wrote"
     done = onboard(bed, account)
-    assert done.outcomes(account.name) == foreseen.outcomes(account.name)
-    assert KEY not in foreseen.text
+    assert done.outcomes(account.name) == preview.outcomes(account.name)
+    assert KEY not in preview.text
 
 
 def test_a_real_folder_in_the_way_is_kept_and_said(bed: Any) -> None:
@@ -266,7 +266,7 @@ def test_after_a_dropped_line_the_next_run_decides(bed: Any, cut: dict[str, int]
 
 def test_the_first_run_of_an_account_ends_with_where_things_are_and_what_is_next(bed: Any) -> None:
     account = bed.new_account("daint")
-    foreseen, first, second = onboard(bed, account, more=("--check",)), onboard(bed, account), onboard(bed, account)
+    preview, first, second = onboard(bed, account, more=("--check",)), onboard(bed, account), onboard(bed, account)
     assert "Your folders and scripts: ~/scratch, ~/store, ~/bin/usrun.sh." in " ".join(first.text.split())
     assert re.search(r"Manual steps left: (\d+|none)\.", first.text)
     assert re.search(r"Next: \S*(hpc-onboard test-job|ansible-playbook)", " ".join(first.text.split()))
@@ -274,4 +274,4 @@ def test_the_first_run_of_an_account_ends_with_where_things_are_and_what_is_next
     account.ssh("rm ~/.config/enroot/.credentials")
     third = onboard(bed, account)
     assert third.of(account.name)["changed"]
-    assert not [ran for ran in (foreseen, second, third) if "Manual steps left" in ran.text]
+    assert not [ran for ran in (preview, second, third) if "Manual steps left" in ran.text]

@@ -68,8 +68,8 @@ def offboard(scene: Scene) -> Ran:
 
 def test_they_live_and_go_and_leave_nothing(scene: Scene) -> None:
     before, (wilson, narval) = trees(scene), scene.accounts
-    foreseen = scene.onboard("--check", "--diff", "-l", wilson.name, "--tags", "own_files")
-    assert "channels: [conda-forge]" in foreseen.text, foreseen.text
+    preview = scene.onboard("--check", "--diff", "-l", wilson.name, "--tags", "own_files")
+    assert "channels: [conda-forge]" in preview.text, preview.text
     assert trees(scene) == before
 
     first = scene.onboard()

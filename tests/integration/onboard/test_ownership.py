@@ -40,8 +40,8 @@ def test_what_another_machine_made_or_whose_answer_was_lost_is_taken_out_all_the
     assert first.run("onboard.yml").code == 0
     made = tree(account)
     account.reset_sessions()
-    foreseen = other.run("offboard.yml", "--check")
-    assert foreseen.code == 0, foreseen.text
+    preview = other.run("offboard.yml", "--check")
+    assert preview.code == 0, preview.text
     assert (tree(account), account.sessions()) == (made, 2), "once more, for what the account alone knows of"
     done = other.run("offboard.yml", "-e", "offboard_sure=true")
     assert done.code == 0, done.text

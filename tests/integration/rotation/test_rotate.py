@@ -152,7 +152,7 @@ def shares(ran: Ran, account: Any) -> list[dict[str, Any]]:
 
 
 @turns(1)
-def test_check_foresees_what_a_rotation_writes_and_what_it_leaves(stage: Stage) -> None:
+def test_check_previews_what_a_rotation_writes_and_what_it_leaves(stage: Stage) -> None:
     new, unknown = new_key(), new_key()
     stage.registry.allow(new, [PRIVATE])
     plain, foreign, bare, linked = stage.accounts[:4]
@@ -163,22 +163,22 @@ def test_check_foresees_what_a_rotation_writes_and_what_it_leaves(stage: Stage) 
     before = [account.tree() for account in stage.accounts]
     for account in stage.accounts:
         account.reset_sessions()
-    foreseen = stage.rotate("--check", key=new)
-    text = " ".join(foreseen.text.split())
-    assert foreseen.code == 2, foreseen.text
+    preview = stage.rotate("--check", key=new)
+    text = " ".join(preview.text.split())
+    assert preview.code == 2, preview.text
     assert [account.sessions() for account in stage.accounts] == [1] * len(stage.accounts)
     assert [account.tree() for account in stage.accounts] == before
     assert not (stage.folder / "state" / "hpc.onboard" / "ledger.jsonl").exists()
     assert "contains an unknown key, which was not replaced" in text
     assert f"rotate_excuse={foreign.name}:enroot_credential" in text
     assert "~/enroot/.credentials does not contain the key 'ngc'" in text
-    assert new not in foreseen.text
-    assert unknown not in foreseen.text
+    assert new not in preview.text
+    assert unknown not in preview.text
     excused = stage.rotate("--check", key=new, rotate_excuse=f"{foreign.name}:enroot_credential")
     assert excused.code == 0, excused.text
     ran = stage.rotate(key=new)
     for account in stage.accounts:
-        told, done = ({(one["identity"], one["status"]) for one in shares(run, account)} for run in (foreseen, ran))
+        told, done = ({(one["identity"], one["status"]) for one in shares(run, account)} for run in (preview, ran))
         assert told == done, account.name
     assert {status for _identity, status in told} == {"different"}
     assert set(stage.held(plain)) == set(stage.held(linked)) == {new}

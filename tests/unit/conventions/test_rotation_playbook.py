@@ -38,7 +38,7 @@ def test_every_share_is_asked_for_in_the_same_way_and_no_failure_ends_a_run_that
     shares = [task for task in tasks() if task[ROTATE]["part"] == "account"]
     assert [share for share in shares if share != shares[0]] == []
     assert shares[0]["ignore_unreachable"] is True
-    assert shares[0]["ignore_errors"] == "{{ not ansible_check_mode }}", "no lead judges what accounts foresee"
+    assert shares[0]["ignore_errors"] == "{{ not ansible_check_mode }}", "no lead judges what accounts preview"
 
 
 def test_every_lead_goes_on_from_the_one_before_and_the_last_one_alone_is_the_last() -> None:

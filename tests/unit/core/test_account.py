@@ -47,7 +47,7 @@ def outcomes_of(plan: dict[str, Any], shell: str) -> list[dict[str, Any]]:
 
 def test_a_home_that_is_not_the_passwd_one_stops_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/tmp/\x1b[31melsewhere")
-    said = answer({"resources": [], "work": "foresee", "fingerprint_key": KEY}, KINDS)
+    said = answer({"resources": [], "work": "preview", "fingerprint_key": KEY}, KINDS)
     assert said["error"].startswith("HOME is /tmp/?[31melsewhere, but the home directory of this account is ")
     assert said["outcomes"] == []
 
@@ -195,7 +195,7 @@ def test_where_no_guard_is_to_be_had_the_shell_is_asked_without(tmp_path: Path) 
     assert count.read_text() == "run\n"
 
 
-@pytest.mark.parametrize(("work", "guarded"), [("examine", True), ("foresee", False), ("reconcile", False)])
+@pytest.mark.parametrize(("work", "guarded"), [("examine", True), ("preview", False), ("reconcile", False)])
 def test_only_a_look_is_guarded(work: str, guarded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", pwd.getpwuid(os.getuid()).pw_dir)
     assert (engine._open_account({"work": work})._guard is not None) == guarded

@@ -77,10 +77,10 @@ def test_every_python_gives_the_same_answer(version: str, tmp_path: Path) -> Non
         scene = Scene(tmp_path / str(number))
         scene.make({"/work": Folder()})
         if python:
-            foreseen = sent(scene, python, {"HOME": "/", "LC_ALL": "C"}, check=True)
+            preview = sent(scene, python, {"HOME": "/", "LC_ALL": "C"}, check=True)
             answer = sent(scene, python, {"HOME": "/", "LC_ALL": "C"})
             assert answer["python"].startswith(version + ".")
-            assert outcomes(foreseen) == outcomes(answer)
+            assert outcomes(preview) == outcomes(answer)
             assert {one["status"] for one in outcomes(sent(scene, python))} == {"ok"}
             assert "canary" not in str(answer)
             settled.append((outcomes(answer), scene.tree()))
@@ -157,7 +157,7 @@ def small(check: bool = True) -> bytes:
     sandbox = {"root": "/nonexistent", "home": HOME}
     plan = {
         "resources": [entry],
-        "work": "foresee" if check else "reconcile",
+        "work": "preview" if check else "reconcile",
         "fingerprint_key": KEY,
         "sandbox": sandbox,
     }

@@ -61,7 +61,7 @@ def test_every_line_fits_and_a_plain_terminal_gets_ascii(encoding: str) -> None:
     assert "".join(LONG.split("/")) in "".join(text.split()).replace("/", "")
 
 
-@pytest.mark.parametrize(("work", "word"), [("reconcile", "created"), ("foresee", "to create"), ("examine", "missing")])
+@pytest.mark.parametrize(("work", "word"), [("reconcile", "created"), ("preview", "to create"), ("examine", "missing")])
 def test_the_words_say_whether_it_was_done(work: str, word: str) -> None:
     text = shown("onboard", work, outcome("missing"))[1]
     assert f"1 {word}" in text

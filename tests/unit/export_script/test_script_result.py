@@ -78,7 +78,7 @@ def test_every_change_breaks_the_seal(file: Path, change: str) -> None:
 
 STRANGE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a part that is none": lambda found: found.update(part="rotate"),
-    "work that is not of the part": lambda found: found.update(work="foresee"),
+    "work that is not of the part": lambda found: found.update(work="preview"),
     "an account with an escape": lambda found: found.update(account="ada\x1b[2J@robot"),
     "a seal that is none": lambda found: found.update(seal="x"),
     "no answer": lambda found: found.update(answer=[]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a fix takes away, what it leaves, and when it refuses: on a real folder, by the engine, foreseen and taken."""
+"""What a fix takes away, what it leaves, and when it refuses: on a real folder, by the engine, previewed and taken."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SECRET = "nvapi-" + "s" * 64
 RC = "~/.bashrc"
 
 
-def fix(scene: Scene, kind: str, foresee: bool = False, **options: Any) -> dict[str, Any]:
+def fix(scene: Scene, kind: str, preview: bool = False, **options: Any) -> dict[str, Any]:
     """The outcome of one fix."""
     whole = KINDS[kind].with_defaults(options)
     document = {
         "resources": [{"kind": kind, "capability": "watch", "options": whole}],
         "work": "examine",
         "fixes": 1,
-        "fixes_work": "foresee" if foresee else "reconcile",
+        "fixes_work": "preview" if preview else "reconcile",
         "fingerprint_key": KEY,
         "sandbox": {"root": str(scene.root), "home": HOME, "shell": "/bin/bash", "environment": {}},
     }
@@ -38,12 +38,12 @@ def fix(scene: Scene, kind: str, foresee: bool = False, **options: Any) -> dict[
 
 
 def life(scene: Scene, kind: str, **options: Any) -> str:
-    """Foresee, take, take again: what was foreseen comes, and the second time there is nothing to do."""
+    """Preview, take, take again: what was previewed comes, and the second time there is nothing to do."""
     untouched = scene.footprints()
-    foreseen = fix(scene, kind, foresee=True, **options)
+    preview = fix(scene, kind, preview=True, **options)
     assert scene.footprints() == untouched
     taken = fix(scene, kind, **options)
-    assert {**taken, "seconds": 0} == {**foreseen, "seconds": 0}
+    assert {**taken, "seconds": 0} == {**preview, "seconds": 0}
     settled = scene.footprints()
     again = fix(scene, kind, **options)
     assert again["status"] == ("ok" if taken["status"] == "extra" else taken["status"])

@@ -154,11 +154,11 @@ def test_what_differs_is_replaced_when_agreed_and_put_back(what: str, scene: Sce
     scene.make({**AREA, **found})
     before = scene.tree()
     assert said(scene, resource, work="examine")["outcomes"][0]["status"] != "ok"
-    foreseen = replaced(scene, resource, work="foresee")
+    preview = replaced(scene, resource, work="preview")
     assert scene.tree() == before
     taken = replaced(scene, resource)
     assert (taken["status"], taken["evidence"].get("replaces")) == ("different", True)
-    assert taken == foreseen
+    assert taken == preview
     for _run in range(2):
         again = replaced(scene, resource)
         assert (again["status"], again["evidence"]) == ("ok", {})

@@ -324,7 +324,7 @@ def test_what_has_not_the_form_that_we_write_is_damaged(content: bytes) -> None:
 
 
 @pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
-@pytest.mark.parametrize("work", ["reconcile", "foresee", "examine"])
+@pytest.mark.parametrize("work", ["reconcile", "preview", "examine"])
 def test_beside_a_receipt_that_cannot_be_read_nothing_is_made_and_all_is_looked_at(
     scene: Scene, content: bytes, work: str
 ) -> None:
@@ -360,7 +360,7 @@ def test_a_newer_receipt_says_what_to_do(scene: Scene) -> None:
     )
 
 
-@pytest.mark.parametrize("work", ["reconcile", "foresee"])
+@pytest.mark.parametrize("work", ["reconcile", "preview"])
 def test_where_it_cannot_be_noted_nothing_is_made_and_that_is_said(scene: Scene, work: str) -> None:
     scene.make({**AREA, "~/.config": Plain(b"a file")})
     told = said(scene, LINK, work=work)

@@ -79,7 +79,7 @@ def test_the_rotation_that_installs_is_marked_and_once(scene: Scene) -> None:
     assert scene.footprints() == before
 
 
-@pytest.mark.parametrize("work", ["reconcile", "foresee", "examine"])
+@pytest.mark.parametrize("work", ["reconcile", "preview", "examine"])
 @pytest.mark.parametrize(
     "knows", [knowing(0), knowing(1), knowing(2, "first", "x1", "x2")], ids=["0", "1", "2, of its own"]
 )

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A conda as it is found, wanted, refused and foreseen. The installation itself is in tests/integration."""
+"""A conda as it is found, wanted, refused and previewed. The installation itself is in tests/integration."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def test_too_little_room_is_said(
 
 
 @pytest.mark.parametrize("through", ["", "~/area"])
-def test_room_is_foreseen_below_folders_and_links_that_the_same_run_would_make(
+def test_room_is_previewed_below_folders_and_links_that_the_same_run_would_make(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, through: str
 ) -> None:
     """It is measured where the area is, and not where the link is going to lie."""

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An image as it is found, wanted, refused and foreseen. The import itself is in tests/integration/jobs."""
+"""An image as it is found, wanted, refused and previewed. The import itself is in tests/integration/jobs."""
 
 from __future__ import annotations
 

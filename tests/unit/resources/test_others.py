@@ -98,7 +98,7 @@ def test_a_start_up_file_of_somebody_else_is_kept(scene: Scene) -> None:
     assert "belongs to another user" in scene.life(ENV)[0]["reason"]
 
 
-def test_a_later_write_of_one_trip_is_foreseen_on_an_earlier_one(scene: Scene) -> None:
+def test_a_later_write_of_one_trip_is_previewed_on_an_earlier_one(scene: Scene) -> None:
     scene.make({"/work": Folder(), "~/dot": Folder(), "~/.config": Link("dot")})
     outcomes = scene.life(
         {"kind": "directory", "path": "/work/simone", "root": "/work"},
@@ -140,7 +140,7 @@ DENIED = [
 
 
 @pytest.mark.parametrize(("resource", "closed", "reason"), DENIED)
-def test_a_folder_that_may_not_be_written_is_foreseen(
+def test_a_folder_that_may_not_be_written_is_previewed(
     resource: dict[str, Any], closed: str, reason: str, scene: Scene
 ) -> None:
     scene.make({"/work": Folder(), "~/bin": Folder()})
@@ -152,9 +152,9 @@ def test_a_folder_that_may_not_be_written_is_foreseen(
             folder.chmod(folder.stat().st_mode | 0o011)
     scene.at(closed).chmod(0o555)
     before = scene.tree()
-    foreseen = as_nobody(scene, resource, check=True)
+    preview = as_nobody(scene, resource, check=True)
     taken = as_nobody(scene, resource, check=False)
     assert scene.tree() == before
-    assert taken == foreseen or "locking the account" in taken[0]["reason"]
-    assert foreseen[0]["status"] == "failed"
-    assert foreseen[0]["reason"].startswith(reason)
+    assert taken == preview or "locking the account" in taken[0]["reason"]
+    assert preview[0]["status"] == "failed"
+    assert preview[0]["reason"].startswith(reason)

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Python environment as it is found, wanted, refused and foreseen. The work itself is in tests/integration."""
+"""A Python environment as it is found, wanted, refused and previewed. The work itself is in tests/integration."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def without(*names: str) -> dict[str, Thing]:
 
 
 def made(options: dict[str, Any]) -> dict[str, Thing]:
-    """What a run leaves that only foresees the work."""
+    """What a run leaves that only previews the work."""
     wanted = EnvSpec(PythonEnv.with_defaults(options))
     name = wanted.version_names()[0]
     link = options["path"]

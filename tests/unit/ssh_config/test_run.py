@@ -110,7 +110,7 @@ def test_a_name_goes_with_the_whole_account_alone(home: Path, tmp_path: Path, gi
     assert run.remove_names(part, part.get, False) == run.DONE
     whole = {**variables, "ansible_run_tags": ["all"], "ansible_skip_tags": [], "ansible_play_hosts": ["ada@lrz"]}
     assert run.remove_names(whole, whole.get, True)["changed"]
-    assert set(sections(home)) == {"ada@lrz", "ada@narval"}, "only foreseen"
+    assert set(sections(home)) == {"ada@lrz", "ada@narval"}, "only previewed"
     assert run.remove_names(whole, whole.get, False)["changed"]
     assert set(sections(home)) == {"ada@narval"}
 

@@ -109,10 +109,10 @@ def home(tmp_path: Path) -> Path:
 def test_a_name_comes_and_goes_and_nothing_else_changes(home: Path, laid: str) -> None:
     LAID[laid](home)
     before, mine = tree(home), says(home, "mine")
-    foreseen = reconcile(names(ENTRY), DryRunHost(host(home)))
+    preview = reconcile(names(ENTRY), DryRunHost(host(home)))
     assert tree(home) == before
     taken = reconcile(names(ENTRY), host(home))
-    assert (foreseen.before, foreseen.after, foreseen.status) == (taken.before, taken.after, "missing")
+    assert (preview.before, preview.after, preview.status) == (taken.before, taken.after, "missing")
     assert says(home, "wilson")["hostname"] == "wc.example.org"
     assert says(home, "mine") == mine
     assert (home / ".ssh").stat().st_mode & 0o777 == (0o755 if laid == "a linked folder" else 0o700)

@@ -38,7 +38,7 @@ def test_an_account_that_cannot_keep_it_is_not_asked_again(state: Path) -> None:
     assert (known().digests, wishes(KEEP)) == ({}, False)
 
 
-@pytest.mark.parametrize("work", ["examine", "foresee", "follow"])
+@pytest.mark.parametrize("work", ["examine", "preview", "follow"])
 def test_a_run_that_may_change_nothing_wishes_nothing(state: Path, work: str) -> None:
     assert not wishes({**KEEP, "work": work})
     known().note_answer({**KEEP, "work": work}, NONE)

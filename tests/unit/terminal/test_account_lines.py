@@ -50,7 +50,7 @@ def test_what_went_wrong_is_said_with_its_reason() -> None:
     assert "  ! blocked      folder /a\n                 something is in the way" in said
 
 
-def test_a_check_foresees_and_ticks_nothing_off() -> None:
+def test_a_check_previews_and_ticks_nothing_off() -> None:
     said = text(account_lines("a@b", result(outcome("missing")), View(check=True)))
     assert said == "~ a@b  1 to create\n  + to create    folder /a"
 

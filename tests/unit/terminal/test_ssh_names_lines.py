@@ -16,14 +16,14 @@ AFTER = {
 }
 
 
-def result(status: str, foreseen: bool, **more: Any) -> dict[str, Any]:
+def result(status: str, preview: bool, **more: Any) -> dict[str, Any]:
     names = [
         {"account": "ada@wilson", "name": "wilson", "text": ""},
         {"account": "ada@lrz", "name": "", "text": "has no entry: its settings of ssh say -F"},
     ]
     outcome = {"identity": "names for ssh", "status": status, "before": {}, "after": AFTER}
     changed = status in ("missing", "different", "extra")
-    return {"outcome": outcome, "names": names, "foreseen": foreseen, "changed": changed, **more}
+    return {"outcome": outcome, "names": names, "previewed": preview, "changed": changed, **more}
 
 
 def lines(found: dict[str, Any]) -> list[str]:
