@@ -33,7 +33,7 @@ from .trusted_places import (
 MOST = 300  # files of one folder that are checked
 GROUP_WRITES, EVERY_USER_WRITES = 0o020, 0o002
 EVERY_USER = "every user has write permission (mode %04o)"
-LIMITS = Limits(entries=2000, seconds=3.0, depth=2)  # of the search for setuid programs in one area
+LIMITS = Limits(entries=8000, seconds=3.0, depth=5)  # of the search for setuid programs in one area
 TREE_LIMITS = Limits(entries=8000, seconds=3.0, depth=6)  # of the walk through all folders of FOLDERS together
 PATH_VARIABLES = (
     r"(?:PATH|path|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|ZDOTDIR|LD_LIBRARY_PATH|LD_PRELOAD|MODULEPATH|PERL5LIB|R_LIBS"
@@ -173,10 +173,12 @@ class TrustedFiles(AuditCheck):
     def _check_setuid_programs(self, folder: str, host: Host) -> None:
         """Report setuid and setgid programs of the account in the upper levels of a folder."""
         real = (host.resolve(folder) or "") if self._entry(folder, host) else ""
-        for entry in Walk(host, LIMITS).below(real) if real else ():
-            mode = entry.status.st_mode
-            if stat.S_ISREG(mode) and mode & 0o011 and entry.status.st_uid == os.getuid():
-                self._check_setuid(folder + entry.path[len(real) :], mode, host)
+        for listing in Walk(host, LIMITS).folders(real) if real else ():
+            for name in listing.files:
+                path = listing.path(name)
+                entry = host.entry(path)
+                if entry and entry.mine and entry.mode & 0o011:
+                    self._check_setuid(folder + path[len(real) :], entry.mode, host)
 
     def _check_setuid(self, path: str, mode: int, host: Host) -> None:
         """Report a program that is setuid or setgid."""

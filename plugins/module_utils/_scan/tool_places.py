@@ -49,7 +49,10 @@ FILES = (
         SettingsFile(name, {"source-cache": "SPACK_CACHE", "build-stage": "SPACK_CACHE", "root": "SPACK_CACHE"})
         for name in (".spack/config.yaml", ".spack/linux/config.yaml")
     ),
-    SettingsFile(".config/dask/dask.yaml", {"temporary-directory": "DASK_CACHE"}),
+    *(  # dask reads all of them
+        SettingsFile(".config/dask/%s.yaml" % name, {"temporary-directory": "DASK_CACHE", "local-directory": "DASK_CACHE"})
+        for name in ("dask", "distributed", "jobqueue")
+    ),
     SettingsFile(".config/dvc/config", {"dir": "DVC_CACHE"}),
     SettingsFile(".config/wandb/settings", {"cache-dir": "WANDB_CACHE_DIR", "root-dir": "WANDB_RUNS_CACHE"}),
     SettingsFile(".bunfig.toml", {"dir": "BUN_CACHE"}, "[install.cache]"),
