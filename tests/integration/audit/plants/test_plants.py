@@ -22,7 +22,7 @@ from tests.integration.runs import REPOSITORY
 from .judging import OWNERS, SEVERITIES, Verdict, beyond_controls, judge, listed, reported, why_missed
 from .plants import Laid, compute, lay, set_up, things, with_accounts
 
-PARTS = ("open", "held", "more", "later", "fresh", "next", "sealed", "sixth", "kept", "late", "claims", "last", "final")
+PARTS = "open held more later fresh next sealed sixth kept late claims last final wide".split()
 HALF = os.environ.get("HPC_ONBOARD_PLANTS", "open")
 
 
