@@ -157,10 +157,12 @@ class CauseFinder:
             return Place(self._host.home + path[len(self._home) :], int(line)) if self._is_users_file(path) else None
         if self._traced_lines(view):
             return self._locate_printed(view, message)
-        word = re.match(r"(?:-?\w*sh: )?([A-Za-z][\w.+-]*): ", message)
+        word = re.match(r"(?:-?\w*sh: )?([A-Za-z/][\w.+/-]*): ", message)
         if word is None:
-            return None  # the message names no command or variable to search for
-        name = re.escape(word.group(1))  # of the command or variable that the message complains about
+            return None  # the message names no command, variable or file to search for
+        name = re.escape(word.group(1))  # of what the message complains about
+        if "/" in name:
+            return self.search(r"[^\n]*" + name)
         return self.search(r"\s*%s%s\b" % (COMMAND, name)) or self.search(r"[^\n]*\$\{?%s\b" % name)
 
     def _locate_printed(self, view: ShellView, text: str) -> Optional[Place]:

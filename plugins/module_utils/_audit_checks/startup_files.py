@@ -28,7 +28,7 @@ from .shell_effects import check_effects
 
 TOTAL_SECONDS = 24.0  # for all shells together
 REPLACES_SHELL = r"(?:exec|exit|logout|tmux|screen|zellij|byobu)\b"
-ENDS_SHELL = r"(?:exit|logout|set -\w*e|(?:set -o|setopt) (?i:err_?(?:exit|return)))\b"
+ENDS_SHELL = r"(?:exit|logout|set -\w*[eu]\w*|(?:set -o|setopt) (?i:err_?(?:exit|return)|no_?unset))\b"
 REPLACES_TERMINAL = re.compile(r"[^#\n]*\bexec[ \t]+(?:\S*/)?(?:(?:ba|z|fi|tc|k)?sh|tmux|screen|zellij)\b")
 TESTS_TERMINAL = re.compile(r"\btty\b|-t [012]\b|SSH_TTY")
 DEFINES = re.compile(r"\balias\b|\bfunction\b|\(\)")  # a name that the user types

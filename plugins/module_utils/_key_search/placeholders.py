@@ -5,7 +5,9 @@
 import re
 
 _PLACEHOLDER = re.compile(
-    r"[xX0*.]{8}|(?:^|[_<-])(?:your|my|insert|example|replace|redacted)[_>-]|EXAMPLE|PLACEHOLDER|CHANGE_?ME",
+    # a word such as "my" also occurs in random keys, but hardly with another plain word after it
+    r"[xX0*.]{8}|(?:^|[_<-])(?:your|my|insert|example|replace|redacted)[_>-](?=[a-z]{0,15}(?:[_>-]|\Z))"
+    r"|EXAMPLE|PLACEHOLDER|CHANGE_?ME",
     re.IGNORECASE,
 )
 _PLACEHOLDER_WORD = re.compile(

@@ -146,7 +146,10 @@ def test_what_stands_for_a_key_is_none(word: str) -> None:
     assert is_placeholder(word)
 
 
-@pytest.mark.parametrize("key", [NVAPI, LEGACY, HEX, WANDB, HF, ODD])
+WITH_A_WORD = "sk-proj-DEvXM_MY-AV4n1BjhV7nMY_Ut58-Fh79bUo8S3phwjdhTOXtTIQIu6SMoSd9TZIRy1D7lVoz0n"
+
+
+@pytest.mark.parametrize("key", [NVAPI, LEGACY, HEX, WANDB, HF, ODD, WITH_A_WORD])
 def test_a_key_does_not_stand_for_one(key: str) -> None:
     assert not is_placeholder(key)
 
