@@ -50,7 +50,9 @@ FILES = (
         for name in (".spack/config.yaml", ".spack/linux/config.yaml")
     ),
     *(  # dask reads all of them
-        SettingsFile(".config/dask/%s.yaml" % name, {"temporary-directory": "DASK_CACHE", "local-directory": "DASK_CACHE"})
+        SettingsFile(
+            ".config/dask/%s.yaml" % name, dict.fromkeys(("temporary-directory", "local-directory"), "DASK_CACHE")
+        )
         for name in ("dask", "distributed", "jobqueue")
     ),
     SettingsFile(".config/dvc/config", {"dir": "DVC_CACHE"}),
