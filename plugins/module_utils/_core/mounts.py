@@ -30,7 +30,7 @@ def mount_points() -> List[str]:
 
 
 def find_hanging(mounts: Iterable[str], seconds: float) -> List[str]:
-    """Return the mount points whose file systems do not answer within this time. All are tried in parallel."""
+    """Return, sorted, the mount points whose file systems do not answer within this time. All are tried at once."""
     waiting = {_start_probe(mount): mount for mount in mounts}  # child process -> mount point
     deadline = time.monotonic() + seconds
     while waiting and time.monotonic() < deadline:
