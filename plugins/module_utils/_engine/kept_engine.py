@@ -30,7 +30,7 @@ MOST_FILES = 3  # other machines may use other versions of Python or of hpc-onbo
 
 
 class KeptEngine(Resource):
-    """The engine's file as a resource. content: None if the account must not have any such file."""
+    """The engine's file as a resource. content: of the file; None if the account must have no engine file."""
 
     KIND = "kept_engine"
 
@@ -103,7 +103,7 @@ def _dump_code(code: CodeType) -> bytes:
 def keep_or_drop_engine(payload: Mapping[str, Any]) -> Optional[Document]:
     """Keep the engine of this payload on the account if plan["engine"] is "keep"; else remove all kept engines.
 
-    Return {python: Python's cache tag, digest} of the kept file; None if no file was kept.
+    Return an object with Python's cache tag ("python") and the "digest" of the kept file; None if no file was kept.
     """
     plan = payload["plan"]
     account = Account.of_this_process(plan.get("sandbox"))

@@ -20,7 +20,7 @@ class AccountLock:
     """
 
     def __init__(self, host: Host, seconds: float = WAIT_SECONDS) -> None:
-        """Prepare a lock. seconds: to wait for another run that holds the lock."""
+        """Prepare a lock. seconds: how long to wait for another run that holds the lock."""
         self._host, self._seconds = host, seconds
 
     def __enter__(self) -> "AccountLock":
