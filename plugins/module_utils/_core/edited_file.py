@@ -21,7 +21,7 @@ def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
     real = host.resolve(path) or path
     found = host.entry(real)
     if found is None or found.kind != "file":
-        return EditedFile(real, "", mode, False)
+        return EditedFile(real, "", mode, exists=False)
     return EditedFile(real, host.read(real).decode("latin-1"), found.mode)
 
 

@@ -106,7 +106,7 @@ def write_draft(
 ) -> None:
     """Write and flush a new file that no other user can read before it has its final mode.
 
-    group: the group ID to set if the account may, -1 for none.
+    attributes: extended attributes to set. group: the group ID to set if the account may, -1 for none.
     """
     unlink_if_present(folder, name)
     handle = os.open(name, CREATE, mode & 0o700, dir_fd=folder)
@@ -145,9 +145,9 @@ def why_unsafe(folder: FileEntry, shown: str) -> Optional[str]:
     """Return why no secret may be stored in a folder or below, or None. shown: the folder's path for the message."""
     if folder.kind != "folder":
         return "%s is a %s, but keys are stored only in regular folders" % (shown, folder.kind)
-    if not (folder.mine or folder.is_roots):
+    if folder.is_foreign:
         return "%s belongs to another user, who could replace your files in it: use another folder" % shown
-    if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:
+    if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:  # with the sticky bit, only owners replace files
         return "other users can write to %s and replace its files. Run: chmod go-w %s" % (shown, shown)
     return None
 

@@ -40,7 +40,7 @@ class Host(AccountPaths):
             parent = self._folders.parent_handle(path)
             status = os.stat(name or ".", dir_fd=parent, follow_symlinks=False)  # "/" has no name
             if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
-                self._folders.remember(path, status)
+                self._folders.remember(path, status)  # so that a change notices if the folder was replaced
             return files.to_entry(status, self._read_target(parent, name) if stat.S_ISLNK(status.st_mode) else "")
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
@@ -188,7 +188,8 @@ class Host(AccountPaths):
         with self.open_parent(path, "creating the link ") as folder:
             try:
                 files.unlink_if_present(folder, draft)
-                os.symlink(self.real(target) if target.startswith("/") else target, draft, dir_fd=folder)
+                real_target = self.real(target) if target.startswith("/") else target  # of a sandbox: below its root
+                os.symlink(real_target, draft, dir_fd=folder)
                 if not (files.is_free(folder, name) or files.is_link(folder, name)):
                     raise AccountError("another program created %s, which is not a link: run again" % self.shown(path))
                 os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)

@@ -84,7 +84,7 @@ class LockFile:
             raise AccountError("%s is not a lock file that you own: move it away, then run again" % self._shown)
 
     def acquire(self, wait: float) -> None:
-        """Take the lock. wait: how long to wait for it, in seconds.
+        """Take the lock. wait: how many seconds to wait for another process to release the lock.
 
         Raise LockBusy after that time, OSError if locking fails, AccountError if another user owns the file.
         """
@@ -193,7 +193,7 @@ class LockFile:
         content, seconds = self._read_with_age(self._path)
         description, _end, process = content.partition("\n")  # the lines of _write_holder
         holder, advice = printable(description.strip()), ""
-        if self._is_unsupported:
+        if self._is_unsupported:  # the second file is the lock, and contains its owner
             if not (content or self._stays):
                 self._unlink(self._path)  # an empty lock file, which this process created while it waited
             second_content, seconds = self._read_with_age(SECOND_FILE % self._path)

@@ -74,7 +74,7 @@ class OpenFolders:
         if path not in self._open:
             if path.strip("/"):
                 self._open[path] = self._open_in_parent(path)
-            else:
+            else:  # the path is "/"
                 self._open[path] = os.open(self._root or "/", PATH | os.O_DIRECTORY)
         return self._open[path]
 
@@ -106,7 +106,7 @@ class OpenFolders:
             raise AccountError("%s was replaced by another folder; run again" % self._shown(path))
 
     def remember(self, path: str, status: os.stat_result) -> None:
-        """Remember the identity of an inspected folder. Raise AccountError if it is not the one inspected before."""
+        """Remember the identity of an inspected folder. Raise AccountError if the path had another folder before."""
         self._check_identity(path, status)
         self._identities[path] = (status.st_dev, status.st_ino)
 

@@ -124,7 +124,7 @@ class Resource(Options):
     def touches(self, host: Host) -> List[str]:
         """Return the absolute paths that this resource depends on, its own path first.
 
-        An implementation must not access a file system, since it is called when one hangs.
+        An implementation must not access a file system: this method is also called after a file system hung.
         """
         raise NotImplementedError
 

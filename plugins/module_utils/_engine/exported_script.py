@@ -64,10 +64,10 @@ def main(script: Mapping[str, Any], kinds: Kinds) -> None:
 
 
 def parse_arguments(arguments: Sequence[str], name: str, account: str) -> RunRequest:
-    """Return what the command line requests; argparse ends the program if it is invalid."""
+    """Return what the command line requests. For invalid arguments, argparse ends the program."""
     parser = argparse.ArgumentParser(
         prog="python3 " + name,
-        description="Set up the account %s. Run this script on a login node. Keys are read without echo." % account,
+        description="Set up the account %s. Run this script on a login node. Keys are not shown as you type." % account,
     )
     parser.add_argument("--check", action="store_true", help="show the changes without making them")
     parts = parser.add_mutually_exclusive_group()
@@ -76,10 +76,9 @@ def parse_arguments(arguments: Sequence[str], name: str, account: str) -> RunReq
     parser.add_argument("--sure", action="store_true", help="with --offboard: do not ask for confirmation")
     options = parser.parse_args(arguments)
     if options.audit:
-        return RunRequest("audit", "examine", False)
-    return RunRequest(
-        "offboard" if options.offboard else "onboard", "preview" if options.check else "reconcile", options.sure
-    )
+        return RunRequest("audit", "examine", is_confirmed=False)
+    part, work = "offboard" if options.offboard else "onboard", "preview" if options.check else "reconcile"
+    return RunRequest(part, work, is_confirmed=options.sure)
 
 
 class ScriptRun:

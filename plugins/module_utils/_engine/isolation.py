@@ -152,7 +152,7 @@ def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, outcom
     """Mark a resource as unknown, and record on the account which file systems hang. silent: its position.
 
     File systems that the resources touch are tried first, then all others, to which links may point. If all respond,
-    those that the silent resource touches are treated as hanging; but not the home's, which the other resources need.
+    the file systems that the resource touches are treated as hanging, except that of the home, which others need.
     """
     from .._core.mounts import describe_hang, find_hanging, mount_of, mount_points
 
@@ -162,7 +162,9 @@ def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, outcom
     silent_mounts = _touched_mounts(resources[silent], host, mounts)
     all_touched = {home_mount}.union(*(_touched_mounts(resource, host, mounts) for resource in resources))
     wait = max(1.0, one_pass.seconds * MOUNT_SHARE)
-    hanging = set(find_hanging(all_touched, wait) or find_hanging(mounts, wait)) or silent_mounts - {home_mount}
+    hanging = set(find_hanging(all_touched, wait) or find_hanging(mounts, wait))
+    if not hanging:
+        hanging = silent_mounts - {home_mount}
     host.account.hung_mounts.update({mount: describe_hang(mount, home, one_pass.seconds) for mount in hanging})
     causes = sorted(hanging & silent_mounts or hanging)
     if causes:

@@ -83,7 +83,7 @@ def pack_engine(sources: Mapping[str, Optional[str]]) -> bytes:
     parts: List[bytes] = []
     for name in sorted(sources):
         source = sources[name]
-        index[name] = None
+        index[name] = None  # a package has no code
         if source is not None:
             part = _dump_code(compile(source, name + ".py", "exec"))
             offset = sum(map(len, parts))

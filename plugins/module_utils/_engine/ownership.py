@@ -42,6 +42,7 @@ def decide_removals(task: Task) -> Task:
     resources = list(task.resources)
     for position, resource in enumerate(task.resources):
         before = observation.outcomes[position]["before"]
+        is_key = resource.IS_RESTORED  # an entry with a key, in a file that may have other entries
         note = all_notes.get(note_key(resource.KIND, resource.identity), {})
         if observation.receipt["status"] in FAILURES:  # it is unknown who created the resource
             settled[position] = receipt.blocked_outcome(Outcome(resource.identity, {}, {}).document())
@@ -50,14 +51,14 @@ def decide_removals(task: Task) -> Task:
             settled[position] = Outcome.of_failure(resource.identity, "blocked", DOUBLED).document()
             continue
         why_kept = _why_kept(task, resource, note, all_notes, before, is_lost)
-        if why_kept and resource.IS_RESTORED and note.get("replaced") and _is_restored(task, resource, note):
-            why_kept = None  # a killed run restored the key, but did not remove the copy
-        if is_lost and why_kept and resource.IS_RESTORED and before:  # a key, which hpc-onboard may have written
+        if why_kept and is_key and note.get("replaced") and _is_restored(task, resource, note):
+            why_kept = None  # a killed run restored the user's key, but did not remove the copy
+        if is_lost and why_kept and is_key and before:  # hpc-onboard may have written this key
             settled[position] = Outcome.of_failure(resource.identity, "blocked", LOST % why_kept).document()
             continue
         # hpc-onboard replaced the user's key, or changed the modes of the key's file
         is_modified = note.get("replaced") or (note.get("was") and not note["made"])
-        if resource.IS_RESTORED and why_kept in (None, ADOPTED) and is_modified:
+        if is_key and why_kept in (None, ADOPTED) and is_modified:
             resources[position] = RestoredKey(resource, note)
         elif resource.IS_MOVABLE and not why_kept and former_copies.has_copy(task.make_host(), resource):
             resources[position] = RestoredThing(resource)
@@ -83,6 +84,7 @@ def _has_second_entry(resource: Resource, note: Document, found: State) -> bool:
     note: of the resource; {} without a note. found: the resource's present state.
     """
     is_written = note.get("made") or note.get("replaced")
+    # these fields are numbers of entries, as text
     has_several_entries = any(found.get(field, "1") != "1" for field in notes.NUMBERS)
     return bool(resource.IS_RESTORED and is_written and has_several_entries)
 

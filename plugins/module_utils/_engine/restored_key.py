@@ -36,7 +36,7 @@ class RestoredKey(Resource):
         return self._text
 
     def is_in_place(self, host: Host) -> bool:
-        """Return True if the entry is as in the copy, because a killed run did not replace the key or restored it."""
+        """Return True if the entry is that of the copy: a killed run did not replace the key yet, or restored it."""
         text, file = self._former_text(host), host.entry(self._key.path)
         if text is None or file is None or file.kind != "file":
             return False
@@ -71,7 +71,7 @@ class RestoredKey(Resource):
         """Restore the former entry and modes, and remove the copy. If the copy is lost, remove the entry."""
         text, key = self._former_text(host), self._key
         if self._note.get("replaced") and text is None:
-            key.apply(host)
+            key.apply(host)  # removes the entry, since that is the key's desired state
             return
         if text is not None:
             current = host.read(key.path).decode("latin-1")

@@ -47,7 +47,7 @@ def problem(text: str, registry: str) -> Optional[str]:
     program = credential_helper(text, registry)
     if program:
         return (
-            "the program %s, not this file, provides the login for %s: remove the setting credsStore or credHelpers"
+            "the program %s, not this file, provides the login for %s: remove the credsStore or credHelpers setting"
             % (program, registry)
         )
     return None

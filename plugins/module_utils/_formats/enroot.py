@@ -60,13 +60,14 @@ def format_entry(machine: str, login: str, password: str) -> str:
 def find(text: str, machine: str, login: str) -> Optional[EnrootEntry]:
     """Return the entry for a machine and login, or None."""
     lines = split_lines(text)
-    ours = [number for number, line in enumerate(lines) if is_ours(line, machine, login)]
-    if not ours:
+    numbers = [number for number, line in enumerate(lines) if is_ours(line, machine, login)]
+    if not numbers:
         return None
-    first = lines[ours[0]]
+    first = lines[numbers[0]]
     well_formed = re.match(r"^machine[ \t]+\S+[ \t]+login[ \t]+\S+[ \t]+password[ \t]+\S", first) is not None
-    passwords = [_parse_values(split_words(lines[number])[2:])["password"] for number in ours]
-    has_rival = any(takes_precedence(line, machine) for line in lines[: ours[0]])
+    passwords = [_parse_values(split_words(lines[number])[2:])["password"] for number in numbers]
+    has_rival = any(takes_precedence(line, machine) for line in lines[: numbers[0]])
+    # curl may find another entry, which spans several lines
     foremost = not has_rival and find_curl_login(text, machine) == (login, passwords[0])
     return EnrootEntry(passwords, well_formed, foremost)
 

@@ -42,7 +42,7 @@ def read_paths(content: bytes, object_bytes: int = 20) -> FrozenSet[str]:
 
 def _read_number(content: bytes, offset: int) -> "tuple[int, int]":
     """Return a number of variable width (see "offset encoding" in git's pack format) and the offset after it."""
-    byte = content[offset : offset + 1] or b"\0"
+    byte = content[offset : offset + 1] or b"\0"  # a truncated file ends the number
     value = byte[0] & 0x7F
     while byte[0] & 0x80:
         offset += 1

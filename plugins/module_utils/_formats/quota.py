@@ -129,12 +129,12 @@ def _parse_linux(line: str) -> Optional[List[Usage]]:
         words = words[:4] + ["-"] + words[4:] + ["-"]
     if len(words) != 9:
         return None
-    space = [_to_bytes(word) for word in words[1:4]]
-    files = [parse_amount(word.strip("*[]"), binary=False) for word in words[5:8]]
-    if None in space or None in files:
+    used, soft, hard = (_to_bytes(word) for word in words[1:4])
+    files, soft_files, hard_files = (parse_amount(word.strip("*[]"), binary=False) for word in words[5:8])
+    if None in (used, soft, hard, files, soft_files, hard_files):
         return None
-    return _to_usages(words[0], "bytes", space[0], space[1] or space[2], _parse_grace(words[4])) + _to_usages(
-        words[0], "files", files[0], files[1] or files[2], _parse_grace(words[8])
+    return _to_usages(words[0], "bytes", used, soft or hard, _parse_grace(words[4])) + _to_usages(
+        words[0], "files", files, soft_files or hard_files, _parse_grace(words[8])
     )
 
 
@@ -156,18 +156,22 @@ def _parse_grace(word: str) -> str:
 
 
 def _parse_cscs(line: str) -> Optional[List[Usage]]:
-    """Parse a row of CSCS: directory, FS, user's used % grace, project's used %, limit; the same for files."""
+    """Parse a row of CSCS: directory, file system, six cells about space, six cells about files."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-    if cells[0] == "" or "Directory" in cells[0]:
+    if cells[0] == "" or "Directory" in cells[0]:  # another line of the heading
         return []
     if len(cells) != 14:
         return None
-    # the limit applies to the project's usage if it is printed, else to the user's
-    space = parse_amount(cells[5] if cells[5] != "-" else cells[2])
-    files = parse_amount(cells[11] if cells[11] != "-" else cells[8], binary=False)
-    return _to_usages(cells[0], "bytes", space, parse_amount(cells[7]), _parse_grace(cells[4])) + _to_usages(
-        cells[0], "files", files, parse_amount(cells[13], binary=False), _parse_grace(cells[10])
-    )
+    space = _parse_cscs_cells(cells[0], "bytes", cells[2:8], binary=True)
+    return space + _parse_cscs_cells(cells[0], "files", cells[8:14], binary=False)
+
+
+def _parse_cscs_cells(place: str, what: str, cells: List[str], binary: bool) -> List[Usage]:
+    """Return the usage in six cells: used by the user, share, grace, used by the project, share, limit."""
+    user_used, _share, grace, project_used, _project_share, limit = cells
+    # the limit applies to the project's usage if that is printed, else to the user's
+    used = user_used if project_used == "-" else project_used
+    return _to_usages(place, what, parse_amount(used, binary), parse_amount(limit, binary), _parse_grace(grace))
 
 
 def _parse_alliance(line: str) -> Optional[List[Usage]]:

@@ -80,9 +80,10 @@ def _parse_challenges(header: str) -> List[Tuple[str, Dict[str, str]]]:
         parameter, scheme = _PARAMETER.match(header, offset), _SCHEME.match(header, offset)
         if parameter:
             name, quoted, bare = parameter.group(1).lower(), parameter.group(2), parameter.group(3)
-            if not challenges or name in challenges[-1][1]:  # without a scheme, or twice in a challenge
+            present = challenges[-1][1] if challenges else None  # the parameters of the present challenge
+            if present is None or name in present:  # without a scheme, or twice in a challenge
                 return []
-            challenges[-1][1][name] = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+            present[name] = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
             offset = parameter.end()
         elif scheme:
             challenges.append((scheme.group(1).lower(), {}))
@@ -124,7 +125,7 @@ def read_token(body: bytes) -> Optional[str]:
 
 def _check_realm(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
     """Return host (with port), path and query of a realm. Raise ChallengeRefused if a key must not be sent there."""
-    shown = "".join(c if c.isprintable() else "?" for c in realm[:100])
+    shown = "".join(char if char.isprintable() else "?" for char in realm[:100])
     parts = _PLAIN.fullmatch(realm)
     if not parts or re.search(r"[\\#]", realm):
         raise ChallengeRefused(

@@ -62,8 +62,8 @@ def merge_changes(
         if change:
             notes[key] = _merge_note(before.get(key), change)
         elif change is None or not other_clusters(before, key, cluster):
-            notes.pop(key, None)
-        else:
+            notes.pop(key, None)  # removed, or released by the only cluster
+        else:  # released, but another cluster still declares the resource
             notes[key] = dict(before[key], clusters=[name for name in before[key]["clusters"] if name != cluster])
     marks = parse_marks(state)
     for name, rotation in rotations.items():
@@ -80,12 +80,10 @@ def merge_changes(
 
 
 def _forget_fingerprints(notes: Dict[str, Document], secret: str, changes: Mapping[str, Any]) -> None:
-    """Remove the hashes of the former key from the notes about a key that was just rotated.
-
-    secret: the name of the key. A note without a name may be about this key, too. changes: new notes, which stay.
-    """
+    """Remove the hashes of a key that was just rotated from its unchanged notes. secret: the name of the key."""
     for key, note in notes.items():
-        if key not in changes and note["keyed"] and note.get("secret", secret) == secret:
+        is_about_key = note.get("secret", secret) == secret  # a note without a name may be about this key, too
+        if key not in changes and note["keyed"] and is_about_key:
             notes[key] = dict(note, keyed={})
 
 
@@ -119,12 +117,17 @@ def _merge_note(old: Optional[Document], new: Document) -> Document:
         merged["found"] = old["found"]  # the first attempt failed, and may have changed the present state
     if new["state"] == DONE:
         merged.pop("former", None)
-    elif (old["hashes"], old["keyed"]) != (new["hashes"], new["keyed"]):
-        # the states in the old note, one for each fingerprint key
-        latest = [dict(old["hashes"], **hashes) for hashes in old["keyed"].values()] or [old["hashes"]]
-        former = [state for state in old.get("former", []) if state not in latest]
-        merged["former"] = (former + latest)[-FORMER:]
+    elif (old["hashes"], old["keyed"]) != (new["hashes"], new["keyed"]):  # until the change is done, both states apply
+        merged["former"] = _former_states(old)
     return merged
+
+
+def _former_states(note: Document) -> List[Dict[str, str]]:
+    """Return the hashes of the states in a note and in its "former", the latest last; at most FORMER of these."""
+    # fingerprints have separate hashes for each fingerprint key
+    latest = [dict(note["hashes"], **hashes) for hashes in note["keyed"].values()] or [note["hashes"]]
+    former = [state for state in note.get("former", []) if state not in latest]
+    return (former + latest)[-FORMER:]
 
 
 def _clusters_of(notes: Mapping[str, Mapping[str, Any]], key: str) -> List[str]:
@@ -150,7 +153,8 @@ def belongs_to(notes: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -
     clusters = _clusters_of(notes, key)
     if clusters:
         return cluster in clusters
-    return not any(name != cluster for other in notes.values() for name in other["clusters"])
+    all_clusters = {name for other in notes.values() for name in other["clusters"]}
+    return all_clusters <= {cluster}  # the resource was noted without a cluster
 
 
 def folder_key(folder: str) -> str:

@@ -83,9 +83,10 @@ class Receipt(Resource):
         """Return the notes and marks after the run; {}, which removes the receipt, if no resource is left to note."""
         found = self.inspect(host)
         document = merge_changes(found, self._safe_changes(found, host), self._cluster, self._rotations)
+        has_resource = not set(document["resources"]) <= {folder_key(ABOVE)}  # besides the folder of the receipt
         # marks alone keep the receipt if this run changes them, or changes no notes
         keeps_marks = document["keys"] != parse_marks(found) or not self._changes
-        if set(document["resources"]) <= {folder_key(ABOVE)} and not (document["keys"] and keeps_marks):
+        if not has_resource and not (document["keys"] and keeps_marks):
             return {}
         return to_state(document)
 
@@ -123,10 +124,10 @@ class Receipt(Resource):
         """Return the document in the receipt's file; EMPTY without a file. Raise AccountError if it cannot be used."""
         (path,) = self.touches(host)
         found, folder = host.entry(path), os.path.dirname(path)
-        if found is None:
-            above = host.entry(folder)
+        if found is None:  # check that the receipt could be created
+            folder_entry = host.entry(folder)
             problem = host.why_blocked(folder)
-            if not problem and above and above.kind == "folder" and above.is_foreign:
+            if not problem and folder_entry and folder_entry.kind == "folder" and folder_entry.is_foreign:
                 problem = "%s belongs to another user; move it away, then run again" % host.shown(folder)
             if problem:
                 raise AccountError(problem)
@@ -162,7 +163,7 @@ class Receipt(Resource):
             _write_receipt(host, missing, path, old, content)
         elif old is not None:
             _remove_receipt(host, path, host.expand(ABOVE) if folder_key(ABOVE) in host.receipt_notes else None)
-        else:
+        else:  # only the folder that an earlier run left
             host.remove(host.expand(ABOVE))
 
 
@@ -214,7 +215,7 @@ def _matches_form(value: Any, form: Any) -> bool:
         return isinstance(value, list) and all(_matches_form(item, form[0]) for item in value)
     if isinstance(form, tuple):  # the permitted values
         return value in form
-    if not isinstance(form, dict):
+    if not isinstance(form, dict):  # a type
         return isinstance(value, form)
     if EACH in form:
         return isinstance(value, dict) and all(_matches_form(item, form[EACH]) for item in value.values())
@@ -267,12 +268,12 @@ def _remove_receipt(host: Host, path: str, above: Optional[str]) -> None:
 
 def _remove_own_names(host: Host, folder: str) -> None:
     """Remove the receipt, its folder and their drafts from a folder, by their names."""
-    for name in host.names(folder):
+    for name in sorted(OWN_NAMES.intersection(host.names(folder))):
         path = os.path.join(folder, name)
         found = host.entry(path)
-        if name in OWN_NAMES and found and found.kind == "folder":
+        if found and found.kind == "folder":
             _remove_own_names(host, path)
-        if name in OWN_NAMES and not host.names(path):
+        if not host.names(path):  # a file, or a folder that is empty now
             host.remove(path)
 
 

@@ -68,19 +68,20 @@ class KeyGuard:
             mark = self._newer_mark(resource, host)
             if mark is not None:
                 return _keep_key(resource, host, ROTATED, {"rotated": mark})
-            unknown = self._unknown_keys(resource, host)
-            if not unknown and not self._should_move(resource, host):
+            places = self._places_of_unknown_keys(resource, host)
+            if not places and not self._should_move(resource, host):  # nothing of the user would be lost
                 return loop(resource, host)
-            if unknown and not self._may_replace and resource.identity not in self._agreed:
+            if places and not self._may_replace and resource.identity not in self._agreed:
                 why = UNKNOWN if resource.identity in self.names else UNRECORDED
-                return _keep_key(resource, host, why % " and ".join(unknown), {"unknown_key": True})
-            resource.keeps_copy = True
+                return _keep_key(resource, host, why % " and ".join(places), {"unknown_key": True})
+            resource.keeps_copy = True  # the user has agreed to replace the key or file
             outcome = loop(resource, host)
             if outcome.status in CHANGES:
                 outcome.evidence = dict(outcome.evidence, replaces=True)
             return outcome
 
-        return guarded_loop if self.names or self._unnamed or self._agreed else loop
+        has_guarded = self.names or self._unnamed or self._agreed
+        return guarded_loop if has_guarded else loop
 
     def _should_move(self, resource: Resource, host: Host) -> bool:
         """Return True if a file or link of the user is in the resource's place, and the user agreed to replace it."""
@@ -109,7 +110,7 @@ class KeyGuard:
             return None  # in another place, the account has the sender's key already
         return dict(mark, secret=name)
 
-    def _unknown_keys(self, resource: Resource, host: Host) -> List[str]:
+    def _places_of_unknown_keys(self, resource: Resource, host: Host) -> List[str]:
         """Return descriptions of the places whose keys would be replaced, but are neither the sender's nor noted."""
         desired = _fingerprints(resource.desired(host))
         if not desired:  # the resource has no key, or is to be removed
@@ -117,14 +118,14 @@ class KeyGuard:
         known = self._known_fingerprints(resource, desired)
         if not known:  # the plan has no fingerprint to compare with
             return []
-        found = resource.keys(host)
-        if set(found.values()) <= known or resource.obstacle(resource.inspect(host), host):
+        present = resource.keys(host)  # place -> fingerprint
+        if set(present.values()) <= known or resource.obstacle(resource.inspect(host), host):
             return []  # with an obstacle, the key stays anyway
         note = host.receipt_notes.get(note_key(resource.KIND, resource.identity), {})
         # hashes of keys that hpc-onboard wrote: under this fingerprint key, and before
         states = [note.get("keyed", {}).get(self._key_id, {})] + note.get("former", [])
         noted_hashes = {value for state in states for value in state.values()}
-        unknown = {place: fingerprint for place, fingerprint in found.items() if fingerprint not in known}
+        unknown = {place: fingerprint for place, fingerprint in present.items() if fingerprint not in known}
         return [place for place, value in hash_fields(unknown).items() if value not in noted_hashes]
 
     def _known_fingerprints(self, resource: Resource, desired: State) -> Set[str]:
