@@ -194,7 +194,7 @@ def is_link(folder: int, name: str) -> bool:
 
 
 def draft_path(path: str) -> str:
-    """Return the path at which a file or folder is prepared before its rename, or a folder is emptied after one."""
+    """Return the path of a draft: a new file or folder before its last rename, or a folder that is being removed."""
     folder, name = os.path.split(path)
     return os.path.join(folder, DRAFT % name)
 

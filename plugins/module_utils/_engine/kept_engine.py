@@ -53,7 +53,10 @@ class KeptEngine(Resource):
         return {os.path.basename(path): "whole" for path in self.touches(host) if self._content}
 
     def inspect(self, host: Host) -> State:
-        """Return {file name: "whole" or "other"} of this engine's file, or of all engines if none is to be kept."""
+        """Return the state of this engine's file, or of the files of all engines if no engine is to be kept.
+
+        The state is {file name: "whole"} for a file with the content of this engine, else {file name: "other"}.
+        """
         if not self._content:
             return {os.path.basename(path): "other" for path in find_engines(host)}
         (path,) = self.touches(host)

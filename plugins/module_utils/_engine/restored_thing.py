@@ -27,7 +27,7 @@ class RestoredThing(Resource):
         return self._resource.touches(host)
 
     def desired(self, host: Host) -> State:
-        """Return nothing: neither the resource nor the private copy is desired."""
+        """Return an empty state: neither the resource nor the private copy is desired."""
         return {}
 
     def inspect(self, host: Host) -> State:
