@@ -12,13 +12,13 @@ from .errors import AccountError, FileSystemHangs, printable
 if TYPE_CHECKING:  # few runs start a login shell, and every run would wait for its compilation
     from .program import ProgramOutput
 
-BEGIN, END = "hpc.onboard-environment", "hpc.onboard-end"
+BEGIN, END = "hpc.onboard-environment", "hpc.onboard-end"  # printed before and after the environment
 QUERY = "echo %s; /usr/bin/env -0; echo %s" % (BEGIN, END)  # works in every shell
 LOGIN_SECONDS = 20
 NO_TICKET = (
     "the home directory %s needs a Kerberos ticket, but this session has none. Get a forwardable ticket on your machine"
-    " (kinit -f; klist -f shows the flag F). Log in with the ticket, because a login with a key forwards no ticket. Do"
-    " not set GSSAPIDelegateCredentials to no. Then run again"
+    " (kinit -f; klist -f then shows the flag F). Log in with this ticket, not with an SSH key: a login with a key does"
+    " not forward the ticket. Do not set GSSAPIDelegateCredentials to no. Then run again"
 )
 
 Guard = Callable[[], None]
@@ -28,7 +28,7 @@ class Account:
     """The account that the system, or the plan of a sandbox, describes.
 
     start: the output of the login shell's start-up files; None in a sandbox, and before the shell was started.
-    found: facts by name that resources record for later resources; the plan may contain those of earlier runs.
+    found: facts by name that resources record for later resources; a plan may provide the facts of earlier runs.
     hung_mounts: mount points of file systems that do not answer, each with the error message for its paths.
     """
 
@@ -37,7 +37,8 @@ class Account:
     ) -> None:
         """Store the account's paths. The login shell is started only when its environment is first needed.
 
-        environment: that of a sandbox, where no shell is started. guard: prevents the login shell from writing files.
+        environment: the variables of a sandbox, where no shell is started. guard: called in the shell's process before
+        the shell starts; prevents the shell from writing files.
         """
         self.home = home
         self.shell = shell
@@ -50,24 +51,27 @@ class Account:
 
     @classmethod
     def of_this_process(cls, sandbox: Optional[Mapping[str, Any]], guard: Optional[Guard] = None) -> "Account":
-        """Return the account that runs this process. Raise AccountError if $HOME is not the home in passwd."""
+        """Return the account that runs this process, or the account that a plan describes as its sandbox.
+
+        Raise AccountError if the user ID is unknown, or if $HOME is not the home directory in the passwd database.
+        """
         if sandbox:
             return cls(sandbox["home"], sandbox.get("shell", "/bin/bash"), dict(sandbox.get("environment", {})))
         try:
-            entry = pwd.getpwuid(os.getuid())
+            user = pwd.getpwuid(os.getuid())
         except KeyError:
             text = (
                 "the user ID %d is unknown on this login node, perhaps because the directory service is down. "
                 "Run again later"
             )
             raise AccountError(text % os.getuid()) from None
-        home = os.environ.get("HOME", entry.pw_dir)
-        if os.path.normpath(home) != os.path.normpath(entry.pw_dir):
+        home = os.environ.get("HOME", user.pw_dir)
+        if os.path.normpath(home) != os.path.normpath(user.pw_dir):
             raise AccountError(
                 "HOME is %s, but the home directory of this account is %s, because a start-up file sets HOME."
-                " Remove the line that sets HOME, then run again" % (printable(home, 200), entry.pw_dir)
+                " Remove the line that sets HOME, then run again" % (printable(home, 200), user.pw_dir)
             )
-        return cls(os.path.normpath(entry.pw_dir), entry.pw_shell or "/bin/sh", None, guard)
+        return cls(os.path.normpath(user.pw_dir), user.pw_shell or "/bin/sh", guard=guard)
 
     def check_ticket(self) -> None:
         """Raise AccountError if the home directory is not accessible and the session has no Kerberos ticket."""
@@ -103,8 +107,8 @@ class Account:
         value = (self._environment or {}).get(name, "")
         if not value.startswith("/"):
             raise AccountError(
-                "the login shell (%s) does not set $%s to a path. Set the path itself in the"
-                " account's 'storage:' in accounts.yml" % (self.shell, name)
+                "the login shell (%s) does not set $%s to a path. Write the path itself in accounts.yml,"
+                " under the account's 'storage:'" % (self.shell, name)
             )
         return value.rstrip("/") or "/"
 
@@ -127,6 +131,7 @@ class AccountPaths:
             head = self.home
         elif head.startswith("$"):
             head = self.account.site_variable(head[1:])
+        # normpath would keep a second slash at the beginning
         return os.path.normpath("/" + (head + slash + tail).lstrip("/"))
 
     def shown(self, path: str) -> str:
@@ -136,11 +141,11 @@ class AccountPaths:
 
     def real(self, path: str) -> str:
         """Return the path for system calls, which is below root. Raise FileSystemHangs if its file system hangs."""
-        for mount, why in self.account.hung_mounts.items():
+        for mount, message in self.account.hung_mounts.items():
             from .mounts import is_inside  # file systems seldom hang
 
             if is_inside(self.root + path, mount):
-                raise FileSystemHangs(why)
+                raise FileSystemHangs(message)
         return self.root + path
 
 
@@ -158,28 +163,28 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
     A shell that would never end is not started. guard: prevents the start-up files from writing; if the site does not
     allow user namespaces, the shell is started without the guard.
     """
-    from .program import ENDLESS, NOT_RUN, ProgramOutput, find_endless_file, run_program
+    from .program import ENDLESS, NOT_RUN, ProgramOutput, describe_endless_file, run_program
 
-    endless = find_endless_file(shell, home)
-    if endless:
-        failure = "the login shell would never end, because %s. Move this file away, then run again" % endless
-        return LoginShellResult(ProgramOutput(b"", 0.0, "%s: %s" % (ENDLESS, endless)), {}, failure)
+    endless_file = describe_endless_file(shell, home)
+    if endless_file:
+        failure = "the login shell would never end, because %s. Move this file away, then run again" % endless_file
+        return LoginShellResult(ProgramOutput(b"", 0.0, "%s: %s" % (ENDLESS, endless_file)), {}, failure)
     command = [shell, "-c", QUERY]
     shell_name = "-" + os.path.basename(shell)  # a shell with "-" before its name is a login shell
-    start = run_program(command, os.environ, LOGIN_SECONDS, shell_name, prepare=guard, end=END.encode())
-    if guard and start.why == NOT_RUN:  # the guard needs user namespaces, which the site may not allow
-        start = run_program(command, os.environ, LOGIN_SECONDS, shell_name, end=END.encode())
-    start_up_output, _begin, rest = start.output.partition(BEGIN.encode() + b"\n")
+    shell_run = run_program(command, os.environ, LOGIN_SECONDS, shell_name, prepare=guard, end=END.encode())
+    if guard and shell_run.why == NOT_RUN:  # the guard needs user namespaces, which the site may not allow
+        shell_run = run_program(command, os.environ, LOGIN_SECONDS, shell_name, end=END.encode())
+    start_up_output, _begin, rest = shell_run.output.partition(BEGIN.encode() + b"\n")
     variables, end_marker, _after = rest.partition(END.encode())
-    start = start._replace(output=start_up_output)
+    start = shell_run._replace(output=start_up_output)
     if end_marker:  # the shell printed its whole environment
         pairs = [variable.partition(b"=") for variable in variables.split(b"\0")]
         environment = {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}
         return LoginShellResult(start, environment, "")
-    if start.why == NOT_RUN:
+    if shell_run.why == NOT_RUN:
         failure = "the login shell %s cannot be started. Ask the site to set another login shell" % shell
-    elif start.why:
-        failure = "the login shell %s. Check what its start-up files run" % start.why
-    else:
+    elif shell_run.why:
+        failure = "the login shell %s. Check what its start-up files run" % shell_run.why
+    else:  # the shell ended by itself, before it ran QUERY
         failure = "the login shell printed no environment: check whether a start-up file runs 'exec' or 'exit'"
     return LoginShellResult(start, {}, failure)

@@ -10,7 +10,7 @@ import re
 from typing import Optional
 
 UPDATE = (
-    "%s was written by a newer hpc-onboard (%s %s; this one reads %s). Run: pip install -U hpc-onboard"
+    "%s was written by a newer hpc-onboard (%s %s; this version reads %s). Run: pip install -U hpc-onboard"
     " (or, for a file from before the first release, use commit 90de12b)"
 )
 

@@ -28,7 +28,7 @@ class DryRunHost(Host):
         self.receipt_copy = host.receipt_copy
 
     def _resolve_parent(self, path: str) -> str:
-        """Return a path with the links in its parent folders resolved: the key of _changed."""
+        """Return a path with the links in its parent folders resolved; such paths are the keys of _changed."""
         folder, name = os.path.split(path)
         return os.path.join(self.resolve(folder) or folder, name)
 
@@ -78,7 +78,7 @@ class DryRunHost(Host):
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
     ) -> None:
-        """Record a new folder; fill then records its content."""
+        """Record a new folder; fill, called with its path, then records its content. area: not used."""
         self._check_parent(path, "creating the folder ")
         self._record(path, "folder", mode)
         self.created_folders.append(path)
@@ -124,7 +124,10 @@ class DryRunHost(Host):
             self._record(path, found.kind, mode, self.read(path) if found.kind == "file" else b"")
 
     def write(self, path: str, old: Optional[bytes], content: bytes, mode: int, private: bool = False) -> None:
-        """Record the content and mode of a file, with the checks of a real write."""
+        """Record the content and mode of a file; old is not used.
+
+        private: raise AccountError, as a real run does, if others can change the folder.
+        """
         if private:
             unsafe = self.why_unsafe_folder(os.path.dirname(path))
             if unsafe:

@@ -21,7 +21,7 @@ def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
     real = host.resolve(path) or path
     found = host.entry(real)
     if found is None or found.kind != "file":
-        return EditedFile(real, "", mode, False)
+        return EditedFile(real, "", mode, exists=False)
     return EditedFile(real, host.read(real).decode("latin-1"), found.mode)
 
 
@@ -57,7 +57,10 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
 
 
 def write_edited_file(host: Host, file: EditedFile, text: str, keep: bool = False) -> None:
-    """Write the new text if it differs. Without text, remove the file. keep: write an empty file for a link."""
+    """Write the new text if it differs from the file's. If the new text is empty, remove the file.
+
+    keep: write an empty file rather than remove the file, for example because a link points to the file.
+    """
     if text == file.text:
         return
     if text or keep:

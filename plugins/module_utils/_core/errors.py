@@ -45,7 +45,7 @@ def as_account_error(error: OSError, doing: str) -> AccountError:
 def printable(text: str, longest: int = 400) -> str:
     """Return text from elsewhere, safe for a terminal and JSON: control characters become "?", long text is cut."""
     valid = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return "".join(c if c.isprintable() else "?" for c in valid)[:longest]
+    return "".join(char if char.isprintable() else "?" for char in valid)[:longest]
 
 
 def describe_bug(error: BaseException) -> str:

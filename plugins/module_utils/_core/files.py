@@ -10,7 +10,7 @@ import os
 import stat
 from typing import Callable, Dict, List, NamedTuple, Optional, Union
 
-from .errors import AccountError, errno_name
+from .errors import AccountError
 
 LARGEST = 4 * 1024**2  # bytes of a file that is read
 DRAFT = ".%s.hpc.onboard-draft"
@@ -18,7 +18,7 @@ PATH = getattr(os, "O_PATH", os.O_RDONLY)  # macOS lacks O_PATH; a controller th
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NOATIME = getattr(os, "O_NOATIME", 0)  # only Linux has it
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # does not wait for the writer of a pipe
-PASS = PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # to open what is below a folder
+PASS = PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # for a handle used only as dir_fd
 ACL = "system.posix_acl_access"
 KEPT = ("user.", "system.")  # prefixes of the user's extended attributes; others belong to the file system
 
@@ -60,7 +60,7 @@ class Unconfirmed(OSError):
 
 
 class NotKept(OSError):
-    """The file does not have the written content: another program writes to it as well."""
+    """The file does not have the written content, because another program writes to the file as well."""
 
 
 def replace(
@@ -106,7 +106,7 @@ def write_draft(
 ) -> None:
     """Write and flush a new file that no other user can read before it has its final mode.
 
-    group: the group ID to set if the account may, -1 for none.
+    attributes: extended attributes to set. group: the group ID to set if the account may, -1 for none.
     """
     unlink_if_present(folder, name)
     handle = os.open(name, CREATE, mode & 0o700, dir_fd=folder)
@@ -145,9 +145,9 @@ def why_unsafe(folder: FileEntry, shown: str) -> Optional[str]:
     """Return why no secret may be stored in a folder or below, or None. shown: the folder's path for the message."""
     if folder.kind != "folder":
         return "%s is a %s, but keys are stored only in regular folders" % (shown, folder.kind)
-    if not (folder.mine or folder.is_roots):
+    if folder.is_foreign:
         return "%s belongs to another user, who could replace your files in it: use another folder" % shown
-    if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:
+    if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:  # with the sticky bit, only owners replace files
         return "other users can write to %s and replace its files. Run: chmod go-w %s" % (shown, shown)
     return None
 
@@ -170,7 +170,7 @@ def read_attributes(file: str) -> Dict[str, bytes]:
 
 
 def read_file_at(folder: int, name: str, limit: int = LARGEST) -> Optional[bytes]:
-    """Return the first limit + 1 bytes of a file, or None if the file is missing. Links are not opened."""
+    """Return a file's content, cut after limit + 1 bytes; None if the file is missing. A link causes OSError."""
     try:
         handle = open_for_reading(name, READ, folder)
     except FileNotFoundError:
@@ -194,7 +194,7 @@ def is_link(folder: int, name: str) -> bool:
 
 
 def draft_path(path: str) -> str:
-    """Return the path at which a file or folder is prepared before its rename, or a folder is emptied after one."""
+    """Return the path of a draft: a new file or folder before its last rename, or a folder that is being removed."""
     folder, name = os.path.split(path)
     return os.path.join(folder, DRAFT % name)
 
@@ -248,26 +248,26 @@ def empty_and_remove(folder: int, name: str, empty: Callable[[], None]) -> None:
         empty()
         os.rmdir(draft, dir_fd=folder)
     except (OSError, AccountError) as error:
-        only_files = isinstance(error, AccountError)  # empty() failed, and may leave empty folders of hpc-onboard
-        if is_free(folder, name) and not is_free(folder, draft) and _has_content(folder, draft, only_files):
+        ignore_folders = isinstance(error, AccountError)  # empty() failed, and may leave empty folders of hpc-onboard
+        if is_free(folder, name) and not is_free(folder, draft) and _has_content(folder, draft, ignore_folders):
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         raise
     flush(folder)
 
 
-def _has_content(folder: int, name: str, only_files: bool) -> bool:
-    """Return True if a folder has content. only_files: ignore folders without files, which the next run removes."""
+def _has_content(folder: int, name: str, ignore_folders: bool) -> bool:
+    """Return True if a folder has content. ignore_folders: subfolders without files are no content."""
     tree = os.fwalk(name, dir_fd=folder)
-    return any(names or (folders and not only_files) for _path, folders, names, _handle in tree)
+    return any(names or (folders and not ignore_folders) for _path, folders, names, _handle in tree)
 
 
 def open_folder(folder: int, name: str = ".") -> int:
-    """Return a handle of a folder with which the folder can be listed and flushed. Links are not opened."""
+    """Return a handle with which a folder can be listed and flushed. Raise OSError if the name is a link."""
     return open_for_reading(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, folder)
 
 
 def open_for_reading(name: str, flags: int, folder: Optional[int] = None) -> int:
-    """Return a handle to read a path, if possible without a new access time, by which sites purge scratch."""
+    """Open a path for reading, and return the handle. If possible, reading keeps the access time: sites purge by it."""
     try:
         return os.open(name, flags | NOATIME, dir_fd=folder)
     except PermissionError:  # only the owner may use O_NOATIME
@@ -275,11 +275,11 @@ def open_for_reading(name: str, flags: int, folder: Optional[int] = None) -> int
 
 
 def flush(folder: int) -> None:
-    """Make renames in a folder durable, unless the file system cannot do that and returns EINVAL."""
+    """Make renames in a folder durable. EINVAL, from a file system that cannot do that, is ignored."""
     try:
         os.fsync(folder)
     except OSError as error:
-        if errno_name(error) != "EINVAL":
+        if error.errno != errno.EINVAL:
             raise
 
 

@@ -34,13 +34,13 @@ class Host(AccountPaths):
         return self.lstat(path)
 
     def lstat(self, path: str) -> Optional[FileEntry]:
-        """Return the entry at a path whose parent folders are not links, or None; entry() and resolve() call this."""
+        """Return the entry at a path without links in its folders, or None; entry() and resolve() call this method."""
         name = os.path.basename(path)
         try:
             parent = self._folders.parent_handle(path)
             status = os.stat(name or ".", dir_fd=parent, follow_symlinks=False)  # "/" has no name
             if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
-                self._folders.remember(path, status)
+                self._folders.remember(path, status)  # so that a change notices if the folder was replaced
             return files.to_entry(status, self._read_target(parent, name) if stat.S_ISLNK(status.st_mode) else "")
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
@@ -99,7 +99,7 @@ class Host(AccountPaths):
 
     def resolve(self, path: str) -> Optional[str]:
         """Return the path with links resolved, or None for a loop. A link of another user, who may change it, stays."""
-        resolved = self.nearest_open_folder(path)
+        resolved = self.nearest_open_folder(path)  # has no link above it
         pending = path[len(resolved) :].strip("/").split("/")
         for _step in range(200):  # with more components and links than this, the path has a loop
             if not pending:
@@ -133,9 +133,9 @@ class Host(AccountPaths):
         return found.kind if found else "nothing"
 
     def why_blocked(self, folder: str) -> Optional[str]:
-        """Return why a folder cannot be created, or None: an entry at its path or above is not a folder."""
+        """Return why a folder cannot be created: an entry at its path or above is not a folder. Else return None."""
         while self.resolved_kind(folder) == "nothing":
-            if self.entry(folder) and self.resolved_kind(folder) == "nothing":  # else just created by another program
+            if self.entry(folder) and self.resolved_kind(folder) == "nothing":  # not created since the first call
                 return "%s is a broken link: fix or remove the link, then run again" % self.shown(folder)
             folder = os.path.dirname(folder)
         kind = self.resolved_kind(folder)
@@ -145,7 +145,7 @@ class Host(AccountPaths):
         return None if kind == "folder" else text % self.shown(folder)
 
     def why_unsafe_folder(self, folder: str) -> Optional[str]:
-        """Return why no secret may be stored in a folder, or None: a component is a link, or others can change it."""
+        """Return why no secret may be stored in a folder: a component is a link, or others can change it; else None."""
         path = folder
         if folder == self.home or folder.startswith(self.home + "/"):  # links of the site above the home are allowed
             path = (self.resolve(self.home) or self.home) + folder[len(self.home) :]
@@ -156,7 +156,7 @@ class Host(AccountPaths):
     ) -> None:
         """Create one folder in an existing one, with its mode and with the files that fill writes, in one step.
 
-        fill: called with the path of the folder's draft. area: see open_parent.
+        fill: called with the path of the draft that becomes the folder. area: see open_parent.
         """
         with self.open_parent(path, "creating the folder ", area) as folder:
             if fill:
@@ -168,7 +168,7 @@ class Host(AccountPaths):
         self.created_folders.append(path)
 
     def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
-        """Remove a folder after empty has removed its content, in one step. A folder with other content stays."""
+        """Remove a folder in one step, if empty(draft) removes all of its content. Otherwise the folder stays."""
         with self.open_parent(path, "removing the folder ") as folder:
             files.empty_and_remove(folder, os.path.basename(path), lambda: empty(files.draft_path(path)))
         self.forget_observations()
@@ -188,7 +188,8 @@ class Host(AccountPaths):
         with self.open_parent(path, "creating the link ") as folder:
             try:
                 files.unlink_if_present(folder, draft)
-                os.symlink(self.real(target) if target.startswith("/") else target, draft, dir_fd=folder)
+                real_target = self.real(target) if target.startswith("/") else target  # of a sandbox: below its root
+                os.symlink(real_target, draft, dir_fd=folder)
                 if not (files.is_free(folder, name) or files.is_link(folder, name)):
                     raise AccountError("another program created %s, which is not a link: run again" % self.shown(path))
                 os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -201,8 +202,7 @@ class Host(AccountPaths):
         doing = "moving %s to " % self.shown(path)
         with self.open_parent(path, "moving ") as source, self.open_parent(new_path, doing) as target:
             if not move_entry(source, os.path.basename(path), target, os.path.basename(new_path)):
-                text = "another program created %s, which was not replaced: run again" % self.shown(new_path)
-                raise AccountError(text)
+                raise AccountError("another program created %s, so nothing was moved: run again" % self.shown(new_path))
         self.forget_observations()
 
     def remove(self, path: str) -> None:
@@ -245,9 +245,10 @@ class Host(AccountPaths):
             raise as_account_error(error, "setting the mode of %s" % self.shown(path)) from None
 
     def write(self, path: str, old: Optional[bytes], content: bytes, mode: int, private: bool = False) -> None:
-        """Replace a file completely and durably. Raise AccountError if its content is no longer old (None: no file).
+        """Create or replace a file completely and durably. Raise AccountError if another program has changed the file.
 
-        private: raise AccountError if others can change the folder, and remove access lists.
+        old: the content that the file must still have; None if no file may exist. private: raise AccountError if others
+        can change the folder, and remove access lists.
         """
         attributes = {} if private or old is None else self._read_attributes(path)
 
@@ -276,7 +277,7 @@ class Host(AccountPaths):
     def open_parent(self, path: str, doing: str, area: Optional[str] = None) -> OpenHandle:
         """Open the folder above a path to change its content. Raise AccountError if another user owns the folder.
 
-        doing: the start of a message, such as "writing ". area: a site's shared folder, which another user may own.
+        doing: the start of a message, such as "writing ". area: a folder that, like those above it, any user may own.
         """
         folder = os.path.dirname(path)
         try:
@@ -284,7 +285,7 @@ class Host(AccountPaths):
             is_foreign = files.to_entry(os.fstat(opened.handle), "").is_foreign
         except OSError as error:
             raise as_account_error(error, "opening the folder " + self.shown(folder)) from None
-        is_shared = area and (area + "/").startswith(folder.rstrip("/") + "/")
+        is_shared = area and (area + "/").startswith(folder.rstrip("/") + "/")  # the area itself or above it
         if is_foreign and not is_shared:
             opened.close()
             text = "%s belongs to another user, who could replace its content: use another folder"

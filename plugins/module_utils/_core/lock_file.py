@@ -56,7 +56,7 @@ class LockFile:
     ) -> None:
         self._folder, self._stays = folder, stays
         self._dir_fd = folder if isinstance(folder, int) else None
-        # a name in _dir_fd if that is set
+        # relative to _dir_fd if the folder is a handle
         self._path = name if isinstance(folder, int) else os.path.join(folder, name)
         self._shown = shown or self._path
         self._opener = opener or self._open
@@ -84,7 +84,7 @@ class LockFile:
             raise AccountError("%s is not a lock file that you own: move it away, then run again" % self._shown)
 
     def acquire(self, wait: float) -> None:
-        """Take the lock. wait: how long to wait for it, in seconds.
+        """Take the lock. wait: how many seconds to wait for another process to release the lock.
 
         Raise LockBusy after that time, OSError if locking fails, AccountError if another user owns the file.
         """
@@ -110,8 +110,8 @@ class LockFile:
             raise
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            status = os.stat(self._path, dir_fd=self._dir_fd, follow_symlinks=False)
-            if os.fstat(handle).st_ino == status.st_ino:  # else the former holder has removed the locked file
+            present = os.stat(self._path, dir_fd=self._dir_fd, follow_symlinks=False)
+            if os.fstat(handle).st_ino == present.st_ino:  # else the former holder has removed the locked file
                 self._handle = handle
                 return True
         except OSError as error:
@@ -142,14 +142,16 @@ class LockFile:
         return True
 
     def _remove_if_dead(self, name: str) -> None:
-        """Remove the second file if its process was on this machine and is dead. On other machines it may be alive."""
+        """Remove the second file if its process ran on this machine and is dead. name: of the second file."""
         try:
             handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._dir_fd)
             with os.fdopen(handle, "rb") as stream:
                 self._check_is_own(os.fstat(handle))
                 owner = stream.read(200).decode("utf-8", "replace").split()  # machine, boot and process
                 inode = os.fstat(handle).st_ino
-            if len(owner) != 3 or owner[0] != os.uname().nodename or (owner[1] == _boot_id() and _is_alive(owner[2])):
+            if len(owner) != 3 or owner[0] != os.uname().nodename:
+                return  # invalid content, or another machine
+            if owner[1] == _boot_id() and _is_alive(owner[2]):
                 return
             # rename before removal, to see whether the file is still the one that was read
             moved = "%s.%d" % (name, os.getpid())
@@ -191,9 +193,9 @@ class LockFile:
         content, seconds = self._read_with_age(self._path)
         description, _end, process = content.partition("\n")  # the lines of _write_holder
         holder, advice = printable(description.strip()), ""
-        if self._is_unsupported:
+        if self._is_unsupported:  # the second file is the lock, and contains its owner
             if not (content or self._stays):
-                self._unlink(self._path)  # this process created the empty file while it waited
+                self._unlink(self._path)  # an empty lock file, which this process created while it waited
             second_content, seconds = self._read_with_age(SECOND_FILE % self._path)
             owner = printable(" ".join(second_content.split())).split()
             holder = "%s, process %s" % (owner[0], owner[2]) if len(owner) == 3 else "unknown process"
@@ -264,7 +266,7 @@ def _is_alive(process: str) -> bool:
 
 
 def is_held(path: str) -> bool:
-    """Return True if a process holds the lock on this file, without an attempt to take the lock."""
+    """Return True if a process holds the lock on this file. The function does not try to take the lock."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

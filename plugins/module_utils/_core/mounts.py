@@ -30,7 +30,7 @@ def mount_points() -> List[str]:
 
 
 def find_hanging(mounts: Iterable[str], seconds: float) -> List[str]:
-    """Return the mount points whose file systems do not answer within this time. All are tried in parallel."""
+    """Return, sorted, the mount points whose file systems do not answer within this time. All are tried at once."""
     waiting = {_start_probe(mount): mount for mount in mounts}  # child process -> mount point
     deadline = time.monotonic() + seconds
     while waiting and time.monotonic() < deadline:
@@ -46,7 +46,7 @@ def find_hanging(mounts: Iterable[str], seconds: float) -> List[str]:
 def _start_probe(mount: str) -> int:
     """Start a child process that accesses a file system, and return its id.
 
-    The child closes the standard streams: it may hang for ever, and a reader of its output would wait for it.
+    The child closes the standard streams. Otherwise, if the child hung, readers of its output would wait for ever.
     """
     child = os.fork()
     if child == 0:
@@ -64,7 +64,9 @@ def _start_probe(mount: str) -> int:
 def describe_hang(mount: str, home: str, seconds: float) -> str:
     """Return the error message for a file system that hangs. home: the real path of the home directory."""
     if is_inside(home, mount):
-        text = "the home directory (file system %s) did not respond within %d s: run again when the site has fixed this"
+        text = (
+            "the home directory (file system %s) did not respond within %d s: run again when the file system responds"
+        )
     else:
-        text = "the file system %s did not respond within %d s: run again when the site has fixed this"
+        text = "the file system %s did not respond within %d s: run again when the file system responds"
     return text % (mount, seconds)

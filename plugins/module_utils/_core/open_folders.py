@@ -33,7 +33,7 @@ class OpenFolders:
         real: Callable[[str], str],
     ) -> None:
         self._root, self._shown, self._resolve = root, shown, resolve
-        self._check_hang = real
+        self._raise_if_hanging = real
         self._open: Dict[str, int] = {}
         self._real_paths: Dict[str, str] = {}  # path of an open folder -> its path without links, if that differs
         self._identities: Dict[str, Tuple[int, int]] = {}  # device and inode of inspected folders
@@ -41,8 +41,8 @@ class OpenFolders:
     def handle(self, path: str) -> int:
         """Return the handle of the folder at a path, for use as dir_fd. The caller must not close the handle.
 
-        Such a handle (O_PATH) cannot be listed or flushed. Raise OSError if the folder cannot be opened, and
-        AccountError if the folder was replaced or its file system hangs.
+        The handle (O_PATH) cannot be used to list or flush the folder. Raise OSError if the folder cannot be opened,
+        and AccountError if the folder was replaced or its file system hangs.
         """
         if path not in self._open and len(self._open) > MOST_OPEN:
             self._close()  # folders are opened again when needed
@@ -66,20 +66,23 @@ class OpenFolders:
     def _real_path(self, above: str, name: str) -> str:
         """Return the path, without links, of a name in an open folder. Raise FileSystemHangs if the path hangs."""
         path = os.path.join(self._real_paths.get(above, above), name)
-        self._check_hang(path)
+        self._raise_if_hanging(path)
         return path
 
     def _open_all(self, path: str) -> int:
-        """Open a folder, after the folders above it, and return its handle."""
+        """Open all folders on a path that are not open yet, and return the handle of the last one."""
         if path not in self._open:
             if path.strip("/"):
                 self._open[path] = self._open_in_parent(path)
-            else:
+            else:  # the path is "/"
                 self._open[path] = os.open(self._root or "/", PATH | os.O_DIRECTORY)
         return self._open[path]
 
     def _open_in_parent(self, path: str) -> int:
-        """Open a folder through the handle of its parent. If it is a link that may be followed, open its target."""
+        """Open a folder through the handle of its parent, and return a handle. A link is followed to its target.
+
+        Raise NotADirectoryError for a file, and for a link that must not be followed.
+        """
         above, name = os.path.split(path)
         parent = self._open_all(above)
         real = self._real_path(above, name)
@@ -90,7 +93,7 @@ class OpenFolders:
             if target is None or target == path:  # a file, a loop, or a link of another user
                 raise
             self._real_paths[path] = target
-            return os.dup(self._open_all(target))  # _close() closes the handle of each path
+            return os.dup(self._open_all(target))  # two handles, because _close() closes one for each path
         if real != path:  # a folder above is a link
             self._real_paths[path] = real
         self._check_identity(path, os.fstat(handle))
@@ -103,7 +106,7 @@ class OpenFolders:
             raise AccountError("%s was replaced by another folder; run again" % self._shown(path))
 
     def remember(self, path: str, status: os.stat_result) -> None:
-        """Remember the identity of an inspected folder. Raise AccountError if it is not the one inspected before."""
+        """Remember the identity of an inspected folder. Raise AccountError if the path had another folder before."""
         self._check_identity(path, status)
         self._identities[path] = (status.st_dev, status.st_ino)
 
@@ -113,7 +116,7 @@ class OpenFolders:
         self._identities.clear()
 
     def _close(self) -> None:
-        """Close all folders; their identities stay known."""
+        """Close all folders, but remember their identities."""
         while self._open:
             _close_quietly(self._open.popitem()[1])
         self._real_paths.clear()
@@ -152,7 +155,7 @@ def _close_quietly(handle: int) -> None:
 def why_path_unsafe(
     parts: List[str], entry: Callable[[str], Optional[FileEntry]], shown: Callable[[str], str]
 ) -> Optional[str]:
-    """Return why no secret may be stored in the folder with these path components, or None.
+    """Return why no secret may be stored in a folder, or None. parts: the components of the folder's path.
 
     entry, shown: the methods of Host.
     """

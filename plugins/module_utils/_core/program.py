@@ -48,8 +48,8 @@ def run_program(
 ) -> ProgramOutput:
     """Run a command, which begins with an absolute path, and return what the program prints to stdout.
 
-    seconds: the time limit. name: argv[0] of the program. prepare: called in the new process before the program starts;
-    if prepare raises an exception, the program is not run. end: text after which the program is no longer waited for.
+    seconds: the time limit. name: argv[0], if not the path. prepare: called in the new process before the program
+    starts; if prepare raises an exception, the program is not run. end: once the output has this text, stop waiting.
 
     The program has no input, no terminal and a session of its own. At the end all processes of its group are killed.
     A program that hangs on a dead file server is abandoned.
@@ -83,7 +83,7 @@ def run_program(
         os.close(failure_reader)
 
 
-def find_endless_file(shell: str, home: str) -> Optional[str]:
+def describe_endless_file(shell: str, home: str) -> Optional[str]:
     """Return "~/FILE is a pipe" (or "a device") if a login shell would read this start-up file for ever, else None."""
     for name in LOGIN_FILES.get(os.path.basename(shell), LOGIN_FILES_OF_SH):
         try:
@@ -123,11 +123,11 @@ def _exec_program(
     except Exception:
         os.write(failure_writer, b"!")
     finally:
-        os._exit(127)
+        os._exit(127)  # the exit code of shells for a command that cannot be run
 
 
 def _read_output(stream: int, deadline: float, end: bytes) -> Tuple[bytes, str]:
-    """Return the output, up to the text end if the program prints that, and why the output is incomplete, or ""."""
+    """Read a program's output until the text end is printed; return the output, and why it is incomplete, or ""."""
     printed = b""
     while len(printed) <= LARGEST and not (end and end in printed):
         if not select.select([stream], [], [], max(0.0, deadline - time.time()))[0]:

@@ -33,6 +33,7 @@ def hash_fields(state: Mapping[str, str]) -> Dict[str, str]:
 class Outcome:
     """The result of examining or reconciling one resource.
 
+    fields: the names of the fields of the state that differ, or differed before the change.
     status: ok, missing, different or extra, before any change; else one of FAILURES, with a sentence in reason.
     progress: of a job that takes minutes and continues in the background (see job.py); else None.
     remarks: notes for the user that do not depend on a difference.
@@ -48,14 +49,15 @@ class Outcome:
         after: State,
         obstacle: Optional[str] = None,
     ) -> None:
-        """Compare the state before with the desired state after. A difference is blocked if there is an obstacle.
+        """Compare the observed state (before) with the desired state (after).
 
-        obstacle: why the resource must not be changed, or None.
+        obstacle: why the resource must not be changed, or None. With an obstacle, a difference is blocked.
         """
         self.identity = identity
         self.before = before
         self.after = after
-        self.fields = sorted(k for k in set(before) | set(after) if before.get(k) != after.get(k))
+        fields = set(before) | set(after)
+        self.fields = sorted(field for field in fields if before.get(field) != after.get(field))
         self.reason = obstacle if self.fields else None
         if not self.fields:
             self.status = "ok"
@@ -109,7 +111,7 @@ class Resource(Options):
     WAITS = True  # the resource is blocked if another one that it touches has failed
 
     def bound(self, host: Host) -> "Resource":
-        """Return a copy of this resource with all paths expanded for the account, and with the same identity."""
+        """Return a copy of this resource with the same identity, whose paths are expanded for the account."""
         paths = {
             name: host.expand(self.options[name])
             for name, spec in self.OPTIONS.items()
@@ -122,19 +124,20 @@ class Resource(Options):
     def touches(self, host: Host) -> List[str]:
         """Return the absolute paths that this resource depends on, its own path first.
 
-        An implementation must not access a file system, since it is called when one hangs.
+        An implementation must not access a file system: this method is also called after a file system hung.
         """
         raise NotImplementedError
 
     def is_unchanged_since_created(self, found: State, host: Host) -> bool:
-        """Return True if hpc-onboard created this resource, and found is the state that one of its runs recorded."""
+        """Return True if hpc-onboard created this resource, and the user has not changed the resource since.
+
+        found: the present state, which is compared with the states in the receipt.
+        """
         note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
-        noted_states = [note.get("hashes", {})] + note.get("former", [])
+        noted_states = [note.get("hashes", {})] + note.get("former", [])  # hashes, of the last and of earlier runs
         hashes = hash_fields(found)
-        for state in noted_states:
-            if all(state.get(field) == value for field, value in hashes.items()):
-                return bool(note.get("made"))
-        return False
+        is_noted = any(all(state.get(field) == value for field, value in hashes.items()) for state in noted_states)
+        return is_noted and bool(note.get("made"))
 
     def desired(self, host: Host) -> State:
         """Return the desired state."""
@@ -164,11 +167,11 @@ class Resource(Options):
         return {}
 
     def fields_to_tighten(self, host: Host) -> State:
-        """Return the user's present values of the fields that apply would make stricter, such as modes."""
+        """Return the present values of fields that apply would make stricter, such as modes, for the note's "was"."""
         return {}
 
     def paths_to_remove(self, host: Host) -> List[str]:
-        """Return the absolute paths that apply would remove with all content, whoever created it."""
+        """Return the absolute paths that apply would remove with all content, including content of the user."""
         return []
 
     def apply(self, host: Host) -> None:
@@ -178,7 +181,7 @@ class Resource(Options):
 
 def examine(resource: Resource, host: Host) -> Outcome:
     """Compare a resource with its desired state, without changes, and return the outcome."""
-    progress = resource.progress(host)  # read before the state: a job that ends in between is not started again
+    progress = resource.progress(host)  # before inspect: a job that ends between the two calls is not started again
     before = resource.inspect(host)
     obstacle = resource.obstacle(before, host)
     outcome = Outcome(resource.identity, before, resource.desired(host), obstacle)
@@ -192,7 +195,7 @@ def examine(resource: Resource, host: Host) -> Outcome:
 
 
 def reconcile(resource: Resource, host: Host) -> Outcome:
-    """Bring a resource to its desired state, or start a job for that; return the outcome, with the state before.
+    """Bring a resource to its desired state, or start a job that does; return the outcome, with the former state.
 
     Raise AccountError if a field still differs after the change.
     """

@@ -38,8 +38,8 @@ def enter_sandbox() -> None:
         ("uid_map", "%d %d 1" % (user, user)),  # the process keeps its user and group ID
         ("gid_map", "%d %d 1" % (group, group)),
     ):
-        with open("/proc/self/" + name, "w") as table:
-            table.write(content)
+        with open("/proc/self/" + name, "w") as id_map:
+            id_map.write(content)
     _make_read_only(kernel)
     kernel.mount(b"tmpfs", WRITABLE, b"tmpfs", 0, b"size=16m")  # if this fails, the folder stays read-only
     child = os.fork()  # only a new child is in the process namespace

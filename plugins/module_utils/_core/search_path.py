@@ -13,7 +13,7 @@ SECONDS = 5  # the time limit of a search
 def find_programs(names: Iterable[str], path: str) -> Dict[str, str]:
     """Return the paths of the programs that are found, by program name. path: the value of PATH.
 
-    A child process searches, because a folder may be on a file system that hangs: then later folders are not searched.
+    A child process searches, because a folder may be on a file system that hangs. The folders after it are skipped.
     """
 
     def search_and_exit() -> None:

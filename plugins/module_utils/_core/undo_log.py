@@ -95,7 +95,7 @@ class UndoableHost(Host):
             self._undo_steps.append(lambda: self._host.write(path, None, content, found.mode, private=True))
 
     def undo(self) -> List[str]:
-        """Undo all changes, the last one first; return an error message for each change that could not be undone."""
+        """Undo all changes, the last change first; return the error messages of changes that could not be undone."""
         problems = []
         for undo_step in reversed(self._undo_steps):
             try:

@@ -51,7 +51,7 @@ def check_word(name: str, value: Any) -> None:
 
 
 def check_secret(value: Any) -> None:
-    """Raise AccountError if a program that reads the key from a file would cut, run or misread it."""
+    """Raise AccountError for a key that a program would truncate, execute or misread when it reads the key's file."""
     if not isinstance(value, str) or not value:
         raise AccountError("the key is empty; store the key again")
     if value.strip() != value or re.search(r"\s", value):
@@ -60,8 +60,8 @@ def check_secret(value: Any) -> None:
         raise AccountError("the key contains a control or non-ASCII character; copy and store the key again")
     if value[0] in "$\"'#":
         raise AccountError(
-            "the key begins with %s, so enroot would run or cut the key; store the key without quotes or variables"
-            % value[0]
+            "the key begins with %s, so enroot would execute or truncate the key; store the key without quotes or"
+            " variables" % value[0]
         )
 
 

@@ -29,20 +29,13 @@ POLL_SECONDS = 0.5
 
 
 def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
-    """Carry out a plan and return the answer; an error that stops the whole plan is its 'error'.
+    """Carry out a plan and return the answer. An error that stops the whole plan is stored as the answer's 'error'.
 
-    plan: schema, resources [{kind, capability, options}], work, fingerprint_key (hex), and where given:
-    sandbox: {root, home, shell, environment, folders}. seconds: for one resource.
-    work: reconcile changes what differs; preview reports those changes and makes none; examine only compares; follow
-    examines until a background job reaches its next step, for follow_seconds at most.
-    receipt (true): note what is created, for cluster (its id), and return the notes. What cannot be noted is not
-    created. notes: the sender's copy of the receipt, used if the account has no receipt.
-    only_made: for offboarding, keep what hpc-onboard did not create, or also created for another cluster.
-    keys: by name, the rotations that the sender knows; others are not undone. replace: replace keys that the sender
-    does not recognise, and keep a private copy of their files.
-    fixes: how many of the first resources are fixes, to apply or preview (fixes_work) before the others are examined.
-    ticket: the home needs a forwarded Kerberos ticket. found: facts from an earlier run (Account.found).
-    engine: keep or drop, see kept_engine.py.
+    plan, answer: JSON objects; docs/schemas/plan.schema.json and answer.schema.json explain their fields. kinds: the
+    resource types by name. The plan's 'work' selects what the engine does: reconcile changes what differs; preview
+    returns the outcomes of these changes without making them; examine only compares; follow examines until a background
+    job reaches its next step. With 'receipt', created resources are noted; a resource that cannot be noted is not
+    created. With 'only_made', for offboarding, resources stay that hpc-onboard did not create for this cluster alone.
     """
     started = time.time()
     result: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
@@ -83,7 +76,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
 
 
 def _recover_lost_notes(task: Task, observation: Observation, changes: NoteChanges) -> NoteChanges:
-    """Return the changes, with the notes of the sender's copy if the account has lost its receipt."""
+    """Return the changes of a run, extended by the notes of the sender's copy if the account has lost its receipt."""
     from .._receipt import lost_receipt
 
     copied_notes = task.plan["notes"]
@@ -105,16 +98,16 @@ def _open_account(plan: Mapping[str, Any]) -> Account:
 
 
 def _apply_fixes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tuple[List[Document], Mapping[str, Any]]:
-    """Apply the plan's fixes, before a login shell reads the files; return their outcomes and the plan without them."""
-    number = int(plan.get("fixes") or 0)
-    if not number:
+    """Apply the plan's fixes before a login shell reads the files; return their outcomes, and the plan without them."""
+    count = int(plan.get("fixes") or 0)  # the first resources of the plan are the fixes
+    if not count:
         return [], plan
     from .fixing import apply_fixes  # imported late: few runs apply fixes
 
-    plan_of_fixes = dict(plan, resources=plan["resources"][:number])
+    plan_of_fixes = dict(plan, resources=plan["resources"][:count])
     task = make_task(plan_of_fixes, kinds, account)
     outcomes = apply_fixes(task.resources, task.make_host, task.seconds, plan.get("fixes_work") == "preview")
-    return _public_outcomes(plan_of_fixes, outcomes), dict(plan, resources=plan["resources"][number:])
+    return _public_outcomes(plan_of_fixes, outcomes), dict(plan, resources=plan["resources"][count:])
 
 
 def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
@@ -126,24 +119,24 @@ def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
     if root:
         create_sandbox(root, plan["sandbox"])
 
-    def make_host() -> Host:  # a new one each time, since it caches what it has read
+    def make_host() -> Host:  # a new host for each pass, because a host caches what it has read
         host = Host(account, fingerprint_key, root)
         host.is_following = plan["work"] == "follow"
         host.receipt_copy = receipt_copy
         return host
 
-    for resource in resources:  # loads the site's variables here, so that no child process has to
+    for resource in resources:  # if a path has a variable, start the login shell now, not in each child process
         try:
             resource.bound(make_host())
         except AccountError:
-            pass  # becomes the resource's own outcome
+            pass  # the pass will report the error as the resource's outcome
     key_id, may_replace = notes.fingerprint_key_id(plan["fingerprint_key"]), bool(plan.get("replace"))
     guard = rotations.KeyGuard(plan["resources"], resources, plan.get("keys") or {}, key_id, may_replace)
     return Task(plan, resources, make_host, float(plan.get("seconds") or SECONDS), guard)
 
 
 def _public_outcomes(plan: Mapping[str, Any], outcomes: List[Document]) -> List[Document]:
-    """Return the outcomes for the answer: without 'folders', and with the role ('capability') of each resource."""
+    """Return the outcomes as the answer contains them: without 'folders', with the role ('capability')."""
     return [
         {**{name: value for name, value in outcome.items() if name != "folders"}, "capability": entry["capability"]}
         for entry, outcome in zip(plan["resources"], outcomes)
@@ -164,8 +157,10 @@ def _preview(task: Task) -> Observation:
     if not task.plan.get("receipt") or not preview.has_changes():
         return preview
     changes = _collect_note_changes(task, preview.outcomes, is_done=False)
-    outcome = task.examine_only([receipt.Receipt(changes, task.cluster)])[0]
-    return Observation(outcome, _block_changes(preview.outcomes), False) if outcome["status"] in FAILURES else preview
+    receipt_outcome = task.examine_only([receipt.Receipt(changes, task.cluster)])[0]
+    if receipt_outcome["status"] in FAILURES:
+        return Observation(receipt_outcome, _block_changes(preview.outcomes), has_drafts=False)
+    return preview
 
 
 def _simulate_run(task: Task, settled: Dict[int, Document]) -> Observation:
@@ -190,9 +185,9 @@ def _reconcile(task: Task) -> Observation:
         preview = _simulate_run(task, settled)
         planned = plan_records(before, preview)
         changes = _collect_note_changes(task, planned, is_done=False) if task.plan.get("receipt") else {}
-        outcome = _update_receipt(task, before, changes)
-        if outcome["status"] in FAILURES:  # what cannot be noted is not created
-            return Observation(outcome, _block_changes(planned), False)
+        receipt_outcome = _update_receipt(task, before, changes)
+        if receipt_outcome["status"] in FAILURES:  # a resource that cannot be noted is not created
+            return Observation(receipt_outcome, _block_changes(planned), has_drafts=False)
         if task.plan.get("receipt"):
             loop = restrict_to_planned(loop, task, before, preview)
     return task.run_all(task.make_host, loop, locked=True, settled=settled)
@@ -212,7 +207,7 @@ def _has_lock_file(host: Host) -> bool:
 
 
 def _follow(task: Task) -> Observation:
-    """Examine repeatedly until a background job reaches its next step, none is running, or the time is up."""
+    """Examine repeatedly until a background job reaches its next step, no job is running, or the time is up."""
     deadline = time.time() + float(task.plan["follow_seconds"])
     latest = _examine(task)
     first_steps = latest.job_steps()
@@ -229,19 +224,20 @@ WORKS = {"reconcile": _reconcile, "preview": _preview, "examine": _examine, "fol
 
 
 def _collect_note_changes(task: Task, outcomes: List[Document], is_done: bool) -> NoteChanges:
-    """Return the changed notes after a run; if it is not done yet, the notes of what the run is about to create.
+    """Return the changes of a run to the notes; if the run is not done yet, the notes of what it is about to create.
 
-    The notes of kept and restored resources are released, except of failed ones: the next run handles these.
+    The notes of kept and restored resources are released. If one of these failed, its note stays for the next run.
     """
     kept, entries = task.kept.outcomes, task.plan["resources"]
-    pairs = [pair for position, pair in enumerate(zip(entries, outcomes)) if position not in kept]
+    results = [result for position, result in enumerate(zip(entries, outcomes)) if position not in kept]
     key_id = notes.fingerprint_key_id(task.plan["fingerprint_key"])
+    restored = task.kept.restored if is_done else frozenset()
     released: NoteChanges = {
         note_key(entries[position]["kind"], outcomes[position]["identity"]): notes.RELEASED
-        for position in set(kept) | set(task.kept.restored if is_done else ())
+        for position in restored.union(kept)
         if outcomes[position]["status"] not in FAILURES
     }
-    return {**released, **notes.notes_of_run(pairs, key_id, task.cluster, is_done)}
+    return {**released, **notes.notes_of_run(results, key_id, task.cluster, is_done)}
 
 
 def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) -> Document:
@@ -255,13 +251,14 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
         return current
     merged = notes.merge_changes(current["after"], changes, task.cluster, marks)
     has_failure = any(outcome["status"] in FAILURES for outcome in observation.outcomes)
-    # the last note is that of the receipt's own folder
-    removes_last = changes and set(merged["resources"]) <= {notes.folder_key(receipt.ABOVE)} and not has_failure
-    if notes.to_state(merged) == current["after"] and not (removes_last and current["after"]):
+    has_no_resource = set(merged["resources"]) <= {notes.folder_key(receipt.ABOVE)}  # at most its own folder
+    is_to_be_removed = bool(current["after"] and changes) and has_no_resource and not has_failure
+    if notes.to_state(merged) == current["after"] and not is_to_be_removed:
         return current
     resources = {note_key(resource.KIND, resource.identity): resource for resource in task.resources}
-    notes_at_decision = _receipt_at_decision(task, current["after"])
-    update: Resource = receipt.Receipt(changes, task.cluster, marks, notes_at_decision, resources)
+    update: Resource = receipt.Receipt(
+        changes, task.cluster, marks, decided_by=_receipt_at_decision(task, current["after"]), resources=resources
+    )
     outcome = task.examine_only([update])[0]
     if outcome["status"] in CHANGES:
         outcome = run_isolated([update], Pass(task.make_host, reconcile, locked=True, seconds=task.seconds), {})[0]
@@ -269,31 +266,32 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
 
 
 def _receipt_at_decision(task: Task, current: State) -> State:
-    """Return the notes by which this run decided what to remove: for kept resources, those from before the run."""
+    """Return the receipt by which this run decided what to remove; it may have older notes of kept resources."""
     kept = [task.resources[position] for position in task.kept.outcomes]
-    keys = [note_key(resource.KIND, resource.identity) for resource in kept]
-    state = {key: text for key, text in current.items() if key not in keys}
-    state.update({key: task.kept.receipt[key] for key in keys if key in task.kept.receipt})
+    kept_keys = [note_key(resource.KIND, resource.identity) for resource in kept]
+    state = {key: text for key, text in current.items() if key not in kept_keys}
+    state.update({key: task.kept.receipt[key] for key in kept_keys if key in task.kept.receipt})
     return state
 
 
 def main(payload: Mapping[str, Any], kinds: Kinds) -> None:
-    """Print the answer between two lines with the frame, and end without waiting for a child that hangs.
+    """Carry out the plan, print the answer between two lines with the frame, and end the process.
 
     payload: the plan, the frame (a line that the sender finds in the output), and the engine's modules.
     """
     result = answer(payload["plan"], kinds)
     request = payload["plan"].get("engine")
-    written_receipt = result["receipt"] or {"notes": {}, "problem": "not noted"}
     # an engine is kept only next to a receipt: offboarding removes both
-    if (request == "keep" and written_receipt["notes"]) or (request == "drop" and not written_receipt["problem"]):
+    is_noted = bool(result["receipt"] and result["receipt"]["notes"])
+    has_usable_receipt = bool(result["receipt"] and not result["receipt"]["problem"])
+    if (request == "keep" and is_noted) or (request == "drop" and has_usable_receipt):
         from .kept_engine import keep_or_drop_engine  # imported late: used once for each version
 
         try:
             result["engine"] = keep_or_drop_engine(payload)
         except Exception:
-            result["engine"] = None  # the work is done, and is reported; the next session sends the engine
+            result["engine"] = None  # still report the work, which is done; the next session sends the engine again
     text, frame = json.dumps(result), payload["frame"]
     sys.stdout.write("\n%s %d\n%s\n%s\n" % (frame, len(text), text, frame))
     sys.stdout.flush()
-    os._exit(0)
+    os._exit(0)  # do not wait for a child that hangs

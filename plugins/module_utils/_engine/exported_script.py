@@ -42,8 +42,8 @@ class RunRequest(NamedTuple):
     """What the command line requests."""
 
     part: str  # onboard, audit or offboard
-    work: str  # the engine's: reconcile, preview or examine
-    is_confirmed: bool  # by --sure
+    work: str  # of the plan: reconcile, preview or examine
+    is_confirmed: bool  # True with --sure
 
 
 def main(script: Mapping[str, Any], kinds: Kinds) -> None:
@@ -64,10 +64,10 @@ def main(script: Mapping[str, Any], kinds: Kinds) -> None:
 
 
 def parse_arguments(arguments: Sequence[str], name: str, account: str) -> RunRequest:
-    """Return what the command line requests; argparse ends the program if it is invalid."""
+    """Return what the command line requests. For invalid arguments, argparse ends the program."""
     parser = argparse.ArgumentParser(
         prog="python3 " + name,
-        description="Set up the account %s. Run this script on a login node. Keys are read without echo." % account,
+        description="Set up the account %s. Run this script on a login node. Keys are not shown as you type." % account,
     )
     parser.add_argument("--check", action="store_true", help="show the changes without making them")
     parts = parser.add_mutually_exclusive_group()
@@ -76,26 +76,26 @@ def parse_arguments(arguments: Sequence[str], name: str, account: str) -> RunReq
     parser.add_argument("--sure", action="store_true", help="with --offboard: do not ask for confirmation")
     options = parser.parse_args(arguments)
     if options.audit:
-        return RunRequest("audit", "examine", False)
-    return RunRequest(
-        "offboard" if options.offboard else "onboard", "preview" if options.check else "reconcile", options.sure
-    )
+        return RunRequest("audit", "examine", is_confirmed=False)
+    part, work = "offboard" if options.offboard else "onboard", "preview" if options.check else "reconcile"
+    return RunRequest(part, work, is_confirmed=options.sure)
 
 
 class ScriptRun:
-    """One run of an exported script. kinds: the resource types by name; name: the script's, for messages."""
+    """One run of an exported script. kinds: the resource types by name. name: the script's file name, for messages."""
 
     def __init__(self, script: Mapping[str, Any], kinds: Kinds, name: str) -> None:
         self.output = ScriptOutput(sys.stdout)
         self._script, self._kinds, self._name = script, kinds, name
-        self._entries: List[Document] = []  # of the part that runs
+        self._entries: List[Document] = []  # the plan's entries of the part that runs
 
     def execute(self, request: RunRequest) -> int:
         """Run the requested part, print its outcomes, write the result, and return the exit code."""
         script, user = self._script, pwd.getpwuid(os.getuid()).pw_name
         if user != script["user"]:
             raise AccountError(
-                "this script is for the user %s, but you are %s. Nothing was changed" % (script["user"], user)
+                "this script is for the user %s, but you are logged in as %s. Nothing was changed"
+                % (script["user"], user)
             )
         self._entries = script["parts"][request.part]
         keys = self._prompt_for_keys()
@@ -121,7 +121,8 @@ class ScriptRun:
         """Show what would be removed, ask for confirmation, and return True if the user agrees."""
         if not sys.stdin.isatty():
             raise AccountError(
-                "this script needs a terminal to confirm. Nothing was removed. To skip the question, add --sure"
+                "this script needs a terminal to ask for confirmation. Nothing was removed."
+                " To skip the question, add --sure"
             )
         planned = self._run_plan(dict(plan, work="preview"), {})
         self.output.print_account(self._script["account"], "offboard", "preview", planned, 0.0)
@@ -130,7 +131,7 @@ class ScriptRun:
     # -- keys --------------------------------------------------------------------------------------
 
     def _prompt_for_keys(self) -> Dict[str, str]:
-        """Prompt for the keys that the entries need, and return those that were typed, by NAME@VERSION."""
+        """Prompt for the keys that the entries need, and return the keys that the user typed, by NAME@VERSION."""
         names = sorted({entry["key"] for entry in self._entries if entry.get("key")})
         if names and not sys.stdin.isatty():
             raise AccountError(NEEDS_TERMINAL % self._name)
@@ -140,7 +141,7 @@ class ScriptRun:
         return {name: value for name, value in values.items() if value}
 
     def _prompt_for_key(self, question: str) -> str:
-        """Prompt for one key, at most TRIES times, and return a valid key; empty if the user skips it."""
+        """Prompt for one key, at most TRIES times, and return a valid key; "" if the user skips the key."""
         for _try in range(TRIES):
             try:
                 value = getpass.getpass("%s (not shown; Enter to skip): " % question).strip()
@@ -159,9 +160,9 @@ class ScriptRun:
     # -- the work ----------------------------------------------------------------------------------
 
     def _run_plan(self, plan: Document, keys: Mapping[str, str]) -> Document:
-        """Run the plan with the entries whose keys were typed, and return the answer with an outcome for every entry.
+        """Run the plan without entries whose keys were not typed. Return the answer, with an outcome for each entry.
 
-        Raises AccountError for an error of the whole plan.
+        Raise AccountError for an error of the whole plan.
         """
         incomplete = [entry for entry in self._entries if entry.get("key") and entry["key"] not in keys]
         resources = [
@@ -191,7 +192,7 @@ class ScriptRun:
                 sys.stdout.flush()
                 shown_step = step
             latest = self._call_engine(dict(plan, work="follow", follow_seconds=POLL_SECONDS))
-        if shown_step:  # examine the results of the jobs, and return the receipt that notes them
+        if shown_step:  # there were jobs: examine their results, and return the receipt that notes these
             latest = self._call_engine(dict(plan, work="examine"))
             answer["receipt"] = latest["receipt"] or answer["receipt"]
         pairs = zip(answer["outcomes"], latest["outcomes"])
@@ -216,20 +217,23 @@ class ScriptRun:
             raise AccountError(text % (name, errno_name(error))) from None
         finally:
             os.close(folder)
-        self.output.print_line("The result is in ~/%s; it contains no key." % name)
-        self.output.print_line("Import the result on your machine:")
+        self.output.print_line("The result, which contains no key, is in ~/%s." % name)
+        self.output.print_line("To import the result, run these commands on your machine:")
         self.output.print_line("  scp %s:%s ." % (self._script["ssh_target"], name))
         self.output.print_line("  hpc-onboard import-result %s" % name)
 
 
 def _with_fingerprints(plan: Mapping[str, Any], keys: Mapping[str, str]) -> Dict[str, Document]:
-    """Return the plan's "keys", in which the fingerprint of each typed key is that of the sender's key ("held")."""
+    """Return the plan's "keys" with the fingerprints of the typed keys as those of the sender's current keys ("held").
+
+    keys: by NAME@VERSION.
+    """
     described_keys = dict(plan["keys"])
     paths = AccountPaths(Account("", ""), bytes.fromhex(plan["fingerprint_key"]))  # only to compute fingerprints
-    for name, value in reversed(list(keys.items())):  # the first version of a key overwrites its other versions
-        secret = name.partition("@")[0]
-        if secret in described_keys:
-            described_keys[secret] = dict(described_keys[secret], held=[paths.fingerprint(value)])
+    for name_and_version, value in reversed(list(keys.items())):  # the first version of a key overwrites the others
+        name = name_and_version.partition("@")[0]
+        if name in described_keys:
+            described_keys[name] = dict(described_keys[name], held=[paths.fingerprint(value)])
     return described_keys
 
 
@@ -251,11 +255,14 @@ def _is_in_progress(outcome: Document) -> bool:
 
 
 def _add_job_result(first: Document, last: Document) -> Document:
-    """Return the first outcome of a resource with a background job, with the result of the job from the last one."""
+    """Return the outcome of a resource with a background job, once the script stops waiting for the job.
+
+    first: the outcome of the run that started the job. last: the latest outcome, which shows the result of the job.
+    """
     progress = last["progress"]
     if progress and "failed" in progress:
         return dict(first, status="failed", reason=progress["failed"], progress=None)
-    if progress:
+    if progress:  # the time is up
         why = "the work continues in the background (%s): run the script again to see the result" % progress["step"]
         return dict(first, status="unknown", reason=why, progress=None)
     if last["status"] in FAILURES or last["fields"]:

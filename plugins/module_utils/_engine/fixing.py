@@ -33,14 +33,15 @@ def apply_fixes(
         return run_isolated(resources, preview_pass, blocked)
     outcomes = run_isolated(resources, Pass(make_host, reconcile, locked=True, seconds=seconds), blocked)
     for outcome in outcomes:
-        for name in outcome["before"] if outcome["status"] in CHANGES else ():
-            # a fixed variable, which this process has inherited from a shell that read the file before the fix
-            os.environ.pop(name, None)
+        if outcome["status"] in CHANGES:
+            # fields may be variables, which this process has inherited from a shell that read the file before the fix
+            for field in outcome["before"]:
+                os.environ.pop(field, None)
     return outcomes
 
 
 def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome: Document) -> Dict[int, Document]:
-    """Return blocked outcomes, by position, for the fixes that would remove a resource noted in the receipt.
+    """Return, by position, the blocked outcomes of the fixes that would remove a resource noted in the receipt.
 
     If the receipt cannot be read, all fixes that remove something are blocked.
     """
@@ -57,7 +58,7 @@ def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome
             continue  # the outcome of the fix reports the error
         why = "waits for: " + receipt.IDENTITY if removed and receipt_outcome["status"] in FAILURES else ""
         for path in noted_paths:
-            if any(path == top or path.startswith(top + "/") for top in removed):  # top: a file or a folder
+            if any(path == top or path.startswith(top + "/") for top in removed):  # top may be a folder above the path
                 why = host.shown(path) + " was set up by hpc-onboard; fixes do not remove it"
         if why:
             blocked[position] = Outcome.of_failure(resource.identity, "blocked", why).document()

@@ -30,7 +30,7 @@ class Pass(NamedTuple):
     loop: Loop
     locked: bool  # hold the account's lock
     seconds: float  # for one resource
-    prerequisites: int = 0  # so many of the first resources store on the host what the others need
+    prerequisites: int = 0  # number of leading resources that store on the host what the others need
 
 
 class ChildSilent(Exception):
@@ -49,7 +49,7 @@ class LineReader:
         self._buffer = b""
 
     def read_line(self, seconds: float) -> str:
-        """Return the next line. Raise ChildSilent after so many seconds, ChildDied at the end of the pipe."""
+        """Return the next line. Raise ChildSilent after this time, and ChildDied at the end of the pipe."""
         deadline = time.time() + seconds
         while b"\n" not in self._buffer:
             if not select.select([self._handle], [], [], max(0.0, deadline - time.time()))[0]:
@@ -63,7 +63,10 @@ class LineReader:
 
 
 def run_isolated(resources: List[Resource], one_pass: Pass, settled: Dict[int, Document]) -> List[Document]:
-    """Return the outcomes of all resources, in order. settled: final outcomes, by position, of resources to skip."""
+    """Take all resources through the pass, and return their outcomes in order.
+
+    settled: final outcomes, by position, of resources to skip.
+    """
     outcomes = dict(settled)
     while len(outcomes) < len(resources):
         _run_child(resources, one_pass, outcomes)
@@ -76,7 +79,7 @@ def _run_child(resources: List[Resource], one_pass: Pass, outcomes: Dict[int, Do
     If the child hangs or is killed, its present resource becomes unknown or failed; the next child takes the others.
     """
     todo = [position for position in range(len(resources)) if position not in outcomes]
-    prerequisites = [  # examined by an earlier child, whose host is not that of this child
+    prerequisites = [  # examined by an earlier child, but this child has a host of its own
         resource
         for position, resource in enumerate(resources[: one_pass.prerequisites])
         if position in outcomes and outcomes[position]["status"] not in FAILURES
@@ -98,7 +101,7 @@ def _run_child(resources: List[Resource], one_pass: Pass, outcomes: Dict[int, Do
         import signal  # imported late: few children hang
 
         os.kill(child, signal.SIGKILL)
-        _mark_unknown(resources, position, one_pass, outcomes)  # position: of the outcome that did not arrive
+        _mark_unknown(resources, position, one_pass, outcomes)  # the loop ended at the outcome that did not arrive
     except ChildDied:
         os.waitpid(child, 0)
         text = (
@@ -110,9 +113,9 @@ def _run_child(resources: List[Resource], one_pass: Pass, outcomes: Dict[int, Do
 
 
 def _child_main(todo: List[Resource], prerequisites: List[Resource], one_pass: Pass, writer: int) -> None:
-    """Run as the child: without a terminal, take resources through the pass and report to the pipe. Never returns.
+    """Run as the child: take resources through the pass, write their outcomes to the pipe, and end the process.
 
-    prerequisites: resources to examine again without a report, because others use what they store on the host.
+    prerequisites: resources to examine first, without a report, because others use what they store on the host.
     """
     try:
         host = one_pass.make_host()
@@ -146,25 +149,31 @@ def _write_outcomes(todo: List[Resource], get_outcome: Callable[[Resource], Outc
 
 
 def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, outcomes: Dict[int, Document]) -> None:
-    """Mark the silent resource, given by its position, as unknown, and record on the account which file systems hang.
+    """Mark a resource as unknown, and record on the account which file systems hang. silent: its position.
 
     File systems that the resources touch are tried first, then all others, to which links may point. If all respond,
-    those that the silent resource touches are treated as hanging; but not the home's, which the other resources need.
+    the file systems that the resource touches are treated as hanging, except that of the home, which others need.
     """
     from .._core.mounts import describe_hang, find_hanging, mount_of, mount_points
 
     mounts, host = mount_points(), one_pass.make_host()
     home = host.root + host.home
-    home_mount, silent_mounts = mount_of(home, mounts), _touched_mounts(resources[silent], host, mounts)
+    home_mount = mount_of(home, mounts)
+    silent_mounts = _touched_mounts(resources[silent], host, mounts)
     all_touched = {home_mount}.union(*(_touched_mounts(resource, host, mounts) for resource in resources))
     wait = max(1.0, one_pass.seconds * MOUNT_SHARE)
-    hanging = set(find_hanging(all_touched, wait) or find_hanging(mounts, wait)) or silent_mounts - {home_mount}
+    hanging = set(find_hanging(all_touched, wait) or find_hanging(mounts, wait))
+    if not hanging:
+        hanging = silent_mounts - {home_mount}
     host.account.hung_mounts.update({mount: describe_hang(mount, home, one_pass.seconds) for mount in hanging})
-    text = "no answer in %d s, although the file systems respond. Run again; if that does not help, ask the site"
-    text %= one_pass.seconds
     causes = sorted(hanging & silent_mounts or hanging)
-    if causes:  # one of these file systems is enough to explain the outcome
-        text = host.account.hung_mounts[causes[0]]
+    if causes:
+        text = host.account.hung_mounts[causes[0]]  # the first one is enough to explain the outcome
+    else:
+        text = (
+            "no answer in %d s, although the file systems respond. Run again; if that does not help, ask the site for"
+            " help" % one_pass.seconds
+        )
     outcomes[silent] = Outcome.of_failure(resources[silent].identity, "unknown", text).document()
 
 

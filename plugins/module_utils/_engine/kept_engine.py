@@ -30,7 +30,7 @@ MOST_FILES = 3  # other machines may use other versions of Python or of hpc-onbo
 
 
 class KeptEngine(Resource):
-    """The engine's file as a resource. content: None if the account must not have any such file."""
+    """The engine's file as a resource. content: of the file; None if the account must have no engine file."""
 
     KIND = "kept_engine"
 
@@ -53,7 +53,10 @@ class KeptEngine(Resource):
         return {os.path.basename(path): "whole" for path in self.touches(host) if self._content}
 
     def inspect(self, host: Host) -> State:
-        """Return {file name: "whole" or "other"} of this engine's file, or of all engines if none is to be kept."""
+        """Return the state of this engine's file, or of the files of all engines if no engine is to be kept.
+
+        The state is {file name: "whole"} for a file with the content of this engine, else {file name: "other"}.
+        """
         if not self._content:
             return {os.path.basename(path): "other" for path in find_engines(host)}
         (path,) = self.touches(host)
@@ -83,7 +86,7 @@ def pack_engine(sources: Mapping[str, Optional[str]]) -> bytes:
     parts: List[bytes] = []
     for name in sorted(sources):
         source = sources[name]
-        index[name] = None
+        index[name] = None  # a package has no code
         if source is not None:
             part = _dump_code(compile(source, name + ".py", "exec"))
             offset = sum(map(len, parts))
@@ -103,7 +106,7 @@ def _dump_code(code: CodeType) -> bytes:
 def keep_or_drop_engine(payload: Mapping[str, Any]) -> Optional[Document]:
     """Keep the engine of this payload on the account if plan["engine"] is "keep"; else remove all kept engines.
 
-    Return {python: Python's cache tag, digest} of the kept file; None if no file was kept.
+    Return an object with Python's cache tag ("python") and the "digest" of the kept file; None if no file was kept.
     """
     plan = payload["plan"]
     account = Account.of_this_process(plan.get("sandbox"))

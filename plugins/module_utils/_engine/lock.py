@@ -20,7 +20,7 @@ class AccountLock:
     """
 
     def __init__(self, host: Host, seconds: float = WAIT_SECONDS) -> None:
-        """Prepare a lock. seconds: to wait for another run that holds the lock."""
+        """Prepare a lock. seconds: how long to wait for another run that holds the lock."""
         self._host, self._seconds = host, seconds
 
     def __enter__(self) -> "AccountLock":
@@ -32,7 +32,7 @@ class AccountLock:
             self._file.acquire(self._seconds)
         except LockBusy as error:
             self._folder.close()
-            text = "another run is working on this account (%s): wait until it ends, or end it, then run again"
+            text = "another run is working on this account (%s): wait for it to finish or stop it, then run again"
             raise AccountError(text % error) from None
         except (AccountError, OSError) as error:
             self._folder.close()

@@ -27,20 +27,22 @@ DOUBLED = (
 
 
 def decide_removals(task: Task) -> Task:
-    """Return the task with a decision on each resource: what stays has an outcome in kept, so the run skips it.
+    """Return the task with a decision on each resource whose removal is declared.
 
-    What gets former values back is replaced by a RestoredKey or a RestoredThing. All others are removed by the run.
+    A resource that stays gets a final outcome in Task.kept, so that the run skips the resource. A resource that gets
+    the user's former values back is replaced by a RestoredKey or a RestoredThing. The run removes all others.
     """
     observation = task.run_all(task.make_host, examine, locked=False, settled={})
     own_notes = notes.parse_notes(observation.receipt["after"])
     copied_notes = task.make_host().receipt_copy
-    # is_lost: the account has lost its receipt; a rotation may have begun one with the note of its own folder alone
+    # the account has lost its receipt; a rotation may have begun a new one, with the note of its own folder alone
     is_lost = not own_notes.keys() - {notes.folder_key(receipt.ABOVE)} and bool(copied_notes)
     all_notes: Mapping[str, Document] = dict(copied_notes, **own_notes) if is_lost else own_notes
     settled: Dict[int, Document] = {}
     resources = list(task.resources)
     for position, resource in enumerate(task.resources):
         before = observation.outcomes[position]["before"]
+        is_key = resource.IS_RESTORED  # an entry with a key, in a file that may have other entries
         note = all_notes.get(note_key(resource.KIND, resource.identity), {})
         if observation.receipt["status"] in FAILURES:  # it is unknown who created the resource
             settled[position] = receipt.blocked_outcome(Outcome(resource.identity, {}, {}).document())
@@ -48,22 +50,22 @@ def decide_removals(task: Task) -> Task:
         if _has_second_entry(resource, note, before):
             settled[position] = Outcome.of_failure(resource.identity, "blocked", DOUBLED).document()
             continue
-        why = _why_it_stays(task, resource, note, all_notes, before, is_lost)
-        if why is not None and resource.IS_RESTORED and note.get("replaced") and _is_restored(task, resource, note):
-            why = None  # a killed run restored the key, but did not remove the copy
-        if is_lost and why is not None and resource.IS_RESTORED and before:  # a key, which may be hpc-onboard's
-            settled[position] = Outcome.of_failure(resource.identity, "blocked", LOST % why).document()
+        why_kept = _why_kept(task, resource, note, all_notes, before, is_lost)
+        if why_kept and is_key and note.get("replaced") and _is_restored(task, resource, note):
+            why_kept = None  # a killed run restored the user's key, but did not remove the copy
+        if is_lost and why_kept and is_key and before:  # hpc-onboard may have written this key
+            settled[position] = Outcome.of_failure(resource.identity, "blocked", LOST % why_kept).document()
             continue
         # hpc-onboard replaced the user's key, or changed the modes of the key's file
         is_modified = note.get("replaced") or (note.get("was") and not note["made"])
-        if resource.IS_RESTORED and why in (None, ADOPTED) and is_modified:
+        if is_key and why_kept in (None, ADOPTED) and is_modified:
             resources[position] = RestoredKey(resource, note)
-        elif resource.IS_MOVABLE and why is None and former_copies.has_copy(task.make_host(), resource):
+        elif resource.IS_MOVABLE and not why_kept and former_copies.has_copy(task.make_host(), resource):
             resources[position] = RestoredThing(resource)
-        elif why is not None:
+        elif why_kept:
             outcome = Outcome(resource.identity, {}, {})
             if before or observation.outcomes[position]["status"] in FAILURES:  # a missing resource needs no remark
-                outcome.remarks = ["%s: not removed, because %s" % (resource.identity, why)]
+                outcome.remarks = ["%s: not removed, because %s" % (resource.identity, why_kept)]
             settled[position] = outcome.document()
     pairs = enumerate(zip(resources, task.resources))
     restored = frozenset(position for position, (resource, declared) in pairs if resource is not declared)
@@ -71,21 +73,26 @@ def decide_removals(task: Task) -> Task:
 
 
 def _is_restored(task: Task, resource: Resource, note: Document) -> bool:
-    """Return True if the user's former key is in its place again."""
+    """Return True if the key that hpc-onboard replaced, and of which a copy exists, is in its place again."""
     host = task.make_host()
     return RestoredKey(resource, note).bound(host).is_in_place(host)
 
 
 def _has_second_entry(resource: Resource, note: Document, found: State) -> bool:
-    """Return True if the file has the user's own entry next to hpc-onboard's: a removal would remove both."""
+    """Return True if the file has an entry of the user next to hpc-onboard's entry: a removal would remove both.
+
+    note: of the resource; {} without a note. found: the resource's present state.
+    """
     is_written = note.get("made") or note.get("replaced")
-    return bool(resource.IS_RESTORED and is_written and any(found.get(field, "1") != "1" for field in notes.NUMBERS))
+    # these fields are numbers of entries, as text
+    has_several_entries = any(found.get(field, "1") != "1" for field in notes.NUMBERS)
+    return bool(resource.IS_RESTORED and is_written and has_several_entries)
 
 
-def _why_it_stays(
+def _why_kept(
     task: Task, resource: Resource, note: Document, all_notes: Mapping[str, Document], found: State, is_lost: bool
 ) -> Optional[str]:
-    """Return why a resource stays although its removal is declared; None if it is removed or restored.
+    """Return why a resource stays although its removal is declared; None if the run removes or restores the resource.
 
     note: of the resource; {} without a note. found: the resource's present state. is_lost: see decide_removals().
     """
@@ -99,5 +106,5 @@ def _why_it_stays(
     if keeps_edits and (note["made"] or note.get("replaced")) and notes.is_changed_by_user(note, found, key_id):
         has_copy = note.get("replaced") and former_copies.has_copy(task.make_host(), resource)
         hint = "; your former content is in ~/%s" % FORMER if has_copy else ""
-        return "this resource was changed since hpc-onboard wrote it" + hint
+        return "this resource has been changed since hpc-onboard wrote it" + hint
     return None if note["made"] else ADOPTED

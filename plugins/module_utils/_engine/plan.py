@@ -21,7 +21,7 @@ Loop = Callable[[Resource, Host], Outcome]  # examine or reconcile, perhaps rest
 
 
 def build_resource(entry: Mapping[str, Any], kinds: Kinds) -> Resource:
-    """Return the resource for one entry of a plan, with checked options and defaults. Raise AccountError if invalid."""
+    """Return the resource for one entry of a plan, with defaults filled in. Raise AccountError for an invalid entry."""
     kind = str(entry.get("kind"))
     if kind not in kinds:
         raise AccountError("unknown resource type %r; available: %s" % (kind, ", ".join(sorted(kinds))))
@@ -49,9 +49,9 @@ class ResourceRun:
         self.host.forget_observations()  # the previous resource may have changed the account
         try:
             bound = resource.bound(self.host)
-            failed = self._find_failed_parent(bound) if bound.WAITS else None
-            if failed:
-                return Outcome.of_failure(resource.identity, "blocked", "waits for: " + failed)
+            failed_identity = self._find_failed_parent(bound) if bound.WAITS else None
+            if failed_identity:
+                return Outcome.of_failure(resource.identity, "blocked", "waits for: " + failed_identity)
             outcome = self.loop(bound, self.host)
         except FileSystemHangs as error:
             outcome = Outcome.of_failure(resource.identity, "unknown", str(error))
@@ -63,11 +63,12 @@ class ResourceRun:
             outcome = Outcome.of_failure(resource.identity, "failed", describe_bug(error))
         has_failed = outcome.status in ("blocked", "failed")
         paths = self._touched_paths(resource) if has_failed or self.host.created_folders else []
-        if paths and has_failed:
-            self._failed.setdefault(paths[0], resource.identity)
+        own_path = paths[0] if paths else None
+        if own_path and has_failed:
+            self._failed.setdefault(own_path, resource.identity)
         # a folder that is itself the resource is noted as such, not as created for the resource
         created, self.host.created_folders = self.host.created_folders, []
-        outcome.folders = [self.host.shown(folder) for folder in created if folder not in paths[:1]]
+        outcome.folders = [self.host.shown(folder) for folder in created if folder != own_path]
         return outcome
 
     def _touched_paths(self, resource: Resource) -> List[str]:
@@ -78,13 +79,12 @@ class ResourceRun:
             return []
 
     def _find_failed_parent(self, resource: Resource) -> Optional[str]:
-        """Return the identity of a failed resource that this one is in or points to, or None.
-
-        A failed resource with the same own path does not count: it is another entry of the same file.
-        """
+        """Return the identity of a failed resource that contains this resource or is its target; else None."""
         paths = resource.touches(self.host)
         for path in paths:
-            for failed, identity in self._failed.items():
-                if path.startswith(failed + "/") or (path == failed and path not in paths[:1]):
+            for failed_path, identity in self._failed.items():
+                # a failed resource with the same own path is another entry of the same file
+                is_target = path == failed_path and path != paths[0]
+                if is_target or path.startswith(failed_path + "/"):
                     return identity
         return None

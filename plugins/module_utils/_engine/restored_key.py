@@ -9,14 +9,14 @@ from .._core.resource import Resource, State
 from .._core.values import note_key
 from .._receipt import former_copies
 
-COPY = "former key"  # the field of the state that exists as long as the private copy
+COPY = "former key"  # the field of the state that shows that the private copy still exists
 
 
 class RestoredKey(Resource):
     """The entry as the user had it. If its former text is lost, the entry of hpc-onboard is removed instead."""
 
     def __init__(self, key: Any, note: Mapping[str, Any]) -> None:
-        """Take a KeptKey whose removal is declared, and its note in the receipt."""
+        """Store a key (_resources/kept_key.py) whose removal is declared, and its note in the receipt."""
         self._key, self._note = key, note
         self.options, self.identity, self.KIND = key.options, key.identity, key.KIND
         self._note_key = note_key(key.KIND, key.identity)
@@ -36,14 +36,14 @@ class RestoredKey(Resource):
         return self._text
 
     def is_in_place(self, host: Host) -> bool:
-        """Return True if the entry is as in the copy: a killed run did not replace the key yet, or had restored it."""
+        """Return True if the entry is that of the copy: a killed run did not replace the key yet, or restored it."""
         text, file = self._former_text(host), host.entry(self._key.path)
         if text is None or file is None or file.kind != "file":
             return False
         return bool(self._key.find_entry(text) == self._key.find_entry(host.read(self._key.path).decode("latin-1")))
 
     def desired(self, host: Host) -> State:
-        """Return the former key and modes; an empty state, which removes the entry, if the former key is unknown."""
+        """Return the former key and modes; if the former key is unknown, an empty state: the entry is then removed."""
         state = {name: value for name, value in self.inspect(host).items() if name != COPY}
         if self._note.get("replaced"):
             text = self._former_text(host)
@@ -71,7 +71,7 @@ class RestoredKey(Resource):
         """Restore the former entry and modes, and remove the copy. If the copy is lost, remove the entry."""
         text, key = self._former_text(host), self._key
         if self._note.get("replaced") and text is None:
-            key.apply(host)
+            key.apply(host)  # removes the entry, since that is the key's desired state
             return
         if text is not None:
             current = host.read(key.path).decode("latin-1")

@@ -16,7 +16,7 @@ class RestoredThing(Resource):
     """Removes a resource, and moves what the user had in its place back from the private folder."""
 
     def __init__(self, resource: Resource) -> None:
-        """Take the resource whose removal is declared."""
+        """Store a resource whose removal is declared."""
         self._resource = resource
         self.options, self.identity, self.KIND = resource.options, resource.identity, resource.KIND
 
@@ -27,11 +27,11 @@ class RestoredThing(Resource):
         return self._resource.touches(host)
 
     def desired(self, host: Host) -> State:
-        """Return nothing: neither the resource nor the private copy is desired."""
+        """Return an empty state: neither the resource nor the private copy is desired."""
         return {}
 
     def inspect(self, host: Host) -> State:
-        """Return the state of the resource, with COPY; an empty state once the user's file was moved back."""
+        """Return the state of the resource, with COPY; an empty state after the user's file was moved back."""
         if not former_copies.has_copy(host, self):
             return {}
         return dict(self._resource.inspect(host), **{COPY: "kept"})

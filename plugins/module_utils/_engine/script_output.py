@@ -25,7 +25,7 @@ FOUND = {"missing": "missing", "different": "different", "extra": "found"}  # in
 WORDS_OF_WORK = {"preview": dict(WORDS, **PLANNED), "examine": dict(WORDS, **FOUND)}  # by the engine's work
 MARKS = {"ok": "=", "missing": "+", "different": "~", "extra": "-", "unknown": "?"}
 GRAVE = ("critical", "high")  # severities that make an audit fail
-WATCH = "watch"  # the capability of audit checks
+WATCH = "watch"  # the capability of outcomes of audit checks, whose fields are findings
 
 
 class ScriptOutput:
@@ -49,10 +49,10 @@ class ScriptOutput:
     def print_account(self, name: str, part: str, work: str, answer: Mapping[str, Any], seconds: float) -> bool:
         """Print the totals and the outcomes of an account; return True if the script must fail.
 
-        part: onboard, audit or offboard. work: the engine's. seconds: the duration.
+        name: of the account. part: onboard, audit or offboard. work: of the plan. seconds: the duration.
         """
         outcomes = answer["outcomes"]
-        if part == "offboard":  # a resource that did not exist before is not mentioned
+        if part == "offboard":  # skip resources that did not exist
             outcomes = [
                 outcome
                 for outcome in outcomes
@@ -62,7 +62,7 @@ class ScriptOutput:
         has_failed = bool(problem) or any(_is_failure(outcome, part) for outcome in outcomes)
         words = WORDS_OF_WORK.get(work, WORDS)
         counts = [(sum(outcome["status"] == status for outcome in outcomes), word) for status, word in words.items()]
-        # reversed: problems first
+        # problems first
         totals = ", ".join("%d %s" % (count, word) for count, word in reversed(counts) if count) or "nothing to do"
         success, failure = ("*", "x") if self._is_ascii else ("\u2713", "\u2717")
         self.print_line("%s %s  %s  (%.1f s)" % (failure if has_failed else success, name, totals, seconds))
@@ -75,13 +75,15 @@ class ScriptOutput:
 
 
 def _is_failure(outcome: Mapping[str, Any], part: str) -> bool:
-    """Return True if the outcome makes the script fail: a failure, a difference in an audit, or a grave finding."""
+    """Return True if the outcome makes the script fail: a failure, or in an audit a difference or a grave finding."""
     if outcome["status"] in FAILURES:
         return True
     if part != "audit" or outcome["status"] == "ok":
         return False
+    if outcome["capability"] != WATCH:  # a declared resource differs
+        return True
     severities = outcome["evidence"].get("severities", {})
-    return outcome["capability"] != WATCH or any(severity in GRAVE for severity in severities.values())
+    return any(severity in GRAVE for severity in severities.values())
 
 
 def _render_outcome(outcome: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:

@@ -30,9 +30,10 @@ class Observation(NamedTuple):
 
 
 class KeptResources(NamedTuple):
-    """The resources that stay although their removal is declared: their outcomes, by position in the plan.
+    """The decisions of an offboarding run about the resources that it does not simply remove.
 
-    receipt: its notes when that was decided. restored: positions of resources that get the user's former values back.
+    outcomes: of the resources that stay, by position in the plan. receipt: the state of the receipt when the run
+    decided. restored: positions of the resources that get the user's former values back.
     """
 
     outcomes: Dict[int, Document]
@@ -52,7 +53,7 @@ class Task(NamedTuple):
 
     @property
     def cluster(self) -> str:
-        """Return the id of the account's cluster; others may share its home."""
+        """Return the id of the account's cluster, or "". Other clusters may share the home and the receipt."""
         return str(self.plan.get("cluster") or "")
 
     def examine_only(self, resources: List[Resource]) -> List[Document]:
@@ -62,26 +63,30 @@ class Task(NamedTuple):
     def run_all(
         self, make_host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]
     ) -> Observation:
-        """Take the receipt and all resources through a loop. The receipt is first, so it waits for no failed resource.
+        """Take the receipt, then all resources of the plan through a loop, and return their outcomes.
 
-        settled: outcomes, by position, that are already final: their resources are not accessed again.
+        The receipt is first, so that it does not wait for a failed resource. settled: final outcomes, by position in
+        the plan, of resources that are not accessed again.
         """
-        added: List[Resource] = [receipt.Receipt({})]
+        leading: List[Resource] = [receipt.Receipt({})]  # in front of the plan's resources
         if self.plan.get("only_made"):
             from .._receipt.stale_drafts import StaleDrafts  # imported late: few runs remove anything
 
-            added.append(StaleDrafts(self.resources))
-        shifted = {position + len(added): outcome for position, outcome in settled.items()}
+            leading.append(StaleDrafts(self.resources))
+        settled = {position + len(leading): outcome for position, outcome in settled.items()}
         guarded_loop = self.key_guard.guard_keys(loop)
         # the first resource, the receipt, stores its notes on the host for all others
         guarded_pass = Pass(make_host, guarded_loop, locked, self.seconds, prerequisites=1)
-        outcomes = run_isolated(added + self.resources, guarded_pass, shifted)
-        has_drafts = len(added) > 1 and outcomes[1]["status"] in CHANGES
-        return Observation(outcomes[0], outcomes[len(added) :], has_drafts)
+        outcomes = run_isolated(leading + self.resources, guarded_pass, settled)
+        has_drafts = len(leading) > 1 and outcomes[1]["status"] in CHANGES
+        return Observation(outcomes[0], outcomes[len(leading) :], has_drafts)
 
 
 def mark_adopted(task: Task, observation: Observation) -> None:
-    """Mark the outcomes of resources that existed before hpc-onboard, by the receipt of this run or its copy."""
+    """Mark the outcomes of resources that existed before hpc-onboard, according to the receipt.
+
+    Without a receipt, the sender's copy of its notes decides.
+    """
     known_notes = notes.parse_notes(observation.receipt["after"]) or task.make_host().receipt_copy
     notes_before = notes.parse_notes(observation.receipt["before"])
     triples = zip(task.resources, task.plan["resources"], observation.outcomes)

@@ -23,13 +23,14 @@ CHANGED_SINCE = "the resource has changed since this run began; run again"
 def plan_records(observation: Observation, preview: Observation) -> List[Document]:
     """Return the outcomes to note before anything is created, with the folders that will be created for them.
 
-    observation: the account as examined; its outcomes are returned, except of resources that depend on others. Only the
-    preview shows if these will be changed or blocked. The receipt's own folders are noted with the receipt.
+    observation: the outcomes of the examination, without changes. preview: the expected outcomes of the run. Both
+    differ for a resource that depends on another one: only the preview shows that the run will change or block it.
     """
     planned = []
     for present, expected in zip(observation.outcomes, preview.outcomes):
         will_change = expected["status"] in CHANGES and present["status"] not in CHANGES
         will_wait = expected["status"] == "blocked" and present["status"] in CHANGES
+        # the receipt's own folders are noted when the receipt is written
         folders = [folder for folder in expected["folders"] if folder not in receipt.FOLDERS]
         planned.append(dict(expected if will_change or will_wait else present, folders=folders))
     return planned
@@ -44,8 +45,8 @@ def restrict_to_planned(loop: Loop, task: Task, observation: Observation, previe
     pairs = zip(preview.outcomes, observation.outcomes)
     for entry, resource, (expected, present) in zip(task.plan["resources"], task.resources, pairs):
         if entry["options"].get("state") != "absent" and expected["status"] not in CHANGES:
-            failures = (outcome["reason"] for outcome in (expected, present) if outcome["status"] in FAILURES)
-            held_back[note_key(resource.KIND, resource.identity)] = next(failures, CHANGED_SINCE)
+            reasons = (outcome["reason"] for outcome in (expected, present) if outcome["status"] in FAILURES)
+            held_back[note_key(resource.KIND, resource.identity)] = next(reasons, CHANGED_SINCE)
 
     def run_or_examine(resource: Resource, host: Host) -> Outcome:
         """Take a resource through the loop, or only examine the resource if it is held back."""

@@ -31,7 +31,10 @@ class Item(NamedTuple):
 
 
 def render(prefix: str, channels: Sequence[str], version: str) -> str:
-    """Return settings with these channels, with packages and environments in the prefix, without auto-activation."""
+    """Return settings with these channels, which also keep packages and environments in the prefix.
+
+    The base environment is not activated automatically. version: of conda's installer.
+    """
     lists = (("pkgs_dirs", [prefix + "/pkgs"]), ("envs_dirs", [prefix + "/envs"]), ("channels", list(channels)))
     lines = ["%s:\n%s" % (name, "".join('  - "%s"\n' % item for item in items)) for name, items in lists]
     return add_mark(COMMENT + "".join(lines) + "%s: false\n" % activation_setting(version))
@@ -39,7 +42,8 @@ def render(prefix: str, channels: Sequence[str], version: str) -> str:
 
 def activation_setting(version: str) -> str:
     """Return the name of the setting for automatic activation of the base environment, which conda 25 renamed."""
-    return "auto_activate" if version_numbers(version)[:1] >= [26] else "auto_activate_base"  # 25 accepts both
+    # conda 25 accepts both names
+    return "auto_activate" if version_numbers(version)[:1] >= [26] else "auto_activate_base"
 
 
 def version_numbers(version: str) -> List[int]:
@@ -57,21 +61,21 @@ def read_list(text: str, setting: str) -> Optional[List[Item]]:
 
     The parser supports the usual forms of YAML: a list in brackets on one line, or one item per line after a dash.
     """
-    found: Optional[List[Item]] = None
+    items: Optional[List[Item]] = None
     for number, line in enumerate(split_lines(text), 1):
-        code = re.sub(r"(^|\s)#.*", "", line.rstrip())
+        code = re.sub(r"(^|\s)#.*", "", line.rstrip())  # without a comment
         key = re.match(r"^([A-Za-z_]+)\s*:\s*(.*)", code)
         if key:
-            if found is not None:  # the next setting begins
-                return found
+            if items is not None:  # the next setting begins
+                return items
             if key.group(1) == setting:
                 inside = key.group(2).strip("[] ")  # empty if the items are on the next lines
-                found = [Item(number, _unquote(item)) for item in inside.split(",") if _unquote(item)]
-        elif found is not None:
+                items = [Item(number, _unquote(value)) for value in inside.split(",") if _unquote(value)]
+        elif items is not None:
             item_line = re.match(r"^\s*-\s*(.*)", code)
             if item_line and _unquote(item_line.group(1)):
-                found.append(Item(number, _unquote(item_line.group(1))))
-    return found
+                items.append(Item(number, _unquote(item_line.group(1))))
+    return items
 
 
 def is_anaconda_channel(channel: str) -> bool:

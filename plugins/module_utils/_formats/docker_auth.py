@@ -33,7 +33,7 @@ class Member(NamedTuple):
 
 
 def problem(text: str, registry: str) -> Optional[str]:
-    """Return why this file cannot be edited, or why programs would ignore an entry in it; else None."""
+    """Return why this file cannot be edited, or why programs would ignore the registry's entry; else None."""
     try:
         document = json.loads(text or NEW, object_pairs_hook=_refuse_duplicates)
     except _DuplicateName as error:
@@ -47,7 +47,7 @@ def problem(text: str, registry: str) -> Optional[str]:
     program = credential_helper(text, registry)
     if program:
         return (
-            "the program %s, not this file, provides the login for %s: remove the setting credsStore or credHelpers"
+            "the program %s, not this file, provides the login for %s: remove the credsStore or credHelpers setting"
             % (program, registry)
         )
     return None
@@ -64,7 +64,7 @@ def credential_helper(text: str, registry: str) -> str:
 
 
 def find_names(text: str, registry: str) -> List[str]:
-    """Return the names under which a file has logins for a registry: its exact name first, then docker://NAME etc."""
+    """Return the names under which a file has logins for a registry: the exact name first, then docker://NAME etc."""
     plain = _strip_scheme(registry)
     names = [name for name in list_registries(text) if _strip_scheme(name) == plain]
     return sorted(names, key=lambda name: name != registry)
@@ -76,7 +76,7 @@ def _strip_scheme(name: str) -> str:
 
 
 def find(text: str, registry: str) -> Optional[RegistryLogin]:
-    """Return the login for a registry, or None. A login without user and password means an invalid entry."""
+    """Return the login for a registry, or None; a login with an empty user and password for an invalid entry."""
     logins = find_all(text, registry)
     return logins[0] if logins else None
 
@@ -87,7 +87,7 @@ def find_all(text: str, registry: str) -> List[RegistryLogin]:
 
 
 def _read_login(entry: Any) -> RegistryLogin:
-    """Return the login in an entry; without user and password if the entry is invalid."""
+    """Return the login in an entry; a login with an empty user and password if the entry is invalid."""
     try:
         user, colon, password = base64.b64decode(str(entry["auth"]), validate=True).decode("utf-8").partition(":")
     except (KeyError, TypeError, ValueError, binascii.Error):
@@ -104,7 +104,10 @@ def list_registries(text: str) -> List[str]:
 
 
 def put(text: str, registry: str, login: RegistryLogin) -> str:
-    """Return the text with this login for the registry under only one name: one that the file uses already, if any."""
+    """Return the text with this login for the registry, under a single name.
+
+    That is the first name of find_names. Other names of the registry are removed.
+    """
     registry, *duplicates = find_names(text, registry) or [registry]
     for name in duplicates:
         text = _without_name(text, name)
@@ -132,15 +135,15 @@ def without(text: str, registry: str) -> str:
 
 
 def _without_name(text: str, registry: str) -> str:
-    """Return the text without one member of "auths" and its comma; "" if no other content is left."""
+    """Return the text without one member of "auths" and one comma; "" if no other content is left."""
     auths = _read_members(text, _read_members(text, _skip_blank(text, 0))["auths"].value)
     members = sorted(auths.values())
     index = members.index(auths[registry])
-    if index + 1 < len(members):  # with the comma after the member
+    if index + 1 < len(members):  # remove the comma after the member, too
         rest = text[: members[index].start] + text[members[index + 1].start :]
-    elif index:  # the last of several members, with the comma before it
+    elif index:  # the last of several members: remove the comma before the member, too
         rest = text[: members[index - 1].end] + text[members[index].end :]
-    else:
+    else:  # the only member
         rest = text[: members[0].start] + text[members[0].end :]
     return "" if json.loads(rest) in ({}, {"auths": {}}) else rest
 
@@ -165,14 +168,15 @@ def _skip_blank(text: str, offset: int) -> int:
 
 
 def _read_members(text: str, offset: int) -> Dict[str, Member]:
-    """Return the members of the object at an offset of valid JSON."""
+    """Return the members of a JSON object by name. text: valid JSON. offset: of the object's opening brace."""
     decoder = json.JSONDecoder()
     members: Dict[str, Member] = {}
     start = _skip_blank(text, offset + 1)
     while text[start] != "}":
-        name, colon = decoder.raw_decode(text, start)
-        value = _skip_blank(text, _skip_blank(text, colon) + 1)
-        end = decoder.raw_decode(text, value)[1]
+        name, name_end = decoder.raw_decode(text, start)
+        colon = _skip_blank(text, name_end)
+        value = _skip_blank(text, colon + 1)
+        _value, end = decoder.raw_decode(text, value)
         members[name] = Member(start, value, end)
         start = _skip_blank(text, end)
         if text[start] == ",":

@@ -20,8 +20,8 @@ class EnrootEntry(NamedTuple):
     """The entry for a machine and login, which may be on several lines of a file."""
 
     passwords: List[str]  # of each line, in order
-    well_formed: bool  # True if enroot can read the first line
-    foremost: bool  # True if neither another entry for the machine nor a default comes before
+    well_formed: bool  # True if enroot can parse the first line
+    foremost: bool  # True if no other entry for the machine, and no default entry, is before this one
 
 
 def is_ours(line: str, machine: str, login: str) -> bool:
@@ -32,7 +32,10 @@ def is_ours(line: str, machine: str, login: str) -> bool:
 
 
 def _parse_values(words: List[str]) -> Dict[str, str]:
-    """Return the value of each keyword: the word after it, which may itself look like a keyword. The first one wins."""
+    """Return the value of each keyword, which is the next word, even if that looks like a keyword.
+
+    Of a repeated keyword, the first value is returned.
+    """
     values: Dict[str, str] = {}
     remaining = iter(words)
     for word in remaining:
@@ -44,7 +47,7 @@ def _parse_values(words: List[str]) -> Dict[str, str]:
 
 
 def takes_precedence(line: str, machine: str) -> bool:
-    """Return True if enroot or curl would use this line instead of a later one for the machine."""
+    """Return True if enroot or curl would use this line instead of a later line for the machine."""
     words = [word.lower() for word in split_words(line)]  # curl reads keywords and hosts in any case
     return words[:2] == ["machine", machine.lower()] or words[:1] == ["default"]
 
@@ -57,19 +60,22 @@ def format_entry(machine: str, login: str, password: str) -> str:
 def find(text: str, machine: str, login: str) -> Optional[EnrootEntry]:
     """Return the entry for a machine and login, or None."""
     lines = split_lines(text)
-    ours = [number for number, line in enumerate(lines) if is_ours(line, machine, login)]
-    if not ours:
+    numbers = [number for number, line in enumerate(lines) if is_ours(line, machine, login)]
+    if not numbers:
         return None
-    first = lines[ours[0]]
+    first = lines[numbers[0]]
     well_formed = re.match(r"^machine[ \t]+\S+[ \t]+login[ \t]+\S+[ \t]+password[ \t]+\S", first) is not None
-    passwords = [_parse_values(split_words(lines[number])[2:])["password"] for number in ours]
-    has_rival = any(takes_precedence(line, machine) for line in lines[: ours[0]])
+    passwords = [_parse_values(split_words(lines[number])[2:])["password"] for number in numbers]
+    has_rival = any(takes_precedence(line, machine) for line in lines[: numbers[0]])
+    # curl may find another entry, which spans several lines
     foremost = not has_rival and find_curl_login(text, machine) == (login, passwords[0])
     return EnrootEntry(passwords, well_formed, foremost)
 
 
 def find_curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[str]]:
-    """Return login and password that curl sends to a machine: those of the first entry, which may span lines.
+    """Return login and password of the entry that curl uses for a machine; None for each that is missing.
+
+    curl uses the first entry for the machine, which may span several lines.
 
     Source: lib/netrc.c of curl 7.88. Keywords and hosts are case-insensitive. A comment ends with its line, a macro at
     an empty line. A quoted word keeps its quotes.
@@ -80,9 +86,10 @@ def find_curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[st
     expected = "keyword"
     for line in split_lines(text):
         if expected == "macro":
-            if line[:1] not in "\r\n":  # the macro ends at an empty line
+            is_empty = line[:1] in "\r\n"
+            if not is_empty:
                 continue
-            expected = "keyword"
+            expected = "keyword"  # the macro ends at an empty line
         for word in split_words(line):
             if word.startswith("#"):
                 break
@@ -110,26 +117,26 @@ def find_curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[st
 def put(text: str, machine: str, login: str, password: str) -> str:
     """Return the text with one line for machine and login: before the first line with precedence, else at the end.
 
-    At the end, the entries of a login are in reverse alphabetical order of machines, such as nvcr.io before
-    authn.nvidia.com, whichever is written first.
+    At the end, entries with the same login are sorted by machine in reverse, such as nvcr.io before authn.nvidia.com,
+    so that the order does not depend on which entry is written first.
     """
     lines = split_lines(text)
     end = "\r\n" if lines and lines[0].rstrip("\n").endswith("\r") else "\n"
     kept: List[str] = []
-    place = None
+    place = None  # index in kept of the new line
     for line in lines:
         if place is None and takes_precedence(line, machine):
             place = len(kept)
         if not is_ours(line, machine, login):
             kept.append(line)
-    ours = format_entry(machine, login, password) + end
+    new_line = format_entry(machine, login, password) + end
     if place is None and kept and not kept[-1].endswith("\n"):
         place = 0  # the last line has no line end, and must not get one
     elif place is None:
         place = len(kept)
         while place and _belongs_below_ours(kept[place - 1], machine, login):
             place -= 1
-    return "".join(kept[:place]) + ours + "".join(kept[place:])
+    return "".join(kept[:place]) + new_line + "".join(kept[place:])
 
 
 def _belongs_below_ours(line: str, machine: str, login: str) -> bool:
@@ -137,8 +144,8 @@ def _belongs_below_ours(line: str, machine: str, login: str) -> bool:
 
     Such a line stays below the entry that is written, so that nvcr.io comes before authn.nvidia.com.
     """
-    other = split_words(line)[1:2]
-    return bool(other) and other[0] < machine and is_ours(line, other[0], login)
+    names = split_words(line)[1:2]  # the name of the machine, if the line has two words
+    return bool(names) and names[0] < machine and is_ours(line, names[0], login)
 
 
 def without(text: str, machine: str, login: str) -> str:
@@ -147,20 +154,20 @@ def without(text: str, machine: str, login: str) -> str:
 
 
 def restore_former(text: str, machine: str, login: str, former: str) -> str:
-    """Return the text with the lines for machine and login as they were in the former text."""
+    """Return the text, in which the lines for machine and login are those of the former text."""
     if without(text, machine, login) == without(former, machine, login):  # no other line has changed
         return former
     lines = split_lines(text)
     restored = [line for line in split_lines(former) if is_ours(line, machine, login)]
     place = next((number for number, line in enumerate(lines) if is_ours(line, machine, login)), len(lines))
     others = [line for line in lines if not is_ours(line, machine, login)]
-    if restored and others[place:] and not restored[-1].endswith("\n"):
+    if restored and others[place:] and not restored[-1].endswith("\n"):  # was the last line of the former text
         restored[-1] += "\n"
     return "".join(others[:place] + restored + others[place:])
 
 
 def problem(text: str, machine: str) -> Optional[str]:
-    """Return why the entry for a machine cannot be edited in this file, and what to do; None if it can."""
+    """Return why the entry for a machine cannot be edited in this file, and what to do; else None."""
     if text.startswith(BYTE_ORDER_MARK):
         return "the file begins with a byte-order mark, which hides the first line from enroot: delete the mark"
     if "\0" in text:

@@ -48,7 +48,7 @@ SOURCE = {  # a line that sources the file {0} below the home, with the mark {1}
 
 
 class ShellSettings(NamedTuple):
-    """The settings of a section, in any dialect."""
+    """The settings that a section of a start-up file makes, independent of the dialect."""
 
     variables: Mapping[str, str] = {}
     path: Sequence[str] = ()  # folders at the beginning of PATH, in order
@@ -67,12 +67,15 @@ def render(dialect: str, settings: ShellSettings) -> str:
 
 
 def source_line(dialect: str, file: str, mark: str) -> str:
-    """Return a line for a start-up file that sources another file if that exists. file: its path below the home."""
+    """Return a line for a start-up file that sources another file, if that file exists.
+
+    file: the path of the other file below the home. mark: a comment at the end of the line.
+    """
     return SOURCE[dialect].format(file, mark)
 
 
 def parse(dialect: str, text: str) -> ShellSettings:
-    """Return the settings in a text that render() returned."""
+    """Return the settings in a text that render() returned for this dialect."""
     assign = {
         "sh": r"^export (\w+)='([^']*)'$",
         "csh": r"^setenv (\w+) '([^']*)'$",
@@ -83,10 +86,8 @@ def parse(dialect: str, text: str) -> ShellSettings:
     path: List[str] = []
     path_end: List[str] = []
     for line, folder in re.findall(r"^(%s .*?'([^']*)'.*\n)" % starts[dialect], text, re.MULTILINE):
-        if line == PREPEND[dialect].format(folder):
-            path.append(folder)
-        else:
-            path_end.append(folder)
+        is_prepended = line == PREPEND[dialect].format(folder)
+        (path if is_prepended else path_end).append(folder)
     define = {
         "sh": r'^(\w+)\(\) \{.*? \. "([^"]*)"',
         "csh": r"^alias (\w+) .*? source (.+?); eval",
@@ -95,4 +96,5 @@ def parse(dialect: str, text: str) -> ShellSettings:
     commands = {
         name: file.replace(MACHINES[dialect], MACHINE) for name, file in re.findall(define[dialect], text, re.MULTILINE)
     }
-    return ShellSettings(variables, path[::-1], path_end, commands)  # render() prepends the last folder first
+    path.reverse()  # render() prepends the last folder first
+    return ShellSettings(variables, path, path_end, commands)

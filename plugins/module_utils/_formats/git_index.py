@@ -13,17 +13,20 @@ EXTENDED = 0x4000  # a flag: two more bytes of flags follow
 
 
 def read_paths(content: bytes, object_bytes: int = 20) -> FrozenSet[str]:
-    """Return the paths in an index, as latin-1. object_bytes: 20, or 32 for SHA-256. Raise ValueError if invalid."""
+    """Return the paths in the content of an index, decoded as latin-1. Raise ValueError if the content is invalid.
+
+    object_bytes: the length of an object name, 20 for SHA-1 or 32 for SHA-256.
+    """
     if content[:4] != b"DIRC" or len(content) < 12:
         raise ValueError("not an index")
     version, count = struct.unpack(">II", content[4:12])
     if version not in (2, 3, 4):
         raise ValueError("unsupported version")
     paths = set()
-    offset, path = 12, b""
+    offset, path = 12, b""  # the first entry is after the header
     for _entry in range(count):
         start = offset
-        offset += STATUS_BYTES + object_bytes + 2  # the object name and two bytes of flags follow
+        offset += STATUS_BYTES + object_bytes + 2  # status, object name, and two bytes of flags
         flags = int.from_bytes(content[offset - 2 : offset], "big")
         offset += 2 if version > 2 and flags & EXTENDED else 0
         prefix = b""
@@ -39,7 +42,7 @@ def read_paths(content: bytes, object_bytes: int = 20) -> FrozenSet[str]:
 
 def _read_number(content: bytes, offset: int) -> "tuple[int, int]":
     """Return a number of variable width (see "offset encoding" in git's pack format) and the offset after it."""
-    byte = content[offset : offset + 1] or b"\0"
+    byte = content[offset : offset + 1] or b"\0"  # a truncated file ends the number
     value = byte[0] & 0x7F
     while byte[0] & 0x80:
         offset += 1

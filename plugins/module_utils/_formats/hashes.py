@@ -21,6 +21,6 @@ def digest(content: bytes) -> bytes:
 
 
 def keyed_digest(key: bytes, content: bytes) -> bytes:
-    """Return the HMAC-SHA256 of the content, 32 bytes (RFC 2104). The key has at most 64 bytes."""
+    """Return the HMAC-SHA256 of the content, 32 bytes (RFC 2104). The key may have at most 64 bytes."""
     block = key.ljust(BLOCK, b"\0")
     return digest(block.translate(OUTER) + digest(block.translate(INNER) + content))

@@ -97,8 +97,8 @@ HISTORIES = (
 )
 """Files in which shells and other programs record the user's input."""
 
-_SCRIPTS = (".sh", ".bash", ".zsh", ".csh", ".fish", ".sbatch", ".slurm", ".job", ".pbs", ".lsf", ".cmd")
-_TEXTS = (
+_SCRIPT_SUFFIXES = (".sh", ".bash", ".zsh", ".csh", ".fish", ".sbatch", ".slurm", ".job", ".pbs", ".lsf", ".cmd")
+_TEXT_SUFFIXES = (
     ".py",
     ".ipynb",
     ".yml",
@@ -113,7 +113,7 @@ _TEXTS = (
     ".txt",
     ".md",
 )
-_SOURCES: Tuple[str, ...] = (
+_CODE_SUFFIXES: Tuple[str, ...] = (
     ".rst",
     ".rmd",
     ".qmd",
@@ -130,8 +130,8 @@ _SOURCES: Tuple[str, ...] = (
     ".java",
     ".tcl",
 )
-_SOURCES += (".m", ".mk", ".nf", ".smk", ".tf", ".sql", ".xml", ".html", ".properties", ".service")
-_OUTPUTS: Tuple[str, ...] = (
+_CODE_SUFFIXES += (".m", ".mk", ".nf", ".smk", ".tf", ".sql", ".xml", ".html", ".properties", ".service")
+_OTHER_SUFFIXES: Tuple[str, ...] = (  # of outputs, copies and keys
     ".code-workspace",
     ".out",
     ".err",
@@ -147,8 +147,8 @@ _OUTPUTS: Tuple[str, ...] = (
     ".ppk",
     ".ovpn",
 )
-_OF_KEYS = re.compile(r"(?:^|[._-])(?:(?:api)?keys?|tokens?|secrets?|passw\w*|credentials?|auth|login)(?:[._-]|\Z)")
-_LOG = re.compile(r"[.-][oe]\d+\Z")  # of a job: name.o4711, name-e4711
+_KEY_WORD = re.compile(r"(?:^|[._-])(?:(?:api)?keys?|tokens?|secrets?|passw\w*|credentials?|auth|login)(?:[._-]|\Z)")
+_JOB_OUTPUT = re.compile(r"[.-][oe]\d+\Z")  # such as name.o4711 and name-e4711
 _EXAMPLES = frozenset(
     (
         "test",
@@ -165,7 +165,9 @@ _EXAMPLES = frozenset(
     )
     + ("doc", "docs", "documentation", "mock", "mocks", "spec", "tutorial", "tutorials")
 )  # names of folders for code that is not in use
-_SOURCE = re.compile(r"(?:^|[;&|{)]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE)
+_SOURCE_COMMAND = re.compile(
+    r"(?:^|[;&|{)]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE
+)
 
 
 def is_history(shown: str) -> bool:
@@ -174,13 +176,13 @@ def is_history(shown: str) -> bool:
 
 
 def is_script(name: str) -> bool:
-    """Return True if a file of this name is a script, such as a job script, or a list of variables (.env)."""
+    """Return True if a file with this name is a script, such as a job script, or a list of variables (.env)."""
     lower = name.lower()
-    return lower.endswith(_SCRIPTS + (".env",)) or lower == ".envrc" or lower.startswith(".env.")
+    return lower.endswith(_SCRIPT_SUFFIXES + (".env",)) or lower == ".envrc" or lower.startswith(".env.")
 
 
 def is_application_file(name: str) -> bool:
-    """Return True if an application, not a shell, reads a file of this name: .env, or a compose file."""
+    """Return True if applications rather than shells read a file with this name: .env, or a compose file."""
     lower = name.lower()
     if "compose" in lower and lower.endswith((".yml", ".yaml")):
         return True
@@ -188,22 +190,22 @@ def is_application_file(name: str) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Return True if a file of this name may be a text of the user, a hidden file or the output of a job."""
+    """Return True if a file with this name may be a text of the user, the output of a job, or a hidden file."""
     lower = name.lower()
     is_known_name = lower in ("dockerfile", "makefile", "snakefile", "containerfile", "singularity", "readme", "notes")
-    is_log_or_key_file = _LOG.search(lower) is not None or _OF_KEYS.search(lower) is not None
-    has_suffix = lower.endswith(_TEXTS + _SOURCES + _OUTPUTS)
-    return is_known_name or is_log_or_key_file or has_suffix or lower[:1] == "."
+    is_output_or_key_file = _JOB_OUTPUT.search(lower) is not None or _KEY_WORD.search(lower) is not None
+    has_suffix = lower.endswith(_TEXT_SUFFIXES + _CODE_SUFFIXES + _OTHER_SUFFIXES)
+    return is_known_name or is_output_or_key_file or has_suffix or lower.startswith(".")
 
 
 def is_example(path: str) -> bool:
-    """Return True if a path below the home directory has a folder for tests, examples or documentation."""
+    """Return True if a path, relative to the home directory, is in a folder for tests, examples or documentation."""
     return not _EXAMPLES.isdisjoint(path.lower().split("/")[:-1])
 
 
 def is_copy(name: str, original: str) -> bool:
-    """Return True if users, editors or other programs give this name to a copy of a file. original: the file's name."""
-    if name == original or name.startswith(original + ".d"):  # .d: a folder of further settings
+    """Return True if users, editors or other programs would give this name to a copy of the file named original."""
+    if name == original or name.startswith(original + ".d"):  # the file itself, or a folder with more settings (.d)
         return False
     if name == "#%s#" % original:  # emacs
         return True
@@ -216,12 +218,15 @@ def is_copy(name: str, original: str) -> bool:
 
 
 def find_sourced_files(text: str, home: str) -> List[str]:
-    """Return the absolute paths that a start-up file sources. Paths with variables other than HOME are skipped."""
-    found = []
-    for path in _SOURCE.findall(text):
+    """Return the absolute paths of the files that a shell script sources. text: of the script.
+
+    A path with a variable other than HOME, a wildcard or a command is skipped.
+    """
+    files = []
+    for path in _SOURCE_COMMAND.findall(text):
         for prefix in ("${HOME}/", "$HOME/", "~/"):
             if path.startswith(prefix):
                 path = home + "/" + path[len(prefix) :]
         if path.startswith("/") and not re.search(r"[$*?`\[]", path):
-            found.append(path)
-    return found
+            files.append(path)
+    return files

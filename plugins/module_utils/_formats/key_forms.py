@@ -23,9 +23,9 @@ class Form(NamedTuple):
 
     name: str
     service: str
-    beginning: str  # "" for a format without a prefix
-    pattern: str  # of the whole key
-    lengths: Tuple[int, int]  # shortest and longest
+    beginning: str  # the prefix of all such keys; "" if they have none
+    pattern: str  # regular expression for the whole key
+    lengths: Tuple[int, int]  # of the shortest and the longest key
 
 
 NVAPI = Form("personal or service key", NGC, "nvapi-", r"nvapi-[A-Za-z0-9_-]{64}", (70, 70))
@@ -39,7 +39,7 @@ _CLIENT = re.compile(rb"[A-Za-z0-9]{26}:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-
 
 
 def form_of(text: str) -> Optional[Form]:
-    """Return the form that matches the whole text, or None."""
+    """Return the format of a key, or None if the text is not a key in a known format."""
     form = next((form for form in FORMS if re.fullmatch(form.pattern, text)), None)
     if form is LEGACY and not _encodes_client(text):  # the pattern also matches keys of other services
         return None
@@ -47,7 +47,7 @@ def form_of(text: str) -> Optional[Form]:
 
 
 def title(form: Form) -> str:
-    """Return the name of a key form for messages, such as 'NGC legacy key'."""
+    """Return the name of a key format for messages, such as 'NGC legacy key'."""
     return "%s %s" % (TITLES[form.service], form.name)
 
 

@@ -10,7 +10,7 @@ from typing import List
 
 
 def split_lines(text: str) -> List[str]:
-    """Return the lines with their line ends, so that joining them gives the text."""
+    """Return the lines with their line ends: joined, they are the text again."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 

@@ -25,8 +25,8 @@ def find_entries(text: str, machine: str) -> List[NetrcLogin]:
     """Return the entries for a machine, in order."""
     starts = [word.start() for word in _find_keywords(text) if word.group() in ("machine", "default", "macdef")]
     entries = []
-    for start, limit in zip(starts, starts[1:] + [len(text)]):
-        matches = _find_words(text, start, limit)
+    for start, next_start in zip(starts, starts[1:] + [len(text)]):
+        matches = _find_words(text, start, next_start)
         words = [match.group() for match in matches]
         if words[:2] == ["machine", machine]:
             values = dict(zip(words[2::2], words[3::2]))  # keyword -> value, after "machine NAME"
@@ -44,13 +44,16 @@ def list_machines(text: str) -> List[str]:
 
 
 def has_effective_entry(text: str, machine: str) -> bool:
-    """Return True if the machine has an entry that programs use. They ignore entries below 'default'."""
+    """Return True if the machine has an entry that programs use, which is not below 'default'."""
     default, entries = _find_default(text), find_entries(text, machine)
     return bool(entries) and (default is None or entries[0].start < default)
 
 
 def put(text: str, machine: str, login: str, password: str) -> str:
-    """Return the text with one entry for the machine: in place of the first one, above 'default', or at the end."""
+    """Return the text with a single entry for the machine: in place of its first entry, above 'default', or at the end.
+
+    Of the first two places, the earlier one is used.
+    """
     entry = "machine %s\n  login %s\n  password %s\n" % (machine, login, password)
     offsets = [former.start for former in find_entries(text, machine)]
     default = _find_default(text)
@@ -65,7 +68,7 @@ def put(text: str, machine: str, login: str, password: str) -> str:
 def _separator(text: str) -> str:
     """Return the line ends needed between the text and a new entry. A macro ends only at an empty line."""
     end = "" if not text or text.endswith("\n") else "\n"
-    # a keyword that follows an open macro is not found
+    # in a macro that has not ended, another entry adds no keyword
     is_in_macro = len(_find_keywords(text + end + "machine x")) == len(_find_keywords(text))
     return end + ("\n" if is_in_macro else "")
 
@@ -83,14 +86,14 @@ def without(text: str, machine: str) -> str:
 
 
 def problem(text: str) -> Optional[str]:
-    """Return why the file cannot be edited, and what to do; None if it can."""
+    """Return why the file cannot be edited, and what to do; else None."""
     if "\0" in text:
         return "the file contains a NUL byte, so it is not a text file: inspect it, then move it away"
     return None
 
 
 def _find_keywords(text: str) -> "List[re.Match[str]]":
-    """Return the words that programs read as keywords. Values, macros and comments are skipped."""
+    """Return the words that programs read as keywords, as matches. Values, macros and comments are skipped."""
     keywords: "List[re.Match[str]]" = []
     offset, is_value = 0, False
     while True:
@@ -111,7 +114,7 @@ def _find_keywords(text: str) -> "List[re.Match[str]]":
 
 
 def _find_words(text: str, start: int, end: int) -> "List[re.Match[str]]":
-    """Return the words of an entry, without comments at the ends of lines."""
+    """Return the words of the entry between two offsets, as matches. Comments at the ends of lines are skipped."""
     words: "List[re.Match[str]]" = []
     offset = start
     while True:

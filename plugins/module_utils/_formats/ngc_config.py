@@ -13,6 +13,7 @@ from .lines import split_lines
 
 SECTION = "CURRENT"
 HEADING = re.compile(r"^\[([^\]]*)\]")
+# three parts: all before the key, the key, and all after the key
 APIKEY = re.compile(r"^(apikey[ \t]*[=:][ \t]*)([^\r\n]*?)([ \t]*\r?\n?)\Z", re.IGNORECASE)
 NO_KEY = "no-apikey"  # the program writes this if it has no key
 
@@ -32,9 +33,9 @@ def read_keys(text: str) -> List[str]:
 def put(text: str, key: str) -> str:
     """Return the text with this key on exactly one line of [CURRENT]: the first line with a key, else a new line."""
     lines = split_lines(text)
-    found = _find_key_lines(text)
-    if found:
-        first, *duplicates = [line.number for line in found]
+    key_lines = _find_key_lines(text)
+    if key_lines:
+        first, *duplicates = [line.number for line in key_lines]
         lines[first] = APIKEY.sub(lambda parts: parts.group(1) + key + parts.group(3), lines[first])
         return "".join(line for number, line in enumerate(lines) if number not in duplicates)
     heading = next((number for number, line in enumerate(lines) if _read_heading(line) == SECTION), None)
@@ -42,7 +43,7 @@ def put(text: str, key: str) -> str:
         line_end = "\r\n" if lines[heading].endswith("\r\n") else "\n"
         lines[heading] = lines[heading].rstrip("\r\n") + line_end  # the heading may be the last line, without an end
         return "".join(lines[: heading + 1]) + "apikey = %s%s" % (key, line_end) + "".join(lines[heading + 1 :])
-    missing_end = "" if not text or text.endswith("\n") else "\n"
+    missing_end = "" if not text or text.endswith("\n") else "\n"  # of the last line
     return text + missing_end + "[%s]\napikey = %s\n" % (SECTION, key)
 
 
@@ -65,7 +66,7 @@ def _find_key_lines(text: str) -> List[KeyLine]:
     section: Optional[str] = None
     for number, line in enumerate(split_lines(text)):
         section = _read_heading(line) or section
-        found = APIKEY.match(line) if section == SECTION else None
-        if found:
-            key_lines.append(KeyLine(number, found.group(2)))
+        parts = APIKEY.match(line) if section == SECTION else None
+        if parts:
+            key_lines.append(KeyLine(number, parts.group(2)))
     return key_lines

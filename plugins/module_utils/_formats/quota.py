@@ -37,7 +37,7 @@ class Usage(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The limits in the output of a quota command."""
+    """The parsed output of a quota command."""
 
     usages: List[Usage]
     unread: List[str]  # rows of a table in a known format that could not be parsed
@@ -57,7 +57,8 @@ def read_usage(text: str) -> Reading:
     """
     fullest: Dict[Tuple[str, str], Usage] = {}
     unread: List[str] = []
-    is_known = re.search(r"^Disk quotas for .*: none\s*$", text, re.MULTILINE) is not None or "DSS Container" in text
+    has_no_quota = re.search(r"^Disk quotas for .*: none\s*$", text, re.MULTILINE) is not None
+    is_known = has_no_quota or "DSS Container" in text  # the report of LRZ, even if it has no limits
     for heading, parse_row in TABLES:
         rows = _find_rows(text, heading)
         is_known = is_known or rows is not None
@@ -71,7 +72,7 @@ def read_usage(text: str) -> Reading:
 
 
 def _keep_fullest(fullest: Dict[Tuple[str, str], Usage], usages: List[Usage]) -> None:
-    """Add usages to a dictionary by place and what. Of two with the same key, keep the one with the larger share."""
+    """Add usages to a dictionary by (place, what). Of two with the same key, keep the one closer to its limit."""
     for usage in usages:
         other = fullest.get((usage.place, usage.what))
         if other is None or usage.used * other.limit > other.used * usage.limit:
@@ -79,7 +80,7 @@ def _keep_fullest(fullest: Dict[Tuple[str, str], Usage], usages: List[Usage]) ->
 
 
 def _find_rows(text: str, heading: str) -> Optional[List[str]]:
-    """Return the rows below the lines that match a table's heading; None without such a line."""
+    """Return the rows below a table's heading, which is a pattern; None if no line matches the heading."""
     rows: Optional[List[str]] = None
     long_name = ""
     for line in text.splitlines():
@@ -95,9 +96,9 @@ def _find_rows(text: str, heading: str) -> Optional[List[str]]:
 
 
 def parse_amount(word: str, binary: bool = True) -> Optional[float]:
-    """Return the number that 47 GB, 12.5G or 500k means; None if invalid. binary: K, M and G without i or B are binary.
+    """Return the number in an amount such as 47 GB, 12.5G or 500k; None if invalid.
 
-    Ki is always a power of 1024, and KB always a power of 1000.
+    Ki means 1024, and KB means 1000. binary: True if K alone means 1024. The same applies to M, G and so on.
     """
     found = NUMBER.match(word.strip())
     if not found:
@@ -107,7 +108,7 @@ def parse_amount(word: str, binary: bool = True) -> Optional[float]:
 
 
 def _to_usages(place: str, what: str, used: Optional[float], limit: Optional[float], grace: str = "") -> List[Usage]:
-    """Return a list with the usage; an empty list if used is unknown, or the limit is unknown or zero (no limit)."""
+    """Return a list with the usage; an empty list if a number is unknown, or if the limit is zero (no limit)."""
     if used is None or not limit:
         return []
     return [Usage(place, what, used, limit, used > limit, grace if used > limit else "")]
@@ -119,7 +120,7 @@ def _to_usages(place: str, what: str, used: Optional[float], limit: Optional[flo
 def _parse_linux(line: str) -> Optional[List[Usage]]:
     """Parse a row of quota: name, then used soft hard [grace] for space (KiB without a unit) and for files."""
     words = line.split()
-    if sum(_to_bytes(word) is not None for word in words[1:4]) < 2:
+    if sum(_to_bytes(word) is not None for word in words[1:4]) < 2:  # a note, not a row
         return []
     if len(words) == 8:  # one of the two grace times is printed: words[4], unless that is the number of files
         is_grace = re.match(r"^\d+(\.\d+)?[kKMG]?\*?\Z", words[4]) is None
@@ -128,12 +129,12 @@ def _parse_linux(line: str) -> Optional[List[Usage]]:
         words = words[:4] + ["-"] + words[4:] + ["-"]
     if len(words) != 9:
         return None
-    space = [_to_bytes(word) for word in words[1:4]]
-    files = [parse_amount(word.strip("*[]"), binary=False) for word in words[5:8]]
-    if None in space or None in files:
+    used, soft, hard = (_to_bytes(word) for word in words[1:4])
+    files, soft_files, hard_files = (parse_amount(word.strip("*[]"), binary=False) for word in words[5:8])
+    if None in (used, soft, hard, files, soft_files, hard_files):
         return None
-    return _to_usages(words[0], "bytes", space[0], space[1] or space[2], _parse_grace(words[4])) + _to_usages(
-        words[0], "files", files[0], files[1] or files[2], _parse_grace(words[8])
+    return _to_usages(words[0], "bytes", used, soft or hard, _parse_grace(words[4])) + _to_usages(
+        words[0], "files", files, soft_files or hard_files, _parse_grace(words[8])
     )
 
 
@@ -155,18 +156,22 @@ def _parse_grace(word: str) -> str:
 
 
 def _parse_cscs(line: str) -> Optional[List[Usage]]:
-    """Parse a row of CSCS: directory, FS, user's used % grace, project's used %, limit; the same for files."""
+    """Parse a row of CSCS: directory, file system, six cells about space, six cells about files."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-    if cells[0] == "" or "Directory" in cells[0]:
+    if cells[0] == "" or "Directory" in cells[0]:  # another line of the heading
         return []
     if len(cells) != 14:
         return None
-    # the limit applies to the project's usage if it is printed, else to the user's
-    space = parse_amount(cells[5] if cells[5] != "-" else cells[2])
-    files = parse_amount(cells[11] if cells[11] != "-" else cells[8], binary=False)
-    return _to_usages(cells[0], "bytes", space, parse_amount(cells[7]), _parse_grace(cells[4])) + _to_usages(
-        cells[0], "files", files, parse_amount(cells[13], binary=False), _parse_grace(cells[10])
-    )
+    space = _parse_cscs_cells(cells[0], "bytes", cells[2:8], binary=True)
+    return space + _parse_cscs_cells(cells[0], "files", cells[8:14], binary=False)
+
+
+def _parse_cscs_cells(place: str, what: str, cells: List[str], binary: bool) -> List[Usage]:
+    """Return the usage in six cells: used by the user, share, grace, used by the project, share, limit."""
+    user_used, _share, grace, project_used, _project_share, limit = cells
+    # the limit applies to the project's usage if that is printed, else to the user's
+    used = user_used if project_used == "-" else project_used
+    return _to_usages(place, what, parse_amount(used, binary), parse_amount(limit, binary), _parse_grace(grace))
 
 
 def _parse_alliance(line: str) -> Optional[List[Usage]]:
@@ -219,7 +224,7 @@ def _parse_dss(text: str) -> List[Usage]:
 
 
 def read_left(text: str, mount: str) -> QuotaLeft:
-    """Return how much may still be written to a mount point, from the output of quota or lfs quota in KiB.
+    """Return how much may still be written to a mount point. text: the output of quota or lfs quota, in KiB.
 
     Of several rows for the mount point, the strictest limits apply.
     """
@@ -242,6 +247,9 @@ def _smaller(first: Optional[int], second: Optional[int]) -> Optional[int]:
 
 
 def _amount_left(used: int, soft: int, hard: int) -> Optional[int]:
-    """Return the amount left below the hard limit, else below the soft one, else None. A limit of zero is no limit."""
+    """Return the amount left below the hard limit, or without one below the soft limit; None without any limit.
+
+    A limit of zero means no limit.
+    """
     limit = hard or soft
     return max(0, limit - used) if limit else None

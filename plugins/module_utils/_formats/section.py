@@ -21,7 +21,7 @@ class Section(NamedTuple):
 
 
 def find(text: str, name: str) -> Optional[Section]:
-    """Return the section of that name, or None.
+    """Return the section with this name, or None.
 
     A section without its closing line ends at the next section or at the end of the text.
     """
@@ -61,7 +61,7 @@ def has_any(text: str) -> bool:
 
 def first_line_outside(text: str) -> int:
     """Return the number, from 1, of the first line outside of sections that is neither empty nor a comment; else 0."""
-    name = ""
+    name = ""  # of the section that contains the line
     for number, line in enumerate(text.split("\n"), 1):
         opening = re.match(r"^# >>> (.*) \(hpc\.onboard [0-9a-f]{12}\) >>>$", line)
         if opening:

@@ -30,15 +30,15 @@ class Setting(NamedTuple):
     whole_line: str
     name: str  # of the variable
     text: str  # the value and the rest of the line, as written
-    exported: bool  # else it has an effect only on a variable that is in the environment already
-    begins_line: bool  # else it may be in a block or after a condition
+    exported: bool  # False: the line has an effect only on a variable that is in the environment already
+    begins_line: bool  # False: the setting may be in a block or after a condition
 
     def value(self, home: str) -> str:
-        """Return the value if it is literal, with the home directory for ~ and $HOME; else ""."""
+        """Return the value, with the home directory for ~ and $HOME at the start; "" if the value is not literal."""
         return self.expand_value({"HOME": home})
 
     def expand_value(self, variables: Mapping[str, str]) -> str:
-        """Return the value if it is literal, except for one of these variables or ~ at its beginning; else ""."""
+        """Return the value; "" if the value is not literal. ~ and these variables may be at the start of the value."""
         found = VALUE.match(self.text)
         literal, quoted, bare = found.groups() if found else ("", "", "")
         value = literal or quoted or bare or ""
@@ -57,7 +57,7 @@ class Setting(NamedTuple):
 
 
 def find_settings(text: str) -> Iterator[Setting]:
-    """Yield the settings of each line, exported ones first. Comments and lines of here-documents are skipped."""
+    """Yield the settings of each line, first those with export. Comments and lines of here-documents are skipped."""
     for number, line in enumerate(split_lines(blank_here_documents(text)), 1):
         if line.lstrip().startswith("#"):
             continue
@@ -89,9 +89,9 @@ def blank_here_documents(text: str) -> str:
 
 
 def _split_pairs(name: str, text: str) -> Iterator[Tuple[str, str]]:
-    """Yield the names and values of 'export A=1 B=2'. The last value includes the rest of the line.
+    """Yield the (name, value) pairs of a line such as 'export A=1 B=2'. The last value includes the rest of the line.
 
-    name: of the first variable. text: what follows its =.
+    name: of the first variable. text: what follows the = of the first variable.
     """
     following = NEXT.match(text)
     while following:
@@ -102,12 +102,12 @@ def _split_pairs(name: str, text: str) -> Iterator[Tuple[str, str]]:
 
 
 def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Setting]:
-    """Yield the settings after the hpc-onboard line that give a variable a different value, or one that is not literal.
+    """Yield the settings after the hpc-onboard line that override values which hpc-onboard sets.
 
-    ours: variable -> value that hpc-onboard sets. A setting that uses the variable itself does not override the value:
-    such a line extends the value, or sets the variable only if it is missing.
+    ours: variable -> value that hpc-onboard sets. A value that differs, or is not literal, overrides the value. A line
+    that uses the variable itself does not: the line extends the value, or sets the variable only if it is missing.
     """
-    marks = (MARK, ".bashrc")  # a line that reads .bashrc reads the hpc-onboard line in it
+    marks = (MARK, ".bashrc")  # a line that sources .bashrc runs the hpc-onboard line in that file
     numbered = enumerate(split_lines(text), 1)
     our_line = next((number for number, line in numbered if any(refers_to(line, mark) for mark in marks)), 0)
     for setting in find_settings(text):
@@ -124,7 +124,7 @@ _UNSETS = r"\b(?:unset|unsetenv|set(?: -\w+)* -\w*e\w*|export -n)\b[^\n;#]*\b%s\
 
 
 def find_job_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Tuple[int, str]]:
-    """Yield line number and variable for each line that overrides or unsets one of these variables in jobs only.
+    """Yield (line number, variable) for each line that overrides or unsets one of these variables in jobs only.
 
     Such a line contains a condition that tests a variable of the scheduler, or is in the block of such a condition.
     ours: variable -> value that hpc-onboard sets.

@@ -36,7 +36,7 @@ class Block(NamedTuple):
 
 
 def find_our_line(text: str) -> Optional[str]:
-    """Return the line that hpc-onboard has marked, without the line end, or None."""
+    """Return the line that ends with hpc-onboard's MARK, without the line end, or None."""
     for line in split_lines(text):
         if line.rstrip().endswith(MARK):
             return line.rstrip("\r\n")
@@ -56,7 +56,7 @@ def find_init_blocks(text: str) -> List[Block]:
 
 
 def refers_to(text: str, name: str) -> bool:
-    """Return True if a line other than a comment contains the name of another start-up file."""
+    """Return True if a line that is not a comment contains the name, such as that of another start-up file."""
     return any(name in line and not line.lstrip(" \t").startswith("#") for line in split_lines(text))
 
 
@@ -74,7 +74,7 @@ def remove(text: str, line: str) -> str:
         whole_line = line + end
         if text.startswith(whole_line):
             return text[len(whole_line) :]
-        before, found, after = text.partition("\n" + whole_line)
-        if found:
+        before, separator, after = text.partition("\n" + whole_line)
+        if separator:  # the text contains the line
             return before + "\n" + after
     return text

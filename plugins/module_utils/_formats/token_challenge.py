@@ -55,8 +55,12 @@ def allowed_hosts(registry: str, configured: Sequence[str] = ()) -> Tuple[str, .
 
 
 def read_challenge(headers: Sequence[str]) -> Challenge:
-    """Return the Bearer challenge of these WWW-Authenticate headers. Raise ChallengeRefused unless only one exists."""
-    bearers = [params for header in headers for scheme, params in _parse_challenges(header) if scheme == "bearer"]
+    """Return the Bearer challenge of these WWW-Authenticate headers.
+
+    Raise ChallengeRefused if the headers contain no Bearer challenge with a realm, or several Bearer challenges.
+    """
+    challenges = [challenge for header in headers for challenge in _parse_challenges(header)]
+    bearers = [parameters for scheme, parameters in challenges if scheme == "bearer"]
     if len(bearers) != 1 or not bearers[0].get("realm"):
         raise ChallengeRefused("the registry sent no token address, or more than one: check the registry's address")
     return Challenge(bearers[0]["realm"], bearers[0].get("service", ""), bearers[0].get("scope", ""))
@@ -69,29 +73,30 @@ def needs_basic_login(headers: Sequence[str]) -> bool:
 
 
 def _parse_challenges(header: str) -> List[Tuple[str, Dict[str, str]]]:
-    """Return scheme (in lower case) and parameters of each challenge; an empty list if the header is invalid."""
+    """Return (scheme in lower case, parameters) of each challenge in a header; [] if the header is invalid."""
     challenges: List[Tuple[str, Dict[str, str]]] = []
     offset = 0
     while offset < len(header) <= LONGEST:
         parameter, scheme = _PARAMETER.match(header, offset), _SCHEME.match(header, offset)
         if parameter:
             name, quoted, bare = parameter.group(1).lower(), parameter.group(2), parameter.group(3)
-            if not challenges or name in challenges[-1][1]:  # without a scheme, or twice in a challenge
+            present = challenges[-1][1] if challenges else None  # the parameters of the present challenge
+            if present is None or name in present:  # without a scheme, or twice in a challenge
                 return []
-            challenges[-1][1][name] = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+            present[name] = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
             offset = parameter.end()
         elif scheme:
             challenges.append((scheme.group(1).lower(), {}))
             offset = scheme.end()
-        else:
+        else:  # only separators may be left
             return [] if header[offset:].strip(" ,\t\r\n") else challenges
     return challenges
 
 
 def token_address(challenge: Challenge, allowed: Sequence[str], repository: str) -> str:
-    """Return the URL that issues a token for pulling the repository. Raise ChallengeRefused if its host is not allowed.
+    """Return the URL that issues a token for pulling a repository. Raise ChallengeRefused if the host is not allowed.
 
-    allowed: see allowed_hosts.
+    allowed: the hosts, as allowed_hosts() returns them.
     """
     from urllib.parse import parse_qsl, urlencode  # imported late: few runs check a key
 
@@ -119,8 +124,8 @@ def read_token(body: bytes) -> Optional[str]:
 
 
 def _check_realm(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
-    """Return host (with port), path and query of a realm. Raise ChallengeRefused if the realm must not get a key."""
-    shown = "".join(c if c.isprintable() else "?" for c in realm[:100])
+    """Return host (with port), path and query of a realm. Raise ChallengeRefused if a key must not be sent there."""
+    shown = "".join(char if char.isprintable() else "?" for char in realm[:100])
     parts = _PLAIN.fullmatch(realm)
     if not parts or re.search(r"[\\#]", realm):
         raise ChallengeRefused(

@@ -20,17 +20,17 @@ from .._formats.hashes import digest
 
 
 def copy_path(host: Host, key: str) -> str:
-    """Return the path of the copy for a resource. key, here and below: the key of the resource's note."""
+    """Return the path of the copy for a resource. In this module, key is the key of the resource's note."""
     return os.path.join(host.home, FORMER, digest(key.encode("utf-8")).hex()[:16])
 
 
 def has_copy(host: Host, resource: Resource) -> bool:
-    """Return True if a copy exists of the file that a resource has replaced."""
+    """Return True if a copy exists of the user's file, link or folder that a resource has replaced."""
     return host.entry(copy_path(host, note_key(resource.KIND, resource.identity))) is not None
 
 
 def save_copy(host: Host, key: str, content: bytes) -> None:
-    """Write the copy, unless one exists: the first one has the user's original content."""
+    """Write the copy, unless a copy exists: the first copy has the user's original content."""
     path = copy_path(host, key)
     if host.entry(path) is None:
         host.make_folders(os.path.dirname(path), 0o700)

@@ -10,33 +10,35 @@ from .notes import Document
 
 
 def shows_loss(host: Host, noted: Mapping[str, Document], copy: Mapping[str, Document]) -> bool:
-    """Return True if hpc-onboard created something according to the sender's copy, but not according to the receipt.
+    """Return True if the account has lost its receipt, or notes of it, instead of having been offboarded.
 
-    If another machine offboarded the account, the receipt is missing too, but so are links and scripts. If the copy has
-    neither, a missing receipt is regarded as lost. Keys prove nothing: the user may have written them since then.
     noted: the notes in the receipt. copy: the notes in the sender's copy.
+    If another machine has offboarded the account, the receipt is missing too, but so are the links and scripts that
+    hpc-onboard created. Keys prove nothing: the user may have written them since then.
     """
     created = {key: note for key, note in copy.items() if note["made"] and not note["for"] and not is_key_note(note)}
     for key, note in created.items():
-        found, path = noted.get(key), note["options"].get("path")
-        if found and not found["made"] and found["hashes"] == note["hashes"]:
+        noted_again, path = noted.get(key), note["options"].get("path")
+        # a run without the old receipt has noted the unchanged resource as the user's own
+        if noted_again and not noted_again["made"] and noted_again["hashes"] == note["hashes"]:
             return True
-        # only the home's file system is known to respond; an environment has a list of paths
-        if not found and isinstance(path, str) and path.startswith("~/") and host.entry(host.expand(path)):
+        # only the home's file system is known to respond; the path of an environment is a list
+        is_in_home = isinstance(path, str) and path.startswith("~/")
+        if not noted_again and is_in_home and host.entry(host.expand(path)):
             return True
-    return not created  # nothing can show that the account was offboarded
+    return not created  # without links and scripts, nothing can show that the account was offboarded
 
 
 def recover_notes(changes: Mapping[str, Optional[Document]], copy: Mapping[str, Document]) -> Dict[str, Document]:
-    """Return the notes of the sender's copy that a lost receipt had and the changes of this run do not.
+    """Return the notes to add to the changes of this run, or to use instead, after the receipt was lost.
 
-    A note of this run for an unchanged resource gets "made" from the copy, and every note gets the user's former
-    values ("was"). The other notes are of folders or of resources no longer declared, which offboarding inspects.
+    copy: the notes in the sender's copy. Its notes of resources that this run has not noted are returned as they are.
+    A note of this run gets "made" from the copy if the resource is unchanged, and the user's former values ("was").
     """
     recovered = {key: note for key, note in copy.items() if key not in changes}
     for key, new in changes.items():
         old = copy.get(key)
-        if not (new and old):  # removed by this run, or not in the copy
+        if not (new and old):  # a resource that this run removed, or that is not in the copy
             continue
         is_made = new["made"] or (old["made"] and old["hashes"] == new["hashes"])
         was = dict(new.get("was", {}), **old.get("was", {}))

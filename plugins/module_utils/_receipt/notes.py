@@ -22,15 +22,12 @@ HIDDEN = ("password", "content")  # options that are never noted
 FORMER = 5  # states of earlier runs that a note keeps until the next change is done
 NUMBERS = ("lines", "entries", "keys")  # fields that count the entries of a file for one key
 STORAGE = ("mode", "folder mode", "points to", "form", "order") + NUMBERS  # fields about how content is stored
-KEY = "key "  # the first characters of a key's fingerprint
+FINGERPRINT = "key "  # the first characters of a key's fingerprint
 ROTATION = "rotation "  # the first characters of a mark's field in the state; no resource type has this name
 JOINED = "joined"  # in a new note: entries of the user were merged into one, which belongs to the user from now on
 ADOPTED = "adopted"  # field of an outcome's evidence: how well the user's own file or link fits
 RELEASED = {}  # type: Document
 """The changed note of a resource that this cluster no longer declares, but that still exists."""
-
-
-# -- the document ------------------------------------------------------------------------------
 
 
 def to_state(document: Document) -> State:
@@ -50,17 +47,14 @@ def parse_marks(state: State) -> Dict[str, Document]:
     return {key[len(ROTATION) :]: json.loads(text) for key, text in state.items() if key.startswith(ROTATION)}
 
 
-# -- changes -----------------------------------------------------------------------------------
-
-
 def merge_changes(
     state: State, changes: Mapping[str, Optional[Document]], cluster: str, rotations: Mapping[str, Document]
 ) -> Document:
-    """Return a receipt's resources and keys with the changes of a run.
+    """Return the receipt's document ("resources" and "keys") after the changes of a run. state: of the receipt.
 
-    changes: new notes by key; None: the resource was removed; RELEASED: this cluster no longer declares it.
-    rotations: by the name of an installed key, {sequence, known, mark} as the sender knows them. The mark replaces an
-    older one, never a newer one; None removes the mark.
+    changes: new notes by key; None for a removed resource; RELEASED for a resource that this cluster no longer
+    declares. rotations: by the name of an installed key, the rotations that the sender knows (plan.schema.json).
+    Unless the receipt's mark of a key is newer, the sender's "mark" replaces it, or removes it if the sender has None.
     """
     before = parse_notes(state)
     notes = dict(before)
@@ -68,14 +62,15 @@ def merge_changes(
         if change:
             notes[key] = _merge_note(before.get(key), change)
         elif change is None or not other_clusters(before, key, cluster):
-            notes.pop(key, None)
-        else:
+            notes.pop(key, None)  # removed, or released by the only cluster
+        else:  # released, but another cluster still declares the resource
             notes[key] = dict(before[key], clusters=[name for name in before[key]["clusters"] if name != cluster])
     marks = parse_marks(state)
     for name, rotation in rotations.items():
         old, mark = marks.get(name), rotation["mark"]
-        if old and (is_newer(old, rotation) or (mark and mark["rotation"] == old["rotation"])):
-            continue  # the account has a newer mark, or already this one
+        is_same_rotation = old and mark and mark["rotation"] == old["rotation"]
+        if is_same_rotation or (old and is_newer(old, rotation)):
+            continue
         marks.pop(name, None)
         if mark:
             marks[name] = dict(mark)
@@ -85,32 +80,34 @@ def merge_changes(
 
 
 def _forget_fingerprints(notes: Dict[str, Document], secret: str, changes: Mapping[str, Any]) -> None:
-    """Remove the hashes of the former key from the notes about a key that was just rotated."""
+    """Remove the hashes of a key that was just rotated from its unchanged notes. secret: the name of the key."""
     for key, note in notes.items():
-        if key not in changes and note["keyed"] and note.get("secret", secret) == secret:
+        is_about_key = note.get("secret", secret) == secret  # a note without a name may be about this key, too
+        if key not in changes and note["keyed"] and is_about_key:
             notes[key] = dict(note, keyed={})
 
 
 def is_newer(mark: Mapping[str, Any], rotation: Mapping[str, Any]) -> bool:
     """Return True if a mark is of a rotation that the sender does not know, and not older than the sender's last one.
 
-    rotation: {sequence, known, ...} as the sender knows the rotations of the key.
+    rotation: what the sender knows: the ids of rotations ("known"), and the number of the last rotation ("sequence").
     """
     return mark["rotation"] not in rotation["known"] and bool(mark["sequence"] >= rotation["sequence"])
 
 
 def _merge_note(old: Optional[Document], new: Document) -> Document:
-    """Return the new note, with the origin, the clusters and the former states from the old one."""
+    """Return the new note of a resource, with the origin, the clusters and the former states from its old note."""
     is_joined = new.get(JOINED, False)
     new = {field: value for field, value in new.items() if field != JOINED}
     if old is None:  # the resource was not noted before
         return new
-    is_changing = "found" in new  # if a key is replaced, hashes of the former key no longer apply
+    is_about_to_change = "found" in new
     merged = dict(old, **new)
     merged["made"] = bool(new["made"] or old["made"]) and not is_joined
     merged["for"] = new["for"] or old["for"]
     merged["clusters"] = sorted(set(old["clusters"]) | set(new["clusters"]))
-    merged["keyed"] = new["keyed"] if is_changing else dict(old["keyed"], **new["keyed"])
+    # if a key is replaced, the hashes of the former key no longer apply
+    merged["keyed"] = new["keyed"] if is_about_to_change else dict(old["keyed"], **new["keyed"])
     was = dict(new.get("was", {}), **old.get("was", {}))  # the oldest values are those of the user
     if was:
         merged["was"] = was
@@ -120,12 +117,17 @@ def _merge_note(old: Optional[Document], new: Document) -> Document:
         merged["found"] = old["found"]  # the first attempt failed, and may have changed the present state
     if new["state"] == DONE:
         merged.pop("former", None)
-    elif (old["hashes"], old["keyed"]) != (new["hashes"], new["keyed"]):
-        # the states in the old note, one for each fingerprint key
-        latest = [dict(old["hashes"], **hashes) for hashes in old["keyed"].values()] or [old["hashes"]]
-        former = [state for state in old.get("former", []) if state not in latest]
-        merged["former"] = (former + latest)[-FORMER:]
+    elif (old["hashes"], old["keyed"]) != (new["hashes"], new["keyed"]):  # until the change is done, both states apply
+        merged["former"] = _former_states(old)
     return merged
+
+
+def _former_states(note: Document) -> List[Dict[str, str]]:
+    """Return the hashes of the states in a note and in its "former", the latest last; at most FORMER of these."""
+    # fingerprints have separate hashes for each fingerprint key
+    latest = [dict(note["hashes"], **hashes) for hashes in note["keyed"].values()] or [note["hashes"]]
+    former = [state for state in note.get("former", []) if state not in latest]
+    return (former + latest)[-FORMER:]
 
 
 def _clusters_of(notes: Mapping[str, Mapping[str, Any]], key: str) -> List[str]:
@@ -151,10 +153,8 @@ def belongs_to(notes: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -
     clusters = _clusters_of(notes, key)
     if clusters:
         return cluster in clusters
-    return not any(name != cluster for other in notes.values() for name in other["clusters"])
-
-
-# -- notes -------------------------------------------------------------------------------------
+    all_clusters = {name for other in notes.values() for name in other["clusters"]}
+    return all_clusters <= {cluster}  # the resource was noted without a cluster
 
 
 def folder_key(folder: str) -> str:
@@ -165,7 +165,7 @@ def folder_key(folder: str) -> str:
 def folder_notes(made_for: str, capability: str, folders: List[str], done: bool) -> Dict[str, Document]:
     """Return the notes of folders that are created for a resource, by their keys.
 
-    made_for: the key of the resource's note. done: True if the folders were created, False if they will be.
+    made_for: the key of the resource's note. done: True after the folders were created, False before.
     """
     return {
         folder_key(folder): {
@@ -185,8 +185,8 @@ def folder_notes(made_for: str, capability: str, folders: List[str], done: bool)
 
 
 def is_keyed(value: str) -> bool:
-    """Return True if a field's value is a fingerprint, comparable only with those of the same fingerprint key."""
-    return value.startswith(KEY)
+    """Return True if the value of a field is the fingerprint of a key, made with a fingerprint key."""
+    return value.startswith(FINGERPRINT)
 
 
 def make_note(
@@ -194,8 +194,8 @@ def make_note(
 ) -> Document:
     """Return the note of a resource that is, or is about to be, up to date.
 
-    declared: the plan's entry. key_id: the id of the fingerprint key, since the note has separate hashes for each such
-    key. done: True if the resource is up to date, False if it is about to be.
+    declared: the plan's entry. key_id: the id of the fingerprint key; the note has separate hashes of fingerprints for
+    each such key. done: True if the resource is up to date, False if a change is about to begin.
     """
     after, is_changed = outcome["after"], outcome["status"] in CHANGES
     keyed = {field: value for field, value in after.items() if is_keyed(value)}
@@ -240,11 +240,11 @@ def is_changed_by_user(note: Mapping[str, Any], state: State, key_id: str) -> bo
     hashes = hash_fields(content_fields(state))
     if not hashes:  # the resource does not exist, so no content of the user would be lost
         return False
-    if note["state"] == INTENDED:  # that run was killed: unless it changed something, this is the user's former state
+    if note["state"] == INTENDED:  # the run was killed; if nothing had been changed, this is the user's former state
         return hashes == note.get("found")
     noted = dict(note["hashes"], **note["keyed"].get(key_id, {}))
-    unknown = {field for field in hashes if is_keyed(state[field])} - set(noted)
-    return any(value != noted.get(field) for field, value in hashes.items() if field not in unknown)
+    not_comparable = {field for field in hashes if is_keyed(state[field])} - set(noted)
+    return any(value != noted.get(field) for field, value in hashes.items() if field not in not_comparable)
 
 
 def notes_of_run(
@@ -257,7 +257,7 @@ def notes_of_run(
     """
     changes: Dict[str, Optional[Document]] = {}
     keys = [note_key(entry["kind"], outcome["identity"]) for entry, outcome in results]
-    for key, (entry, outcome) in zip(keys, results):  # first, so that the note of a declared folder replaces this one
+    for key, (entry, outcome) in zip(keys, results):  # first: the note of a declared folder replaces this note
         changes.update(folder_notes(key, entry["capability"], outcome["folders"], done))
     for key, (entry, outcome) in zip(keys, results):
         if outcome["status"] not in ("ok",) + CHANGES:
@@ -267,7 +267,7 @@ def notes_of_run(
             continue  # the removal is not complete: the old note stays
         if not is_gone:
             changes[key] = make_note(entry, outcome, key_id, cluster, done or outcome["status"] == "ok")
-        elif done:
+        elif done:  # the resource was removed
             changes[key] = None
     return changes
 
@@ -279,9 +279,9 @@ def mark_adopted(
 ) -> None:
     """Set the evidence "adopted" of each outcome whose resource is up to date and was not created by hpc-onboard.
 
-    The value is "equal", unless the resource itself has set "equivalent" for a different form with the same effect.
-    results: the plan's entries with their outcomes. noted: the notes after the run. recorded: the notes before the run,
-    whose resources an earlier run has adopted.
+    The value is "equal", unless the resource itself has set "equivalent" for a different form with the same effect. The
+    evidence "recorded" shows that an earlier run has noted the resource.
+    results: the plan's entries with their outcomes. noted, recorded: the notes after the run and before the run.
     """
     for entry, outcome in results:
         key = note_key(entry["kind"], outcome["identity"])

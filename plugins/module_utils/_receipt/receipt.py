@@ -62,9 +62,9 @@ class Receipt(Resource):
     ) -> None:
         """Store the changes of a run. changes, cluster, rotations: see merge_changes.
 
-        decided_by: the receipt when this run decided which notes to remove; a note that differs from it now stays, as
-        another run is about to create its resource. resources: by the keys of their notes; the notes of those that
-        exist stay.
+        decided_by: the state of the receipt when this run decided which notes to remove. A note that has changed since
+        is not removed, because another run is about to create its resource. resources: the resources by the keys of
+        their notes. The note of a resource that still exists is not removed.
         """
         self._changes, self._cluster, self._rotations = changes, cluster, rotations or {}
         self._decided_by, self._resources = decided_by, resources or {}
@@ -80,29 +80,30 @@ class Receipt(Resource):
         return [os.path.join(host.home, PLACE)]
 
     def desired(self, host: Host) -> State:
-        """Return the notes and marks after the run; {} to remove the receipt, if only marks of former keys are left."""
+        """Return the notes and marks after the run; {}, which removes the receipt, if no resource is left to note."""
         found = self.inspect(host)
         document = merge_changes(found, self._safe_changes(found, host), self._cluster, self._rotations)
+        has_resource = not set(document["resources"]) <= {folder_key(ABOVE)}  # besides the folder of the receipt
         # marks alone keep the receipt if this run changes them, or changes no notes
         keeps_marks = document["keys"] != parse_marks(found) or not self._changes
-        if set(document["resources"]) <= {folder_key(ABOVE)} and not (document["keys"] and keeps_marks):
+        if not has_resource and not (document["keys"] and keeps_marks):
             return {}
         return to_state(document)
 
     def _safe_changes(self, found: State, host: Host) -> Mapping[str, Optional[Document]]:
-        """Return the changes, without those that would remove the note of another run or of an existing resource."""
-        before = self._decided_by
-        if before is None:
+        """Return the changes, but do not remove notes of another run or of existing resources. found: the receipt."""
+        if self._decided_by is None:  # the receipt is only examined
             return self._changes
         changes = {}
         for key, note in self._changes.items():
-            is_stale = found.get(key) != before.get(key)  # another run has changed the note
-            if note or not (is_stale or (note is None and self._may_exist(key, host))):
+            is_of_other_run = found.get(key) != self._decided_by.get(key)
+            is_of_existing = note is None and self._may_exist(key, host)
+            if note or not (is_of_other_run or is_of_existing):
                 changes[key] = note
         return changes
 
     def _may_exist(self, key: str, host: Host) -> bool:
-        """Return True if a removed resource exists again, or cannot be inspected. key: of its note."""
+        """Return True if a resource that was removed exists again, or cannot be inspected. key: the key of its note."""
         try:
             return key in self._resources and bool(self._resources[key].bound(host).inspect(host))
         except (AccountError, OSError):
@@ -120,13 +121,13 @@ class Receipt(Resource):
         return to_state({"resources": {key: host.receipt_copy[key]}, "keys": {}}) if is_left else {}
 
     def _read(self, host: Host) -> Document:
-        """Return the receipt on the disk; EMPTY without one. Raise AccountError, with advice, if it cannot be used."""
+        """Return the document in the receipt's file; EMPTY without a file. Raise AccountError if it cannot be used."""
         (path,) = self.touches(host)
         found, folder = host.entry(path), os.path.dirname(path)
-        if found is None:
-            above = host.entry(folder)
+        if found is None:  # check that the receipt could be created
+            folder_entry = host.entry(folder)
             problem = host.why_blocked(folder)
-            if not problem and above and above.kind == "folder" and above.is_foreign:
+            if not problem and folder_entry and folder_entry.kind == "folder" and folder_entry.is_foreign:
                 problem = "%s belongs to another user; move it away, then run again" % host.shown(folder)
             if problem:
                 raise AccountError(problem)
@@ -148,7 +149,7 @@ class Receipt(Resource):
         return None  # inspect raises an error instead
 
     def apply(self, host: Host) -> None:
-        """Write or remove the receipt. If an earlier run removed the receipt, remove the folder that is left."""
+        """Write or remove the receipt. If an earlier run has removed the receipt, remove the folder above it."""
         (path,), state = self.touches(host), self.desired(host)
         old = host.read(path) if host.entry(path) else None
         if state:
@@ -162,12 +163,12 @@ class Receipt(Resource):
             _write_receipt(host, missing, path, old, content)
         elif old is not None:
             _remove_receipt(host, path, host.expand(ABOVE) if folder_key(ABOVE) in host.receipt_notes else None)
-        else:
+        else:  # only the folder that an earlier run left
             host.remove(host.expand(ABOVE))
 
 
 def parse_receipt(text: str) -> Document:
-    """Return the document in a receipt's text. Each part is checked, because other programs can write a receipt, too.
+    """Return the document in a receipt's text. Each part is checked, because other programs can change the receipt.
 
     Raise AccountError for another version; ValueError, TypeError, KeyError, AttributeError or RecursionError for a
     damaged receipt.
@@ -194,7 +195,7 @@ def check_notes(notes: Any) -> Mapping[str, Document]:
 
 
 def _parse_number(digits: str) -> int:
-    """Return an integer of JSON. Raise ValueError if it has too many digits to parse quickly."""
+    """Return the integer in a JSON text. Raise ValueError if the number has too many digits to parse quickly."""
     if len(digits) > MOST_DIGITS:
         raise ValueError
     return int(digits)
@@ -209,12 +210,12 @@ def _is_sendable(value: Any, levels: int) -> bool:
 
 
 def _matches_form(value: Any, form: Any) -> bool:
-    """Return True if a value matches NOTE_FORM, MARK_FORM or a part of them. Raise KeyError if a field is missing."""
+    """Return True if a value has this form (see NOTE_FORM). Raise KeyError if the value lacks a required field."""
     if isinstance(form, list):
         return isinstance(value, list) and all(_matches_form(item, form[0]) for item in value)
     if isinstance(form, tuple):  # the permitted values
         return value in form
-    if not isinstance(form, dict):
+    if not isinstance(form, dict):  # a type
         return isinstance(value, form)
     if EACH in form:
         return isinstance(value, dict) and all(_matches_form(item, form[EACH]) for item in value.values())
@@ -222,7 +223,7 @@ def _matches_form(value: Any, form: Any) -> bool:
 
 
 def _missing_folders(host: Host, folder: str) -> List[str]:
-    """Return the missing ones of a folder and the folders above it, the topmost first."""
+    """Return those of a folder and the folders above it that do not exist, the topmost first."""
     missing: List[str] = []
     while host.resolved_kind(folder) == "nothing":
         missing.insert(0, folder)
@@ -231,7 +232,7 @@ def _missing_folders(host: Host, folder: str) -> List[str]:
 
 
 def _write_receipt(host: Host, folders: List[str], path: str, old: Optional[bytes], content: bytes) -> None:
-    """Write the receipt and its missing folders in one step, so that no folder is ever without a note."""
+    """Write the receipt and its missing folders (topmost first) in one step, so that no folder is without a note."""
     if not folders:
         host.write(path, old, content, 0o600)
         return
@@ -253,7 +254,7 @@ def _write_receipt(host: Host, folders: List[str], path: str, old: Optional[byte
 def _remove_receipt(host: Host, path: str, above: Optional[str]) -> None:
     """Remove the kept engines and the receipt, with their folder and the folder above if these are then empty.
 
-    above: the path of the folder above; None if hpc-onboard did not create that folder.
+    above: the path of the folder above; None if that folder must stay, because hpc-onboard did not create it.
     """
     folder = os.path.dirname(path)
     for engine in find_engines(host):
@@ -267,12 +268,12 @@ def _remove_receipt(host: Host, path: str, above: Optional[str]) -> None:
 
 def _remove_own_names(host: Host, folder: str) -> None:
     """Remove the receipt, its folder and their drafts from a folder, by their names."""
-    for name in host.names(folder):
+    for name in sorted(OWN_NAMES.intersection(host.names(folder))):
         path = os.path.join(folder, name)
         found = host.entry(path)
-        if name in OWN_NAMES and found and found.kind == "folder":
+        if found and found.kind == "folder":
             _remove_own_names(host, path)
-        if name in OWN_NAMES and not host.names(path):
+        if not host.names(path):  # a file, or a folder that is empty now
             host.remove(path)
 
 
@@ -286,7 +287,7 @@ def empty_draft(host: Host, folder: str) -> None:
 
 
 def to_answer(outcome: Mapping[str, Any]) -> Document:
-    """Return the receipt's part of an answer, from the receipt's outcome: notes, marks, and the problem or None."""
+    """Return an answer's part about the receipt, from the receipt's outcome: notes, marks, and the problem or None."""
     if outcome["status"] not in ("ok",) + CHANGES:
         return {"notes": {}, "keys": {}, "problem": outcome["reason"]}
     note_keys = parse_notes(outcome["after"])
@@ -295,5 +296,5 @@ def to_answer(outcome: Mapping[str, Any]) -> Document:
 
 
 def blocked_outcome(outcome: Mapping[str, Any]) -> Document:
-    """Return a resource's outcome as blocked by the receipt, because no change is made that cannot be noted."""
+    """Return a resource's outcome as blocked by the receipt: a change that cannot be noted is not made."""
     return dict(outcome, status="blocked", reason="waits for: " + IDENTITY)

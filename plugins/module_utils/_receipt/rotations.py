@@ -33,9 +33,9 @@ UNRECORDED = "%s: hpc-onboard did not write this key, which may exist nowhere el
 class KeyGuard:
     """Decides for the resources of a plan whether the keys on the account may be replaced.
 
-    entries, resources: of the plan, in the same order. keys: by the name of a key, the rotations that the sender knows,
-    and fingerprints of the sender's key ('held') and of all its versions (plan.schema.json). key_id: the id of the
-    fingerprint key. may_replace: True if the user has agreed to replace all unknown keys.
+    entries, resources: of the plan, in the same order. keys: what the sender knows about each key, by the key's name:
+    its rotations, and the fingerprints of the current key ('held') and of all versions (see plan.schema.json). key_id:
+    the id of the fingerprint key. may_replace: True if the user has agreed to replace all unknown keys.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class KeyGuard:
     ) -> None:
         self.keys, self._key_id, self._may_replace = keys, key_id, may_replace
         names = {resource.identity: key_name(entry) for entry, resource in zip(entries, resources)}
-        # identities of the resources whose key or file may be replaced
+        # identities of the resources whose key or file the user has agreed to replace
         self._agreed = {resource.identity for entry, resource in zip(entries, resources) if entry.get("replace")}
         # identity of a resource -> name of its key, if keys has an entry for this key
         self.names = {identity: name for identity, name in names.items() if name in keys}
@@ -68,19 +68,20 @@ class KeyGuard:
             mark = self._newer_mark(resource, host)
             if mark is not None:
                 return _keep_key(resource, host, ROTATED, {"rotated": mark})
-            unknown = self._unknown_keys(resource, host)
-            if not unknown and not self._should_move(resource, host):
+            places = self._places_of_unknown_keys(resource, host)
+            if not places and not self._should_move(resource, host):  # nothing of the user would be lost
                 return loop(resource, host)
-            if unknown and not self._may_replace and resource.identity not in self._agreed:
+            if places and not self._may_replace and resource.identity not in self._agreed:
                 why = UNKNOWN if resource.identity in self.names else UNRECORDED
-                return _keep_key(resource, host, why % " and ".join(unknown), {"unknown_key": True})
-            resource.keeps_copy = True
+                return _keep_key(resource, host, why % " and ".join(places), {"unknown_key": True})
+            resource.keeps_copy = True  # the user has agreed to replace the key or file
             outcome = loop(resource, host)
             if outcome.status in CHANGES:
                 outcome.evidence = dict(outcome.evidence, replaces=True)
             return outcome
 
-        return guarded_loop if self.names or self._unnamed or self._agreed else loop
+        has_guarded = self.names or self._unnamed or self._agreed
+        return guarded_loop if has_guarded else loop
 
     def _should_move(self, resource: Resource, host: Host) -> bool:
         """Return True if a file or link of the user is in the resource's place, and the user agreed to replace it."""
@@ -93,7 +94,7 @@ class KeyGuard:
     def _newer_mark(self, resource: Resource, host: Host) -> Optional[Document]:
         """Return the mark of a rotation that the sender does not know and the resource would undo, or None.
 
-        The mark gets the name of the key as 'secret'.
+        The returned mark has the name of the key as 'secret'.
         """
         name = self.names.get(resource.identity)
         if name is None:  # the resource has no key, or the sender knows none of its rotations
@@ -104,31 +105,34 @@ class KeyGuard:
         found = _fingerprints(resource.inspect(host))
         if found and set(found.values()) <= set(self.keys[name].get("held", [])):
             return None  # the sender has this key: only its records are outdated
-        with_same_key = [other.bound(host) for other in self._resources if self.names[other.identity] == name]
-        if any(_has_desired_key(other, host) for other in with_same_key):
+        resources_with_key = [other.bound(host) for other in self._resources if self.names[other.identity] == name]
+        if any(_has_desired_key(other, host) for other in resources_with_key):
             return None  # in another place, the account has the sender's key already
         return dict(mark, secret=name)
 
-    def _unknown_keys(self, resource: Resource, host: Host) -> List[str]:
-        """Return the places of the keys that would be replaced, but are unknown to the sender and to the receipt."""
+    def _places_of_unknown_keys(self, resource: Resource, host: Host) -> List[str]:
+        """Return descriptions of the places whose keys would be replaced, but are neither the sender's nor noted."""
         desired = _fingerprints(resource.desired(host))
         if not desired:  # the resource has no key, or is to be removed
             return []
         known = self._known_fingerprints(resource, desired)
         if not known:  # the plan has no fingerprint to compare with
             return []
-        found = resource.keys(host)
-        if set(found.values()) <= known or resource.obstacle(resource.inspect(host), host):
+        present = resource.keys(host)  # place -> fingerprint
+        if set(present.values()) <= known or resource.obstacle(resource.inspect(host), host):
             return []  # with an obstacle, the key stays anyway
         note = host.receipt_notes.get(note_key(resource.KIND, resource.identity), {})
         # hashes of keys that hpc-onboard wrote: under this fingerprint key, and before
         states = [note.get("keyed", {}).get(self._key_id, {})] + note.get("former", [])
         noted_hashes = {value for state in states for value in state.values()}
-        unknown = {place: fingerprint for place, fingerprint in found.items() if fingerprint not in known}
+        unknown = {place: fingerprint for place, fingerprint in present.items() if fingerprint not in known}
         return [place for place, value in hash_fields(unknown).items() if value not in noted_hashes]
 
     def _known_fingerprints(self, resource: Resource, desired: State) -> Set[str]:
-        """Return the fingerprints of the sender's versions of a resource's key; without a name, of the plan's key."""
+        """Return the fingerprints of the sender's versions of a resource's key.
+
+        desired: the fingerprints of the plan's key, which are returned for a key without a name.
+        """
         name = self.names.get(resource.identity)
         if name:
             return {*self.keys[name].get("held", []), *self.keys[name].get("versions", [])}
@@ -144,7 +148,10 @@ class KeyGuard:
         return self._marks
 
     def marks_to_write(self, outcomes: List[Document]) -> Dict[str, Document]:
-        """Return the sender's rotations of the keys that are, or are about to be, on the account, by key name."""
+        """Return, by key name, the sender's rotations of the keys that are on the account after the run.
+
+        outcomes: of the plan's resources.
+        """
         rotations = {}
         for outcome in outcomes:
             name = self.names.get(outcome["identity"])
@@ -154,7 +161,7 @@ class KeyGuard:
 
 
 def key_name(entry: Mapping[str, Any]) -> str:
-    """Return the key's name in a plan's entry, which contains NAME or NAME@VERSION; "" without a key."""
+    """Return the name of the key in a plan's entry, where the key is NAME or NAME@VERSION; "" without a key."""
     return str(entry.get("key") or "").partition("@")[0]
 
 

@@ -18,7 +18,7 @@ from .receipt import PLACE, empty_draft
 
 
 class StaleDrafts(Resource):
-    """The drafts next to the paths of some resources and of the receipt, which are all removed."""
+    """The drafts next to the paths of resources and of the receipt; desired is that no draft exists."""
 
     KIND = "drafts"
 
@@ -42,7 +42,8 @@ class StaleDrafts(Resource):
     def inspect(self, host: Host) -> State:
         """Return the drafts next to the paths of the resources and of the receipt: path -> kind."""
         receipt = os.path.join(host.home, PLACE)
-        paths = [os.path.dirname(os.path.dirname(receipt)), os.path.dirname(receipt), receipt]
+        folder = os.path.dirname(receipt)
+        paths = [os.path.dirname(folder), folder, receipt]
         for resource in self._resources:
             try:
                 paths += resource.bound(host).touches(host)

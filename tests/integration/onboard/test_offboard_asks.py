@@ -92,7 +92,7 @@ def test_it_is_shown_and_done_when_a_person_agrees(person: Person) -> None:
     assert "Cancelled. Nothing was changed." in after
     for said in (
         "- folder ~/enroot",
-        "link ~/dss: not removed, because this resource was changed since hpc-onboard wrote it",
+        "link ~/dss: not removed, because this resource has been changed since hpc-onboard wrote it",
         "- link ~/work",
     ):
         assert said in shown

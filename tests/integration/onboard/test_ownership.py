@@ -61,7 +61,7 @@ def test_what_a_person_changed_stays_and_is_said(bed: Any, tmp_path: Path) -> No
     keys = account.read(KEYS)
     done = desk.run("offboard.yml", "-e", "offboard_sure=true")
     assert done.code == 0, done.text
-    assert done.text.count("not removed, because this resource was changed since hpc-onboard wrote it") >= 2
+    assert done.text.count("not removed, because this resource has been changed since hpc-onboard wrote it") >= 2
     left = {path: entry for path, entry in tree(account).items() if path not in before}
     assert account.read(KEYS) == keys
     assert left[f"{account.home}/dss"][0] == "link"

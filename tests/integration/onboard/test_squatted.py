@@ -283,5 +283,5 @@ def test_a_forged_note_takes_out_nothing_of_another_user(bed: Any) -> None:
     ran = run(bed, "offboard.yml", [account])
     assert there() == before, ran.text
     assert ran.code == 0, ran.text
-    assert "not removed, because this resource was changed since hpc-onboard wrote it" in " ".join(ran.text.split())
+    assert "because this resource has been changed since hpc-onboard wrote it" in " ".join(ran.text.split())
     assert not account.exists("dss"), "what is ours has gone"

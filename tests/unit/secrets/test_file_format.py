@@ -149,7 +149,7 @@ def test_another_version_is_refused(magic: bytes) -> None:
 
 
 def test_a_newer_version_says_what_to_do() -> None:
-    with pytest.raises(StoreDamaged, match=r"newer hpc-onboard \(keyring 2.0; this one reads 1.0\)"):
+    with pytest.raises(StoreDamaged, match=r"newer hpc-onboard \(keyring 2.0; this version reads 1.0\)"):
         parse(b"HPCON-KEYRING 2" + made().removeprefix(b"HPCON-KEYRING 1"))
 
 
