@@ -100,7 +100,7 @@ class _Parser:
                 raise AmbiguousText("the end of a block has no matching start")
             is_independent = not (self._follows_operator or self._is_compound)
             self.commands.append(ShellCommand(self._words, self.depth + self.parentheses, is_independent))
-            # In csh, only "if (…) then" begins a block; "if (…) command" does not.
+            # In csh, only "if (...) then" begins a block; "if (...) command" does not.
             is_csh_block = self._dialect == "csh" and words[0] == "if" and words[-1] == "then"
             if words[0] in OPEN[self._dialect] or is_csh_block:
                 self.depth += 1
@@ -151,7 +151,7 @@ def find_word_end(text: str, position: int, dialect: str) -> int:
         if text[position] == "\\":
             position += 2
         elif text[position] == "'":
-            has_escapes = dialect == "fish" or text[position - 1 : position] == "$"  # $'…'
+            has_escapes = dialect == "fish" or text[position - 1 : position] == "$"  # $'...'
             position = _skip_quoted(text, position, "'", dialect, has_escapes)
         elif text[position] in '"`':
             position = _skip_quoted(text, position, text[position], dialect, has_escapes=True)
